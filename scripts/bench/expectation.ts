@@ -1,0 +1,54 @@
+import { bodyOf, tail, type Answer } from './connection.ts'
+import { pictureBase64, pictureModels, plainText, streamWords } from './replies.ts'
+import type { Workload } from './workloads.ts'
+
+// Every answer is looked at, cheaply: its status, its size, its end. The first answers of every
+// connection are read in full and compared with what the upstream said.
+
+export type Expectation = {
+  checkQuickly: (answer: Answer) => void
+  checkFully: (answer: Answer) => void
+}
+
+type ChatReply = { choices: { message: { content: string } }[] }
+type ChatChunk = { choices: { delta: { content?: string } }[] }
+type PictureReply = { data: { b64_json: string }[] }
+
+export const expectationFor = ({ name, kind, model }: Workload): Expectation => {
+  const content = contentOf(kind, model)
+  const end = kind === 'stream' ? 'data: [DONE]\n\n' : '}'
+  const checkQuickly = (answer: Answer): void => {
+    if (answer.status !== 200) refuse(name, `status ${answer.status}`, answer)
+    if (answer.bytes < content.length) refuse(name, `only ${answer.bytes} bytes`, answer)
+    if (!tail(answer.pieces, 64).includes(end)) refuse(name, 'without its end', answer)
+  }
+  const checkFully = (answer: Answer): void => {
+    checkQuickly(answer)
+    if (readers[kind](bodyOf(answer).toString()) !== content)
+      refuse(name, 'with other content than the upstream sent', answer)
+  }
+  return { checkQuickly, checkFully }
+}
+
+const contentOf = (kind: Workload['kind'], model: string): string => {
+  if (kind === 'image') return pictureBase64(pictureModels[model] ?? 0)
+  if (kind === 'stream') return streamWords(Number(model.split('-')[1])).join('')
+  return plainText
+}
+
+const readers: Record<Workload['kind'], (body: string) => string | undefined> = {
+  // The casts describe a right answer; a wrong one throws or compares unequal.
+  chat: (body) => (JSON.parse(body) as ChatReply).choices[0]?.message.content,
+  image: (body) => (JSON.parse(body) as PictureReply).data[0]?.b64_json,
+  stream: (body) =>
+    body
+      .split('\n\n')
+      .filter((event) => event.startsWith('data: {'))
+      .map((event) => (JSON.parse(event.slice(6)) as ChatChunk).choices[0]?.delta.content ?? '')
+      .join(''),
+}
+
+const refuse = (name: string, problem: string, answer: Answer): never => {
+  const start = bodyOf(answer).toString('utf8', 0, 400)
+  throw new Error(`${name}: an answer came ${problem}. It starts with: ${start}`)
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { measuredCore, type Child, type Children } from './children.ts'
+
+const sources = join(import.meta.dirname, '../../src')
+const startTimeoutMs = 30_000
+
+// What a container with one core is given (performance.md sections 7 and 9).
+const tunedFlags = ['--single-threaded-gc']
+const tunedEnvironment = {
+  MALLOC_TRIM_THRESHOLD_: '268435456',
+  MALLOC_TOP_PAD_: '67108864',
+  MALLOC_MMAP_THRESHOLD_: '1073741824',
+  MALLOC_ARENA_MAX: '1',
+}
+
+const configuration = (upstreamPort: number): string => `
+providers:
+  - id: mock
+    kind: openai-compatible
+    base_url: http://127.0.0.1:${upstreamPort}/v1
+    api_key_env: MOCK_API_KEY
+    models: "*"
+limits:
+  requests_per_minute: 100000000
+`
+
+/** Starts a gateway with a store of its own, and makes a caller's key for it. */
+export const startGateway = async ({
+  children,
+  folder,
+  upstreamPort,
+  tuned,
+}: {
+  children: Children
+  folder: string
+  upstreamPort: number
+  tuned: boolean
+}): Promise<{ child: Child; port: number; key: string }> => {
+  if (!existsSync(join(sources, 'main.ts')))
+    throw new Error('There is no src/main.ts yet; --only floor measures the floor alone.')
+  const cwd = mkdtempSync(join(folder, 'gateway-'))
+  const port = await freePort()
+  writeFileSync(join(cwd, 'gateway.yaml'), configuration(upstreamPort))
+  const env = {
+    PATH: process.env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATA_DIR: join(cwd, 'data'),
+    CONFIG_FILE: join(cwd, 'gateway.yaml'),
+    MOCK_API_KEY: 'bench',
+  }
+  const key = await createKey({ cwd, env })
+  const child = children.start(join(sources, 'main.ts'), {
+    core: measuredCore,
+    flags: tuned ? tunedFlags : [],
+    cwd,
+    env: tuned ? { ...env, ...tunedEnvironment } : env,
+    logFile: join(cwd, 'stderr.log'),
+  })
+  await untilReady(port)
+  return { child, port, key }
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const createKey = async (options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string> => {
+  const script = join(sources, 'command-line.ts')
+  const args = [script, 'keys', 'create', '--mode', 'live', '--name', 'bench']
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    ...options,
+    timeout: startTimeoutMs,
+  })
+  return stdout.trim()
+}
+
+const untilReady = async (port: number): Promise<void> => {
+  const giveUpAt = performance.now() + startTimeoutMs
+  while (performance.now() < giveUpAt) {
+    const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined)
+    await answer?.body?.cancel()
+    if (answer?.status === 200) return
+    await sleep(50)
+  }
+  throw new Error(`The gateway was not ready within ${startTimeoutMs} ms.`)
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { childProcesses, driverCore, measuredCore, printedPort } from './children.ts'
+import { measure, type Bench } from './measure.ts'
+import { readOptions } from './options.ts'
+import { othersPercent, shown, table, type Result } from './report.ts'
+
+// npm run bench: what the gateway costs, against the least that a proxy in Node can cost.
+// A missed target is a result (exit code 0); a wrong answer or a dead process is not (1).
+
+const options = readOptions()
+const startedAt = performance.now()
+
+const fail = (problem: unknown): never => {
+  console.error(problem instanceof Error ? problem.stack : problem)
+  process.exit(1)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+const children = childProcesses({ onDeath: fail })
+process.once('exit', () => {
+  children.killAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => process.exit(1))
+
+const run = async (): Promise<Result[]> => {
+  const upstream = children.start(join(import.meta.dirname, 'mock-upstream.ts'), {
+    core: driverCore,
+  })
+  const upstreamPort = await printedPort(upstream)
+  let counter = 0
+  const nextCounter = (): number => (counter += 1)
+  const bench: Bench = { ...options, children, folder, upstream, upstreamPort, nextCounter }
+  const results: Result[] = []
+  for (const workload of options.workloads) {
+    const candidates = workload.candidates.filter((name) => options.candidates.includes(name))
+    if (!candidates.length) continue
+    console.error(`${workload.name}: ${candidates.join(', ')} ...`)
+    results.push({ workload, measured: await measure(bench, workload, candidates) })
+  }
+  await children.stop(upstream)
+  return results
+}
+
+const results = await run().catch(fail)
+const elapsedSeconds = Math.round((performance.now() - startedAt) / 1000)
+const [othersOnDriver, othersOnMeasured] = othersPercent(
+  results.flatMap(({ measured }) => measured),
+)
+const pinning = children.pinned
+  ? `driver and mock on core ${driverCore}, the measured process on core ${measuredCore}`
+  : 'not pinned'
+
+console.log(`
+Node ${process.version}, ${pinning}; ${elapsedSeconds} s in all.
+Medians of ${options.rounds} rounds of ${options.seconds} s, by turns.
+Other processes took ${shown(othersOnDriver, 1)} % of core ${driverCore}, \
+${shown(othersOnMeasured, 1)} % of core ${measuredCore}.
+
+${table(results)}`)

@@ -1,0 +1,150 @@
+import { join } from 'node:path'
+import { driverCore, measuredCore, printedPort, type Child, type Children } from './children.ts'
+import { expectationFor, type Expectation } from './expectation.ts'
+import { startGateway } from './gateway.ts'
+import { coreBusyUs, processCpuUs, processPeakMiB } from './kernel-counters.ts'
+import { openLoad, type Load } from './load.ts'
+import { requestFor } from './request.ts'
+import { median, quantile } from './statistics.ts'
+import type { Candidate, Workload } from './workloads.ts'
+
+export type Bench = {
+  children: Children
+  folder: string
+  upstream: Child
+  upstreamPort: number
+  rounds: number
+  seconds: number
+  nextCounter: () => number
+}
+
+/** One candidate under one workload, once. NaN is a number that this system does not tell. */
+type Sample = {
+  requests: number
+  cpuUs: number
+  p50Ms: number
+  p99Ms: number
+  /** The share of each core that went to processes which are not ours. */
+  othersOnDriverCore: number
+  othersOnMeasuredCore: number
+}
+
+/** The medians of its samples. */
+export type Measured = Sample & { candidate: Candidate; peakMiB: number }
+
+type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
+
+/** Each candidate in a fresh process, by turns, so that a noisy minute falls on all of them. */
+export const measure = async (
+  bench: Bench,
+  workload: Workload,
+  candidates: Candidate[],
+): Promise<Measured[]> => {
+  const expectation = expectationFor(workload)
+  const servers: { server: Server; samples: Sample[] }[] = []
+  for (const candidate of candidates)
+    servers.push({ server: await startServer(bench, workload, candidate), samples: [] })
+  for (let round = 0; round < bench.rounds; round += 1)
+    for (const { server, samples } of servers) {
+      const warmUpMs = (bench.seconds * 1000) / (round === 0 ? 3 : 10)
+      samples.push(await takeSample(bench, { workload, server, expectation, warmUpMs }))
+    }
+  const measured = servers.map(({ server, samples }) => ({
+    ...mediansOf(samples),
+    candidate: server.candidate,
+    peakMiB: processPeakMiB(server.child.processId),
+  }))
+  for (const { server } of servers)
+    if (server.child !== bench.upstream) await bench.children.stop(server.child)
+  return measured
+}
+
+const startServer = async (
+  bench: Bench,
+  { model }: Workload,
+  candidate: Candidate,
+): Promise<Server> => {
+  const { children, upstream, upstreamPort } = bench
+  if (candidate === 'direct')
+    return { candidate, child: upstream, port: upstreamPort, model, key: 'bench' }
+  if (candidate === 'floor') {
+    const child = children.start(join(import.meta.dirname, 'floor.ts'), {
+      core: measuredCore,
+      args: [`http://127.0.0.1:${upstreamPort}`],
+    })
+    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+  }
+  const gateway = await startGateway({ ...bench, tuned: candidate === 'tuned' })
+  return { candidate, model: `mock/${model}`, ...gateway }
+}
+
+const takeSample = async (
+  bench: Bench,
+  {
+    workload,
+    server,
+    expectation,
+    warmUpMs,
+  }: { workload: Workload; server: Server; expectation: Expectation; warmUpMs: number },
+): Promise<Sample> => {
+  const repeats = workload.repeats && server.candidate !== 'floor'
+  const load = await openLoad({
+    port: server.port,
+    connections: workload.connections,
+    request: requestFor(workload, server),
+    nextCounter: repeats ? () => 0 : bench.nextCounter,
+  })
+  try {
+    await load.run(0, expectation.checkFully)
+    await load.run(warmUpMs, expectation.checkQuickly)
+    return await countedRun(bench, { server, load, expectation })
+  } finally {
+    load.close()
+  }
+}
+
+/** Reads the counters while nothing is in flight, so that they belong to whole requests. */
+const countedRun = async (
+  { children, seconds }: Bench,
+  { server, load, expectation }: { server: Server; load: Load; expectation: Expectation },
+): Promise<Sample> => {
+  const before = readCounters(children, server)
+  const latenciesMs = await load.run(seconds * 1000, expectation.checkQuickly)
+  const after = readCounters(children, server)
+  const elapsedUs = after.clockUs - before.clockUs
+  const sorted = latenciesMs.toSorted((a, b) => a - b)
+  return {
+    requests: sorted.length,
+    cpuUs: (after.cpuUs - before.cpuUs) / sorted.length,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+    othersOnDriverCore: (after.othersOnDriverCoreUs - before.othersOnDriverCoreUs) / elapsedUs,
+    othersOnMeasuredCore:
+      (after.othersOnMeasuredCoreUs - before.othersOnMeasuredCoreUs) / elapsedUs,
+  }
+}
+
+const readCounters = ({ alive }: Children, { child }: Server) => {
+  const oursUs = (core: number): number =>
+    [...alive]
+      .filter((ours) => ours.core === core)
+      .reduce((sumUs, ours) => sumUs + processCpuUs(ours.processId), 0)
+  return {
+    clockUs: performance.now() * 1000,
+    cpuUs: processCpuUs(child.processId),
+    othersOnDriverCoreUs: coreBusyUs(driverCore) - oursUs(driverCore) - processCpuUs(process.pid),
+    othersOnMeasuredCoreUs: coreBusyUs(measuredCore) - oursUs(measuredCore),
+  }
+}
+
+const mediansOf = (samples: Sample[]): Sample => {
+  const of = (read: (sample: Sample) => number): number => median(samples.map(read))
+  return {
+    requests: of(({ requests }) => requests),
+    cpuUs: of(({ cpuUs }) => cpuUs),
+    p50Ms: of(({ p50Ms }) => p50Ms),
+    p99Ms: of(({ p99Ms }) => p99Ms),
+    othersOnDriverCore: of((sample) => sample.othersOnDriverCore),
+    othersOnMeasuredCore: of((sample) => sample.othersOnMeasuredCore),
+  }
+}

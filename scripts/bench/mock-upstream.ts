@@ -1,0 +1,77 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pictureModels, pictureReply, plainReply, streamPieces } from './replies.ts'
+
+// The upstream of both candidates, OpenAI-shaped. The model's name says what the answer is like:
+// plain, stream-<words> (paced), burst-<words> (at once), image-<size>.
+
+const paceMs = 5
+const eventStream = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+
+type Question = { model: string; stream?: boolean; stream_options?: { include_usage?: boolean } }
+
+const jsonReplies = new Map<string, Buffer>([['/v1/chat/completions plain', plainReply]])
+for (const [model, textBytes] of Object.entries(pictureModels))
+  jsonReplies.set(`/v1/images/generations ${model}`, pictureReply(textBytes))
+
+const streams = new Map<string, { paced: boolean; pieces: Buffer[] }>()
+for (const count of [20, 200])
+  for (const includeUsage of [true, false]) {
+    const pieces = streamPieces(count, includeUsage)
+    streams.set(`stream-${count} ${includeUsage}`, { paced: true, pieces })
+    streams.set(`burst-${count} ${includeUsage}`, { paced: false, pieces })
+  }
+
+const answer = (path: string, question: Question, response: ServerResponse): void => {
+  const includeUsage = question.stream_options?.include_usage === true
+  const stream = question.stream ? streams.get(`${question.model} ${includeUsage}`) : undefined
+  const json = jsonReplies.get(`${path} ${question.model}`)
+  if (stream) sendStream(response, stream)
+  else if (json) sendJson(response, 200, json)
+  else sendJson(response, 404, Buffer.from(`{"error":{"message":"No ${question.model} here."}}`))
+}
+
+const sendJson = (response: ServerResponse, status: number, body: Buffer): void => {
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+  response.end(body)
+}
+
+const sendStream = (
+  response: ServerResponse,
+  { paced, pieces }: { paced: boolean; pieces: Buffer[] },
+): void => {
+  response.writeHead(200, eventStream)
+  // Streams that start together would otherwise stay in step, and be cheaper than real ones.
+  if (paced) setTimeout(() => sendPaced(response, pieces), Math.random() * paceMs)
+  else sendAtOnce(response, pieces)
+}
+
+// Node puts what is written within one tick into one TCP write: a chunk an event, one burst.
+const sendAtOnce = (response: ServerResponse, pieces: Buffer[]): void => {
+  for (const piece of pieces) response.write(piece)
+  response.end()
+}
+
+const sendPaced = (response: ServerResponse, pieces: Buffer[]): void => {
+  let next = 0
+  const timer = setInterval(() => {
+    const piece = pieces[next]
+    next += 1
+    if (next < pieces.length) response.write(piece)
+    else response.end(piece)
+  }, paceMs)
+  response.once('close', () => clearInterval(timer))
+}
+
+// Longer than any pause of the bench: an idle connection must not close while a request travels.
+const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    // The only callers are the bench's own processes.
+    const question = JSON.parse(Buffer.concat(parts).toString()) as Question
+    answer(request.url ?? '', question, response)
+  })
+})
+
+server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port))

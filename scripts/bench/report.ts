@@ -1,0 +1,87 @@
+import type { Measured } from './measure.ts'
+import type { Measure, Target, Workload } from './workloads.ts'
+
+export type Result = { workload: Workload; measured: Measured[] }
+
+const columns = [
+  'workload',
+  'process',
+  'CPU us/request',
+  'x floor',
+  'p50 ms',
+  'p99 ms',
+  'added p50 ms',
+  'peak MiB',
+  'requests/round',
+  'others %',
+  'target',
+  'verdict',
+]
+
+/** A Markdown table that also reads well in a terminal. */
+export const table = (results: Result[]): string => {
+  const rows = [columns, ...results.flatMap(rowsOf)]
+  const widths = columns.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [head = '', ...body] = rows.map(line)
+  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
+}
+
+/** How much of the driver's and of the measured core other processes took, on average. */
+export const othersPercent = (rows: Measured[]): [number, number] => {
+  // Sampled by the kernel's tick, a core's busy time may come out below what our processes used.
+  const average = (read: (row: Measured) => number): number =>
+    (100 * rows.reduce((sum, row) => sum + Math.max(0, read(row)), 0)) / rows.length
+  return [average((row) => row.othersOnDriverCore), average((row) => row.othersOnMeasuredCore)]
+}
+
+const rowsOf = ({ workload, measured }: Result): string[][] => {
+  const named = (name: string): Measured | undefined =>
+    measured.find(({ candidate }) => candidate === name)
+  const direct = named('direct')
+  return measured.map((row) => {
+    const values: Record<Measure, number> = {
+      ratio: row.cpuUs / (named('floor')?.cpuUs ?? Number.NaN),
+      addedP50Ms: row.p50Ms - (direct?.p50Ms ?? Number.NaN),
+      peakMiB: row.peakMiB,
+    }
+    const isProxy = row !== direct
+    const target = row.candidate === workload.target.of ? workload.target : undefined
+    return [
+      workload.name,
+      row.candidate,
+      isProxy ? shown(row.cpuUs, 1) : '',
+      isProxy ? shown(values.ratio, 2) : '',
+      shown(row.p50Ms, 2),
+      shown(row.p99Ms, 2),
+      isProxy && direct ? shown(values.addedP50Ms, 3) : '',
+      isProxy ? shown(values.peakMiB, 0) : '',
+      shown(row.requests, 0),
+      shown(Math.max(...othersPercent([row])), 0),
+      target ? asked(target) : '',
+      target ? verdict(target, values) : '',
+    ]
+  })
+}
+
+const units: Record<Measure, string> = { ratio: 'x', addedP50Ms: ' ms added', peakMiB: ' MiB' }
+
+// The cast restores what Object.entries forgets: the keys are the target's own.
+const limitsOf = ({ most }: Target): [Measure, number][] =>
+  Object.entries(most) as [Measure, number][]
+
+const asked = (target: Target): string =>
+  limitsOf(target)
+    .map(([measure, most]) => `<= ${most}${units[measure]}`)
+    .join(', ')
+
+const verdict = (target: Target, values: Record<Measure, number>): string => {
+  const limits = limitsOf(target)
+  const missed = limits.filter(([measure, most]) => values[measure] > most)
+  if (missed.length) return `missed (${missed.map(([measure]) => measure).join(', ')})`
+  return limits.some(([measure]) => Number.isNaN(values[measure])) ? 'n/a' : 'met'
+}
+
+export const shown = (value: number, digits: number): string =>
+  Number.isNaN(value) ? 'n/a' : value.toFixed(digits)

@@ -1,0 +1,58 @@
+import type { Workload } from './workloads.ts'
+
+const chatBytes = 590
+const counterDigits = 12
+const placeholder = '#'.repeat(counterDigits)
+
+export type Request = {
+  /** A copy of the request's bytes for one connection. */
+  copy: () => Buffer
+  /** Puts a number into the prompt: the gateway answers a request that it knows from its cache. */
+  stamp: (copy: Buffer, counter: number) => void
+}
+
+export const requestFor = (
+  { kind }: Workload,
+  { model, key }: { model: string; key: string },
+): Request => {
+  const path = kind === 'image' ? '/v1/images/generations' : '/v1/chat/completions'
+  const body = JSON.stringify(kind === 'image' ? pictureBody(model) : chatBody(model, kind))
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    'content-type: application/json',
+    `authorization: Bearer ${key}`,
+    `content-length: ${body.length}`,
+  ].join('\r\n')
+  const bytes = Buffer.from(`${head}\r\n\r\n${body}`)
+  const at = bytes.indexOf(placeholder)
+  return {
+    copy: () => Buffer.from(bytes),
+    stamp: (copy, counter) =>
+      void copy.write(String(counter).padStart(counterDigits, '0'), at, 'latin1'),
+  }
+}
+
+const pictureBody = (model: string): object => ({
+  model,
+  prompt: `A red fox in the snow, number ${placeholder}.`,
+  n: 1,
+  size: '1024x1024',
+})
+
+// Filled up to one size, so that a longer model name does not make a longer request.
+const chatBody = (model: string, kind: Workload['kind']): object => {
+  const stream = { stream: true, stream_options: { include_usage: true } }
+  const withText = (text: string): object => ({
+    model,
+    messages: [
+      { role: 'system', content: 'You are a careful assistant who answers in plain words.' },
+      { role: 'user', content: `Question ${placeholder}: ${text}` },
+    ],
+    temperature: 0.7,
+    max_tokens: 400,
+    ...(kind === 'stream' && stream),
+  })
+  const missingBytes = chatBytes - JSON.stringify(withText('')).length
+  return withText('why is the sky blue? '.repeat(30).slice(0, missingBytes))
+}

@@ -1,0 +1,33 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Mode } from '../core/caller.ts'
+
+const secretBytes = 32
+const shape = /^mag_(live|test)_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/
+
+/** A new key: `mag_<mode>_`, 256 random bits in base64url, and a checksum that catches typing errors. */
+export function createKey(mode: Mode): string {
+  const body = `mag_${mode}_${randomBytes(secretBytes).toString('base64url')}`
+  return body + checksum(body)
+}
+
+/** Whether a text can be a key at all; the store is not asked for one that cannot. */
+export function isWellFormedKey(text: string): boolean {
+  return shape.test(text) && text.slice(-6) === checksum(text.slice(0, -6))
+}
+
+/** What is stored of a key: its SHA-256. A random key of 256 bits needs no slower hash. */
+export function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url')
+}
+
+/** What a person may see of a key again, to tell it from others. */
+export function hintOf(key: string): string {
+  return `${key.slice(0, 9)}…${key.slice(-4)}`
+}
+
+function checksum(body: string): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(crc32(body))
+  return bytes.toString('base64url')
+}

@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Store } from '../storage/store.ts'
+import { digestOf, isWellFormedKey } from './api-key.ts'
+
+/** The credentials that a request carries, whichever header they came in. */
+export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
+
+/** Finds out who a request is from. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
+export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
+
+type Known = { caller: Caller; expiresAt: number | null }
+type Options = {
+  store: Store
+  clock: () => number
+  /** A key that was looked up is trusted so long: another process may revoke it. */
+  keyCacheMs: number
+  keyCacheEntriesMax: number
+}
+
+export function createIdentify({
+  store,
+  clock,
+  keyCacheMs,
+  keyCacheEntriesMax,
+}: Options): Identify {
+  const known = new LRUCache<string, Known>({
+    max: keyCacheEntriesMax,
+    ttl: keyCacheMs,
+    perf: { now: clock },
+  })
+  return (credentials) => {
+    const digest = digestOf(readKey(credentials))
+    const found = keyCacheMs === 0 ? undefined : known.get(digest)
+    if (found !== undefined) return unexpired(found, clock())
+    return lookUp(store, digest).then((row) => {
+      known.set(digest, row)
+      return unexpired(row, clock())
+    })
+  }
+}
+
+function readKey({ authorization, apiKey }: Credentials): string {
+  const key = authorization === undefined ? apiKey : /^bearer +(\S+) *$/i.exec(authorization)?.[1]
+  if (authorization === undefined && (apiKey === undefined || apiKey === '')) {
+    throw new GatewayError(
+      'missing_api_key',
+      'There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.',
+    )
+  }
+  if (key === undefined || !isWellFormedKey(key))
+    throw invalidKey('This is not an API key of this gateway.')
+  return key
+}
+
+async function lookUp({ db }: Store, digest: string): Promise<Known> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['id', 'account_id', 'mode', 'allowed_models', 'expires_at', 'revoked_at'])
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  if (row === undefined) throw invalidKey('There is no such API key.')
+  if (row.revoked_at !== null) throw invalidKey('This API key was revoked.')
+  const models = row.allowed_models === null ? null : (JSON.parse(row.allowed_models) as string[])
+  return {
+    caller: { accountId: row.account_id, keyId: row.id, mode: row.mode, models },
+    expiresAt: row.expires_at,
+  }
+}
+
+function unexpired({ caller, expiresAt }: Known, now: number): Caller {
+  if (expiresAt === null || expiresAt > now) return caller
+  throw new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
+}
+
+function invalidKey(message: string): GatewayError {
+  return new GatewayError('invalid_api_key', `${message} Check the key, or create a new one.`)
+}

@@ -1,0 +1,155 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { schemaChecks } from '../../generated/checks.js'
+import { GatewayError } from '../core/error.ts'
+import type { CatalogModel, Model, Warning } from '../core/model.ts'
+import { readPrices } from '../core/price.ts'
+
+/** Which models a list shows; the same for every face. */
+export type ModelFilter = {
+  includeDeactivated?: boolean
+  excludeDeprecated?: boolean
+  /** A family or a provider. */
+  family?: string | undefined
+  limit?: number | undefined
+}
+
+export type Catalog = {
+  /**
+   * The model behind an id, an alias, `auto`, or an id without its provider where that is
+   * unambiguous. Throws `model_not_found` or `model_deactivated`.
+   */
+  find(name: string): { model: Model; warnings: Warning[] }
+  /** The models that pass the filter, in the catalog's order, and how many there are in all. */
+  list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
+}
+
+export type CatalogOptions = {
+  rows: readonly CatalogModel[]
+  /** Endpoints whose models nobody has described. */
+  undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
+  aliases: Readonly<Record<string, string>>
+  defaultImageModel: string
+  clock: () => number
+}
+
+/** Reads the catalog's data, one file a provider. Throws when a row breaks the schema. */
+export function readCatalogRows(): CatalogModel[] {
+  const folder = new URL('./models/', import.meta.url)
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => {
+      const file: unknown = JSON.parse(readFileSync(new URL(name, folder), 'utf8'))
+      if (schemaChecks.CatalogFile(file)) return file.models
+      const [error] = schemaChecks.CatalogFile.errors ?? []
+      throw new Error(`Catalog file ${name}: ${error?.instancePath} ${error?.message}.`)
+    })
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { rows, undescribed, aliases, defaultImageModel, clock } = options
+  const listed = undescribed.flatMap(({ provider, models }) =>
+    models === '*' ? [] : models.map((name) => undescribedModel(provider, name)),
+  )
+  const described = rows.map((row) => ({
+    row,
+    prices: readPrices(row.pricing),
+    undescribed: false,
+  }))
+  const models: Model[] = [...described, ...listed]
+  const byName = namesOf(models)
+
+  const lookUp = (name: string): Model | undefined => {
+    const known = byName.get(name)
+    if (known !== undefined) return known
+    const [provider, ...rest] = name.split('/')
+    const open = undescribed.some((one) => one.provider === provider && one.models === '*')
+    return open && rest.length > 0 ? undescribedModel(provider!, rest.join('/')) : undefined
+  }
+
+  const find: Catalog['find'] = (name) => {
+    const asked = name === 'auto' ? defaultImageModel : (aliases[name] ?? name)
+    const model = lookUp(asked)
+    if (model === undefined) {
+      throw new GatewayError(
+        'model_not_found',
+        `There is no model '${name.slice(0, 200)}'. GET /v1/models lists the models.`,
+        { param: 'model' },
+      )
+    }
+    if (statusAt(model.row, clock()) !== 'deactivated') return { model, warnings: [] }
+    const { successor, deactivated_at: date } = model.row
+    if (successor === undefined) {
+      throw new GatewayError(
+        'model_deactivated',
+        `The model '${model.row.id}' was deactivated${date ? ` on ${date}` : ''}. Choose another one.`,
+        { param: 'model' },
+      )
+    }
+    const next = find(successor)
+    const reason = `${model.row.id} was deactivated; its successor answers.`
+    const warning = { param: 'model', requested: name, applied: successor, reason }
+    return { ...next, warnings: [warning, ...next.warnings] }
+  }
+
+  return {
+    find,
+    list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {
+      const now = clock()
+      const passing = models
+        .map((model) => ({ ...model, row: { ...model.row, status: statusAt(model.row, now) } }))
+        .filter(({ row }) => includeDeactivated || row.status !== 'deactivated')
+        .filter(({ row }) => !excludeDeprecated || row.status !== 'deprecated')
+        .filter(({ row }) => !family || row.family === family || row.provider === family)
+        .filter(usable)
+      return { models: passing.slice(0, limit), total: passing.length }
+    },
+  }
+}
+
+/** The status of a row at a moment: announced dates take effect by themselves. */
+export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status'] {
+  const past = (date: string | undefined) => date !== undefined && Date.parse(date) <= nowMs
+  if (row.status === 'deactivated' || past(row.deactivated_at)) return 'deactivated'
+  return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
+}
+
+/** Ids and aliases, and ids without their provider where no other model has that name. */
+function namesOf(models: readonly Model[]): Map<string, Model> {
+  const names = new Map<string, Model>()
+  const short = new Map<string, Model | undefined>()
+  for (const model of models) {
+    for (const name of [model.row.id, ...(model.row.aliases ?? [])]) names.set(name, model)
+    const tail = model.row.id.slice(model.row.id.indexOf('/') + 1)
+    short.set(tail, short.has(tail) ? undefined : model)
+  }
+  for (const [name, model] of short) {
+    if (model !== undefined && !names.has(name)) names.set(name, model)
+  }
+  return names
+}
+
+/** A model of an endpoint that takes any name: it may do anything, and has no price. */
+function undescribedModel(provider: string, name: string): Model {
+  const capabilities = {
+    chat: true,
+    streaming: true,
+    tools: true,
+    vision: true,
+    reasoning: true,
+    image_generation: false,
+    image_edit: false,
+  }
+  const row: CatalogModel = {
+    id: `${provider}/${name}`,
+    provider,
+    upstream_model: name,
+    name,
+    family: provider,
+    status: 'active',
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    capabilities,
+    pricing: {},
+  }
+  return { row, prices: readPrices({}), undescribed: true }
+}

@@ -1,0 +1,108 @@
+/** The commands beside the server: `npm run gateway -- <command>`. */
+import { parseArgs } from 'node:util'
+import { createAccounts, type Accounts } from './accounts/accounts.ts'
+import { ConfigError, loadConfig, readVariables, settingsTable, type Config } from './config.ts'
+import { diagnose } from './doctor.ts'
+import { openStore } from './storage/store.ts'
+
+const usage = `Usage: npm run gateway -- <command>
+
+  keys create --mode test|live --name <name> [--models a,b] [--expires-in-days <days>]
+                         create a key; it is printed alone, this once
+  keys list              the keys, without their secrets
+  keys revoke <id>       end a key
+  doctor                 what is configured, what is reachable, what is missing
+  settings               every setting, as a table
+`
+
+/** Ends the command with a message, without a stack. */
+class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+async function main(words: string[]): Promise<void> {
+  const [command, verb] = words
+  if (command === 'settings') return print(settingsTable())
+  if (command === 'doctor') return doctor(loadConfig(readVariables()))
+  if (command === 'keys' && verb === 'create')
+    return withAccounts((a) => createKey(a, words.slice(2)))
+  if (command === 'keys' && verb === 'list') return withAccounts(listKeys)
+  if (command === 'keys' && verb === 'revoke') return withAccounts((a) => revokeKey(a, words[2]))
+  if (command === undefined || command === 'help' || command === '--help') return print(usage)
+  throw new UsageError(`There is no command '${words.join(' ')}'.\n\n${usage}`)
+}
+
+async function withAccounts(run: (accounts: Accounts) => Promise<void>): Promise<void> {
+  const store = await openStore(loadConfig(readVariables()))
+  try {
+    await run(createAccounts(store, Date.now))
+  } finally {
+    await store.close()
+  }
+}
+
+async function createKey(accounts: Accounts, words: string[]): Promise<void> {
+  const { mode, name, models, 'expires-in-days': days } = readOptions(words)
+  if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
+  if (name === undefined || name.trim() === '') throw new UsageError('Say --name and a name.')
+  if (days !== undefined && !(Number(days) > 0)) {
+    throw new UsageError('--expires-in-days takes a number above 0.')
+  }
+  const { id: accountId } = await accounts.first()
+  const key = await accounts.createKey({
+    accountId,
+    mode,
+    name,
+    ...(models === undefined ? {} : { models: models.split(',').map((one) => one.trim()) }),
+    ...(days === undefined ? {} : { expiresAt: Date.now() + Number(days) * 86_400_000 }),
+  })
+  print(`${key}\n`)
+}
+
+function readOptions(words: string[]) {
+  const text = { type: 'string' } as const
+  try {
+    const options = { mode: text, name: text, models: text, 'expires-in-days': text }
+    return parseArgs({ args: words, options }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function listKeys(accounts: Accounts): Promise<void> {
+  const rows = await accounts.listKeys()
+  if (rows.length === 0) return print('There are no keys. `keys create` makes one.\n')
+  const date = (at: number) => new Date(at).toISOString().slice(0, 16).replace('T', ' ')
+  for (const row of rows) {
+    const state =
+      row.revoked_at !== null
+        ? `revoked ${date(row.revoked_at)}`
+        : row.expires_at !== null && row.expires_at <= Date.now()
+          ? `expired ${date(row.expires_at)}`
+          : 'active'
+    print(`${row.id}  ${row.hint}  ${row.mode}  ${date(row.created_at)}  ${state}  ${row.name}\n`)
+  }
+}
+
+async function revokeKey(accounts: Accounts, id: string | undefined): Promise<void> {
+  if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
+  if (!(await accounts.revokeKey(id))) throw new UsageError(`There is no active key '${id}'.`)
+  print(`Revoked ${id}.\n`)
+}
+
+async function doctor(config: Config): Promise<void> {
+  const { text, healthy } = await diagnose(config)
+  print(text)
+  if (!healthy) process.exitCode = 1
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  const known = error instanceof UsageError || error instanceof ConfigError
+  const text = known ? error.message : error instanceof Error ? error.stack : String(error)
+  process.stderr.write(`${text}\n`)
+  process.exitCode = known ? 2 : 1
+})

@@ -1,0 +1,203 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { parse } from 'yaml'
+import { settings, type components } from '../generated/settings.ts'
+import { settingsCheck } from '../generated/settings-check.js'
+import type { EndpointConfig } from './providers/index.ts'
+import { vendors } from './providers/vendors.ts'
+
+type Settings = components['schemas']['Settings']
+type SettingsLimits = Required<NonNullable<Settings['limits']>>
+
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Text
+/** Every limit of settings.yaml, with its unit in the name. */
+export type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: number }
+
+export type Config = {
+  readonly host: string
+  readonly port: number
+  /** Absent when the address that is listened on is the one to show. */
+  readonly baseUrl: string | undefined
+  readonly dataDir: string
+  readonly uploadDir: string | undefined
+  readonly logLevel: NonNullable<Settings['log_level']>
+  readonly metricsToken: string | undefined
+  readonly durability: NonNullable<Settings['durability']>
+  readonly defaultImageModel: string
+  readonly aliases: Readonly<Record<string, string>>
+  readonly routes: Readonly<Record<string, readonly string[]>>
+  readonly endpoints: readonly EndpointConfig[]
+  readonly limits: Limits
+}
+
+/** Thrown with every complaint at once, each naming the setting and the remedy. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/** Text variables by name, such as `process.env`. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+/** The variables of the process over those of a `.env` file in the working folder. */
+export function readVariables(): Variables {
+  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
+  return { ...file, ...process.env }
+}
+
+/** Makes the renderer of pictures use a font of ours; to be called before the first picture. */
+export function setFontConfiguration(file: string): void {
+  process.env['FONTCONFIG_FILE'] = file
+}
+
+/** Reads and checks every setting. Throws a ConfigError. */
+export function loadConfig(variables: Variables): Config {
+  const complaints: string[] = []
+  const merged: Record<string, unknown> = readFile(variables['CONFIG_FILE'], complaints)
+  for (const { name, variable } of settings) {
+    const text = variable === null ? undefined : variables[variable]
+    if (text !== undefined && text !== '') merged[name] = text
+  }
+  if (!settingsCheck(merged)) {
+    complaints.push(...(settingsCheck.errors ?? []).map(complaintText))
+    throw new ConfigError(complaints.join('\n'))
+  }
+  const checked: Settings = merged
+  complaints.push(...complaintsAbout(checked))
+  const endpoints = [
+    ...vendorEndpoints(variables),
+    ...(checked.providers ?? []).map((own) => ownEndpoint(own, variables, complaints)),
+  ]
+  if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
+  return freeze({
+    host: checked.host,
+    port: checked.port,
+    baseUrl: checked.base_url,
+    dataDir: resolve(checked.data_dir),
+    uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
+    logLevel: checked.log_level,
+    metricsToken: checked.metrics_token,
+    durability: checked.durability,
+    defaultImageModel: checked.default_image_model,
+    aliases: checked.aliases,
+    routes: checked.routes!,
+    endpoints,
+    limits: camelCased(checked.limits as SettingsLimits),
+  })
+}
+
+/** The settings as a Markdown table, for the README. */
+export function settingsTable(): string {
+  const head = '| Setting | `gateway.yaml` | Default | What it is |\n|---|---|---|---|\n'
+  const rows = settings.map(({ name, variable, standard, description }) => {
+    const plain = typeof standard === 'string' || typeof standard === 'number'
+    const text = plain ? `\`${standard}\`` : ''
+    return `| ${variable === null ? '' : `\`${variable}\``} | \`${name}\` | ${text} | ${description ?? ''} |`
+  })
+  const keys = vendors.map(({ name, keyVariables, baseUrlVariable, baseUrl }) => {
+    const keyNames = keyVariables.map((variable) => `\`${variable}\``).join(' or ')
+    return `| ${name} | ${keyNames} | \`${baseUrlVariable}\` | \`${baseUrl}\` |`
+  })
+  const vendorHead = '\n| Vendor | Key | Other address | Address |\n|---|---|---|---|\n'
+  return `${head}${rows.join('\n')}\n${vendorHead}${keys.join('\n')}\n`
+}
+
+function readFile(path: string | undefined, complaints: string[]): Record<string, unknown> {
+  if (path === undefined || path === '') return {}
+  try {
+    const content: unknown = parse(readFileSync(path, 'utf8')) ?? {}
+    if (typeof content === 'object' && !Array.isArray(content)) return { ...content }
+    complaints.push(`CONFIG_FILE: ${path} must hold settings by name.`)
+  } catch (error) {
+    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${String(error)}`)
+  }
+  return {}
+}
+
+function complaintText({
+  instancePath,
+  keyword,
+  message = '',
+  params,
+}: NonNullable<typeof settingsCheck.errors>[number]): string {
+  const path = instancePath.slice(1).replaceAll('/', '.')
+  const variable = settings.find(({ name }) => name === path)?.variable
+  const name = variable ?? (path === '' ? 'gateway.yaml' : path)
+  if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
+  if (keyword === 'additionalProperties') {
+    return `${name}: there is no setting '${String(params['additionalProperty'])}'.`
+  }
+  return `${name} ${message}.`
+}
+
+function complaintsAbout(checked: Settings): string[] {
+  const { database_url: database, redis_url: redis, upload_dir: uploads } = checked
+  return [
+    ...(database === undefined
+      ? []
+      : ['DATABASE_URL: this version keeps its store in DATA_DIR alone. Unset DATABASE_URL.']),
+    ...(redis === undefined
+      ? []
+      : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
+    ...(uploads === undefined || statSync(uploads, { throwIfNoEntry: false })?.isDirectory()
+      ? []
+      : [`UPLOAD_DIR: ${uploads} is not a folder. Create it, or unset UPLOAD_DIR.`]),
+  ]
+}
+
+function vendorEndpoints(variables: Variables): EndpointConfig[] {
+  return vendors.flatMap((vendor) => {
+    const keys = vendor.keyVariables
+      .map((name) => keysIn(variables[name]))
+      .find((k) => k.length > 0)
+    if (keys === undefined) return []
+    const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
+    return {
+      id: vendor.id,
+      baseUrl: base.replace(/\/+$/, '') + vendor.openAiPath,
+      keys,
+      models: vendor.anyModel ? '*' : 'catalog',
+      images: vendor.openAiImages ?? vendor.anyModel ?? false,
+    }
+  })
+}
+
+function ownEndpoint(
+  {
+    id,
+    base_url: baseUrl,
+    api_key_env: variable,
+    models,
+  }: NonNullable<Settings['providers']>[number],
+  variables: Variables,
+  complaints: string[],
+): EndpointConfig {
+  const keys = variable === undefined ? [] : keysIn(variables[variable])
+  if (variable !== undefined && keys.length === 0) {
+    complaints.push(`${variable} is not set, but the provider '${id}' takes its key from it.`)
+  }
+  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models, images: true }
+}
+
+function keysIn(text = ''): string[] {
+  return text
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '')
+}
+
+function camelCased(limits: SettingsLimits): Limits {
+  const name = (snake: string) =>
+    snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  // The type says of each name what this does to it.
+  return Object.fromEntries(Object.entries(limits).map(([k, v]) => [name(k), v])) as Limits
+}
+
+function freeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) freeze(inner)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,132 @@
+import type { CallContext } from './caller.ts'
+import { startDeadline, type Deadline } from './deadline.ts'
+import { toGatewayError, type GatewayError } from './error.ts'
+import { errorAfter, ProviderFailure } from './failure.ts'
+import { failover, type Attempt } from './failover.ts'
+import type { Model, Warning } from './model.ts'
+import type { PictureTraits, Usage } from './price.ts'
+import {
+  cachedCost,
+  costOfAnswer,
+  noCost,
+  usageRow,
+  type Modality,
+  type Receipt,
+  type RequestLimit,
+  type UsageRow,
+} from './receipt.ts'
+import type { Route } from './route.ts'
+
+type Parts = {
+  report: (route: Route, attempt: Attempt, context: CallContext) => void
+  record: (row: UsageRow) => Promise<void>
+  clock: () => number
+}
+type Options = {
+  context: CallContext
+  modality: Modality
+  model: string
+  limit: RequestLimit
+  timeoutMs: number
+}
+
+/** What a route delivered, as far as book-keeping cares. */
+export type Delivered = { route: Route; usage: Usage | undefined; picture?: PictureTraits }
+
+/** One call on its way through the sequence: its deadline, its attempts and its row in the ledger. */
+export type Call = {
+  deadline: Deadline
+  attempts: readonly Attempt[]
+  /** Tries the routes in order (core/failover.ts). */
+  tryRoutes<T>(
+    routes: readonly Route[],
+    attempt: (route: Route) => Promise<T>,
+  ): Promise<{ value: T; route: Route }>
+  /** The receipt so far, of an answer that is still being delivered. */
+  receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
+  /** Records a delivered answer; the row is durable when the receipt is there. */
+  succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
+  /** Records an answer out of the cache. */
+  replay(
+    model: Model,
+    provider: string,
+    usage: Usage | undefined,
+    warnings: readonly Warning[],
+  ): Promise<Receipt>
+  /** Records a call that an upstream failed or the caller left, and gives what the caller is told. */
+  fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
+}
+
+/** Opens a call; its deadline runs from here and is cleared by `succeed` and `fail`. */
+export function openCall(parts: Parts, options: Options): Call {
+  const { context, modality, limit } = options
+  const { mode } = context.caller
+  const startedAt = parts.clock()
+  const deadline = startDeadline(context.signal, options.timeoutMs)
+  const attempts: Attempt[] = []
+  const cache = context.cache.recall ? 'miss' : 'bypass'
+  let routesTried = 0
+
+  const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
+    deadline.clear()
+    const { model, ...row } = {
+      model: options.model,
+      context,
+      modality,
+      startedAt,
+      attempts,
+      ...ending,
+    }
+    return parts.record(usageRow({ ...row, model, endedAt: parts.clock() }))
+  }
+
+  return {
+    deadline,
+    attempts,
+    tryRoutes: (routes, attempt) => {
+      routesTried = Math.max(routesTried, routes.length)
+      const report = (route: Route, made: Attempt) => parts.report(route, made, context)
+      const { signal } = deadline
+      return failover({ routes, attempt, attempts, signal, clock: parts.clock, report })
+    },
+    receiptSoFar: ({ model, provider }, warnings) => ({
+      model,
+      provider: provider.id,
+      cost: { nanoUsd: null, status: 'unknown', details: { mode } },
+      cache,
+      attempts,
+      warnings,
+      limit,
+      mode,
+    }),
+    succeed: async ({ route, usage, picture }, warnings) => {
+      const { model, provider } = route
+      const cost = costOfAnswer(model, usage, mode, picture)
+      await record({ outcome: 'ok', cache, route, usage, cost })
+      return { model, provider: provider.id, cost, cache, attempts, warnings, limit, mode }
+    },
+    replay: async (model, provider, usage, warnings) => {
+      const cost = cachedCost(mode)
+      await record({ outcome: 'ok', cache: 'hit', usage, cost, model: model.row.id })
+      return { model, provider, cost, cache: 'hit', attempts, warnings, limit, mode }
+    },
+    fail: async (thrown, delivered) => {
+      deadline.clear()
+      const failure = thrown instanceof ProviderFailure ? thrown : undefined
+      const error = failure ? errorAfter(failure, routesTried) : toGatewayError(thrown)
+      // A call that never reached a provider was refused, not made.
+      if (attempts.length === 0 && failure === undefined) return error
+      const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
+      const cost = delivered
+        ? costOfAnswer(delivered.route.model, delivered.usage, mode)
+        : noCost(mode)
+      await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
+      return error
+    },
+  }
+}
+
+type Ended = Pick<Parameters<typeof usageRow>[0], 'cost' | 'usage'> & {
+  errorCode?: GatewayError['code']
+  model?: string
+}

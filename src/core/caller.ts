@@ -1,0 +1,30 @@
+import type { components } from '../../generated/types.ts'
+
+export type Mode = components['schemas']['Mode']
+
+/** Whoever a key belongs to. */
+export type Caller = {
+  accountId: string
+  keyId: string
+  mode: Mode
+  /** The models that this key may call; null for all. */
+  models: readonly string[] | null
+}
+
+/** Which face a call came through. */
+export type Face = 'images' | 'chat' | 'mcp'
+
+/** One call of a caller, and how they want it handled. */
+export type CallContext = {
+  caller: Caller
+  /** Names the call in logs and in the ledger; unique. */
+  requestId: string
+  face: Face
+  /** Aborts when the caller has left. */
+  signal: AbortSignal
+  cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
+  /** What would be adjusted with a warning is refused instead. */
+  strict: boolean
+  /** Whether more than the first route may be tried. */
+  fallback: boolean
+}

@@ -1,0 +1,140 @@
+import type { components } from '../../generated/types.ts'
+import type { Call } from './call.ts'
+import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
+import type { GatewayError } from './error.ts'
+import type { Remembered } from './gateway.ts'
+import { estimateTokens, estimateStream } from './estimate.ts'
+import type { Usage } from './price.ts'
+import type { Receipt } from './receipt.ts'
+import type { Route } from './route.ts'
+
+type Schemas = components['schemas']
+
+/** A stream on its way to the caller. */
+export type StreamedChat = {
+  receipt: Receipt
+  /** Delivers all of it. Never rejects: what breaks is told in the stream, and recorded. */
+  pipe(sink: EventSink): Promise<void>
+}
+
+type Delivery = {
+  stream: ChatStream
+  call: Call
+  route: Route
+  receipt: Receipt
+  request: ChatRequest
+  /** How much of it may be kept for the cache. */
+  bytesMax: number
+  remember: (answer: Remembered) => void
+}
+type KeptStream = { events: readonly Buffer[]; identity: ChunkIdentity }
+
+const done = Buffer.from('data: [DONE]\n\n')
+
+/** Passes the events on, then records the call, and only then ends the answer. */
+export function deliverStream(delivery: Delivery): StreamedChat {
+  const { stream, call, route, receipt, request, bytesMax, remember } = delivery
+  return {
+    receipt,
+    pipe: async (sink) => {
+      const kept = keeper(sink, bytesMax)
+      try {
+        const { usage: reported, identity } = await stream.forward(kept.sink)
+        const usage = reported ?? estimateStream(request, kept.events())
+        const final = await call.succeed({ route, usage }, receipt.warnings)
+        sink.write(closing(request, identity, final, usage))
+        if (!kept.complete()) return
+        const { model, provider, warnings } = final
+        const result: KeptStream = { events: kept.events(), identity }
+        const bytes = kept.bytes()
+        remember({ modelId: model.row.id, provider, usage, warnings, bytes, result })
+      } catch (thrown) {
+        const usage = estimateStream(request, kept.events())
+        const error = await call.fail(thrown, { route, usage })
+        sink.write(errorEvent(error))
+      }
+    },
+  }
+}
+
+/** A remembered stream, all at once. */
+export function replayStream(
+  { result, usage = { ...estimateTokens('', ''), images: 0 } }: Remembered,
+  receipt: Receipt,
+  request: ChatRequest,
+): StreamedChat {
+  // Only `deliverStream` remembers under the key of a streamed request.
+  const { events, identity } = result as KeptStream
+  return {
+    receipt,
+    pipe: async (sink) => {
+      for (const piece of events) sink.write(piece)
+      sink.write(closing(request, identity, receipt, usage))
+    },
+  }
+}
+
+/** An event that ends a stream which broke off (behaviour.md section 2). */
+export function errorEvent(error: GatewayError): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(error.toBody())}\n\n`)
+}
+
+/** The usage of an answer in OpenAI's form, with its cost. */
+export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage'] {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: {
+      cached_tokens: cachedInputTokens ?? 0,
+      ...(usage.imageInputTokens ? { image_tokens: usage.imageInputTokens } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoningTokens ?? 0,
+      ...(usage.imageOutputTokens ? { image_tokens: usage.imageOutputTokens } : {}),
+    },
+    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
+    cost_status: cost.status,
+    cost_details: cost.details,
+  }
+}
+
+function closing(
+  request: ChatRequest,
+  identity: ChunkIdentity,
+  receipt: Receipt,
+  usage: Usage,
+): Buffer {
+  if (request.stream_options?.include_usage !== true) return done
+  const chunk: Schemas['ChatCompletionChunk'] = {
+    ...identity,
+    object: 'chat.completion.chunk',
+    choices: [],
+    usage: chatUsage(usage, receipt),
+    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+  }
+  return Buffer.concat([Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), done])
+}
+
+/** Keeps what passes, for the cache and for counting, up to a bound. */
+function keeper(sink: EventSink, bytesMax: number) {
+  const events: Buffer[] = []
+  let bytes = 0
+  return {
+    events: () => events,
+    bytes: () => bytes,
+    complete: () => bytes <= bytesMax,
+    sink: {
+      onDrain: sink.onDrain,
+      write: (piece: Buffer) => {
+        bytes += piece.length
+        if (bytes <= Math.max(bytesMax, bytesKeptMin)) events.push(piece)
+        return sink.write(piece)
+      },
+    } satisfies EventSink,
+  }
+}
+
+/** Enough to estimate an answer's tokens by, also when nothing is to be remembered. */
+const bytesKeptMin = 1_048_576

@@ -1,0 +1,89 @@
+import type { components } from '../../generated/types.ts'
+
+export type ErrorCode = components['schemas']['ErrorCode']
+export type ErrorType = components['schemas']['ErrorType']
+
+/** Status and type of each code. A code that the contract adds does not compile until it has a row. */
+const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
+  invalid_json: { status: 400, type: 'invalid_request_error' },
+  invalid_value: { status: 400, type: 'invalid_request_error' },
+  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
+  unknown_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  model_capability_mismatch: { status: 400, type: 'invalid_request_error' },
+  content_policy_violation: { status: 400, type: 'invalid_request_error' },
+  image_fetch_failed: { status: 400, type: 'invalid_request_error' },
+  missing_api_key: { status: 401, type: 'authentication_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  expired_api_key: { status: 401, type: 'authentication_error' },
+  insufficient_quota: { status: 402, type: 'billing_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
+  ip_not_allowed: { status: 403, type: 'permission_error' },
+  insufficient_scope: { status: 403, type: 'permission_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  timeout: { status: 504, type: 'timeout_error' },
+  idempotency_key_in_use: { status: 409, type: 'invalid_request_error' },
+  idempotency_key_reused: { status: 409, type: 'invalid_request_error' },
+  model_deactivated: { status: 410, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  not_implemented: { status: 501, type: 'api_error' },
+  provider_error: { status: 502, type: 'upstream_error' },
+  all_providers_failed: { status: 502, type: 'upstream_error' },
+  overloaded: { status: 503, type: 'overloaded_error' },
+  no_provider_configured: { status: 503, type: 'overloaded_error' },
+}
+
+type Options = {
+  param?: string | undefined
+  cause?: unknown
+  /** Where one code has two statuses: 408 when the request, 504 when the provider took too long. */
+  status?: number
+  retryAfterSeconds?: number
+  headers?: Record<string, string>
+}
+
+/** What a caller is told. The message names the thing and the remedy and holds no secret. */
+export class GatewayError extends Error {
+  override name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly param: string | null
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ErrorCode, message: string, options: Options = {}) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.param = options.param ?? null
+    this.status = options.status ?? table[code].status
+    this.headers = { ...headersOf(this.status, options.retryAfterSeconds), ...options.headers }
+  }
+
+  /** The error body of every path (behaviour.md section 2). */
+  toBody(): components['schemas']['ErrorResponse'] {
+    const { message, param, code } = this
+    return { error: { message, type: table[code].type, param, code } }
+  }
+}
+
+/** Any thrown value as what the caller may know of it: nothing, unless it was meant for the caller. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown
+  return new GatewayError('internal_error', 'The gateway failed. The log has the detail.', {
+    cause: thrown,
+  })
+}
+
+const retryAfterSecondsMax = 60
+
+function headersOf(status: number, retryAfterSeconds?: number): Record<string, string> {
+  if (status === 401) return { 'www-authenticate': 'Bearer' }
+  if (status === 402) return { 'x-should-retry': 'false' }
+  if (status !== 429 && status !== 503) return {}
+  const seconds = Math.ceil(Math.min(Math.max(retryAfterSeconds ?? 1, 1), retryAfterSecondsMax))
+  return { 'retry-after': String(seconds) }
+}

@@ -1,0 +1,189 @@
+import { cacheKey } from './cache-key.ts'
+import { openCall, type Call } from './call.ts'
+import type { CallContext, Caller } from './caller.ts'
+import type { ChatRequest, ChatResult } from './chat.ts'
+import { deliverStream, replayStream, type StreamedChat } from './chat-stream.ts'
+import type { Attempt } from './failover.ts'
+import { refuseWarnings } from './image-plan.ts'
+import type { ImageParts } from './image-run.ts'
+import type { ImageRequest, ImageResult } from './image.ts'
+import { createInFlight, type InFlight } from './in-flight.ts'
+import type { Model, Warning } from './model.ts'
+import type { Usage } from './price.ts'
+import type { Receipt, RequestLimit, UsageRow } from './receipt.ts'
+import type { Route } from './route.ts'
+import { chatOf, chatWork, imageWork, type Prepared, type Work } from './work.ts'
+
+/** An answer as the cache keeps it. */
+export type Remembered = {
+  modelId: string
+  provider: string
+  usage: Usage | undefined
+  warnings: readonly Warning[]
+  /** About how much memory it takes. */
+  bytes: number
+  result: unknown
+}
+
+/** What the core needs from outside. */
+export type GatewayParts = ImageParts & {
+  /** Throws a GatewayError when the caller's limit is reached. */
+  admit: (caller: Caller) => Promise<RequestLimit>
+  recall: (key: string) => Promise<Remembered | undefined>
+  remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
+  /** The routes of the named models, best first. Throws a GatewayError when there are none. */
+  routes: (models: readonly string[], caller: Caller) => { routes: Route[]; warnings: Warning[] }
+  findModel: (id: string) => Model
+  report: (route: Route, attempt: Attempt, context: CallContext) => void
+  /** Resolves when the row is durable. */
+  record: (row: UsageRow) => Promise<void>
+  clock: () => number
+  limits: {
+    chatTimeoutMs: number
+    imageTimeoutMs: number
+    imageCallsConcurrentMax: number
+    cacheEntryBytesMax: number
+  }
+}
+
+export type Answered<Result> = { result: Result; usage: Usage | undefined; receipt: Receipt }
+
+export type Gateway = {
+  /** Answers a conversation with a language model. Throws a GatewayError. */
+  chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
+  /** The same as a stream; resolves once the first event is there. */
+  chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
+  /** Makes `n` pictures: all of them, or an error. */
+  image(request: ImageRequest, context: CallContext): Promise<Answered<ImageResult>>
+}
+
+/** The one sequence of every call, whichever face it came through (design.md section 3). */
+export function createGateway(parts: GatewayParts): Gateway {
+  const inFlight = createInFlight<Remembered>()
+  const { chatTimeoutMs, imageTimeoutMs } = parts.limits
+  return {
+    chat: (request, context) =>
+      answer({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }),
+    image: (request, context) =>
+      answer({ parts, inFlight, context, work: imageWork(request, imageTimeoutMs, parts) }),
+    chatStream: (request, context) =>
+      stream({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }, request),
+  }
+}
+
+type Passage<Result> = {
+  parts: GatewayParts
+  inFlight: InFlight<Remembered>
+  work: Work<Result>
+  context: CallContext
+}
+
+/** Admit, recall, find routes, fail over, record, remember. */
+async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result>> {
+  const { parts, inFlight, context } = passage
+  const key = keyOf(passage)
+  const call = await admit(passage)
+  const known = await settled(call, recall(passage, key))
+  if (known !== undefined) return answerAgain<Result>(passage, call, known)
+  const running = settled(call, run(passage, call))
+  if (key !== undefined) inFlight.share(key, running.then(toRemembered))
+  const answered = await running
+  if (key !== undefined && context.cache.remember) {
+    parts.remember(key, toRemembered(answered), context.cache.ttlMs)
+  }
+  return answered
+}
+
+/** The same for a stream: from its first event on it can no longer fail over. */
+async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promise<StreamedChat> {
+  const key = keyOf(passage)
+  const call = await admit(passage)
+  const known = await settled(call, recall(passage, key))
+  if (known === undefined) return settled(call, startStream(passage, request, call, key))
+  const { receipt } = await answerAgain(passage, call, known)
+  return replayStream(known, receipt, request)
+}
+
+async function admit({ parts, work, context }: Passage<unknown>): Promise<Call> {
+  const limit = await parts.admit(context.caller)
+  const { modality, models, timeoutMs } = work
+  return openCall(parts, { context, modality, model: models[0]!, limit, timeoutMs })
+}
+
+function keyOf({ work, context }: Passage<unknown>): string | undefined {
+  const { recall, remember } = context.cache
+  return recall || remember ? cacheKey(context.caller, work.modality, work.request) : undefined
+}
+
+/** A remembered answer, or that of an identical call which is still under way. */
+async function recall(
+  { parts, inFlight, context }: Passage<unknown>,
+  key: string | undefined,
+): Promise<Remembered | undefined> {
+  if (key === undefined || !context.cache.recall) return undefined
+  return (await inFlight.find(key)) ?? (await parts.recall(key))
+}
+
+async function answerAgain<Result>(
+  { parts, context }: Passage<unknown>,
+  call: Call,
+  { modelId, provider, usage, warnings, result }: Remembered,
+): Promise<Answered<Result>> {
+  if (context.strict) refuseWarnings(warnings)
+  const receipt = await call.replay(parts.findModel(modelId), provider, usage, warnings)
+  // The key names the modality, and with it the type of what was remembered.
+  return { result: result as Result, usage, receipt }
+}
+
+function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Result> {
+  const found = parts.routes(work.models, context.caller)
+  const prepared = work.prepare(found.routes)
+  const warnings = [...found.warnings, ...prepared.warnings]
+  if (context.strict) refuseWarnings(warnings)
+  const routes = context.fallback ? prepared.routes : prepared.routes.slice(0, 1)
+  return { ...prepared, routes, warnings }
+}
+
+async function run<Result>(
+  passage: Passage<Result>,
+  call: Call,
+): Promise<Answered<Result> & { bytes: number }> {
+  const prepared = prepare(passage)
+  const ran = await prepared.run(call, prepared.routes)
+  const receipt = await call.succeed(ran, prepared.warnings)
+  return { result: ran.result, usage: ran.usage, receipt, bytes: ran.bytes }
+}
+
+async function startStream(
+  passage: Passage<ChatResult>,
+  request: ChatRequest,
+  call: Call,
+  key: string | undefined,
+): Promise<StreamedChat> {
+  const { parts, context } = passage
+  const { routes, warnings } = prepare(passage)
+  const { signal } = call.deadline
+  const { value, route } = await call.tryRoutes(routes, (route) =>
+    chatOf(route).stream({ request, route, signal }),
+  )
+  const receipt = call.receiptSoFar(route, warnings)
+  const keep = key !== undefined && context.cache.remember
+  const bytesMax = keep ? parts.limits.cacheEntryBytesMax : 0
+  const remember = (answer: Remembered) => {
+    if (keep) parts.remember(key, answer, context.cache.ttlMs)
+  }
+  return deliverStream({ stream: value, call, route, receipt, request, bytesMax, remember })
+}
+
+/** Ends the call when its work fails, and throws what the caller is told. */
+function settled<T>(call: Call, work: Promise<T>): Promise<T> {
+  return work.catch(async (thrown: unknown) => {
+    throw await call.fail(thrown)
+  })
+}
+
+function toRemembered<Result>(answered: Answered<Result> & { bytes: number }): Remembered {
+  const { result, usage, receipt, bytes } = answered
+  const { model, provider, warnings } = receipt
+  return { modelId: model.row.id, provider, usage, warnings, bytes, result }
+}

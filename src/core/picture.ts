@@ -1,0 +1,36 @@
+import { imageSize } from 'image-size'
+import type { ImageFormat, Picture } from './image.ts'
+
+const formats: Record<string, ImageFormat> = { png: 'png', jpg: 'jpeg', webp: 'webp' }
+
+/** Enough of a picture to find its header in; a JPEG may carry metadata before it. */
+const headerCharacters = 65_536
+
+/** Reads format and size from a picture's bytes; undefined when they are not a PNG, JPEG or WebP. */
+export function readPicture(base64: readonly Buffer[]): Picture | undefined {
+  const read = readHeader(decode(base64, headerCharacters)) ?? readHeader(decode(base64, Infinity))
+  return read === undefined ? undefined : { base64, ...read }
+}
+
+/** Format and size of an image's bytes, from its header alone. */
+export function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
+  try {
+    const { type = '', width, height } = imageSize(bytes)
+    const format = formats[type]
+    return format === undefined ? undefined : { format, width, height }
+  } catch {
+    return undefined
+  }
+}
+
+/** The bytes behind base64 text; only about the first `charactersMax` characters of it. */
+export function decode(base64: readonly Buffer[], charactersMax: number): Buffer {
+  const pieces: Buffer[] = []
+  let left = charactersMax
+  for (const piece of base64) {
+    if (left <= 0) break
+    pieces.push(piece.length > left ? piece.subarray(0, left) : piece)
+    left -= piece.length
+  }
+  return Buffer.from(Buffer.concat(pieces).toString('latin1'), 'base64')
+}

@@ -1,0 +1,133 @@
+import type { components } from '../../generated/types.ts'
+import type { CallContext, Face, Mode } from './caller.ts'
+import type { ErrorCode } from './error.ts'
+import type { Attempt } from './failover.ts'
+import type { Model, Warning } from './model.ts'
+import {
+  costOf,
+  noUsage,
+  type Cost,
+  type CostStatus,
+  type PictureTraits,
+  type Usage,
+} from './price.ts'
+import type { Route } from './route.ts'
+
+export type CacheOutcome = components['schemas']['CacheOutcome']
+export type Modality = 'chat' | 'image'
+
+/** The state of a caller's request limit after this call. */
+export type RequestLimit = {
+  limit: number
+  remaining: number
+  windowSeconds: number
+  resetSeconds: number
+}
+
+/** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
+export function limitHeaders(limit: RequestLimit): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(limit.limit),
+    'x-ratelimit-remaining-requests': String(limit.remaining),
+    'x-ratelimit-reset-requests': `${limit.resetSeconds}s`,
+    ratelimit: `"requests";r=${limit.remaining};t=${limit.resetSeconds}`,
+    'ratelimit-policy': `"requests";q=${limit.limit};w=${limit.windowSeconds}`,
+  }
+}
+
+/** What the caller is told about how their call was handled. */
+export type Receipt = {
+  model: Model
+  provider: string
+  cost: Cost
+  cache: CacheOutcome
+  attempts: readonly Attempt[]
+  warnings: readonly Warning[]
+  limit: RequestLimit
+  mode: Mode
+}
+
+/** One row of the ledger; written before the answer ends (design.md section 7, promise 1). */
+export type UsageRow = {
+  id: string
+  at: number
+  accountId: string
+  keyId: string
+  mode: Mode
+  face: Face
+  modality: Modality
+  model: string
+  provider: string | null
+  upstreamModel: string | null
+  outcome: 'ok' | 'failed' | 'cancelled'
+  errorCode: ErrorCode | null
+  cache: CacheOutcome
+  usage: Usage
+  costNanoUsd: number | null
+  costStatus: CostStatus
+  attempts: readonly Attempt[]
+  durationMs: number
+}
+
+/** What is known of a call when it ends, well or not. */
+export type Ending = {
+  context: CallContext
+  modality: Modality
+  model: string
+  route?: Route | undefined
+  outcome: UsageRow['outcome']
+  errorCode?: ErrorCode
+  cache: CacheOutcome
+  usage: Usage | undefined
+  cost: Cost
+  attempts: readonly Attempt[]
+  startedAt: number
+  endedAt: number
+}
+
+/** The ledger's row of a call. */
+export function usageRow(ending: Ending): UsageRow {
+  const { context, modality, model, route, outcome, cache, cost, attempts } = ending
+  return {
+    id: context.requestId,
+    at: ending.startedAt,
+    accountId: context.caller.accountId,
+    keyId: context.caller.keyId,
+    mode: context.caller.mode,
+    face: context.face,
+    modality,
+    model: route?.model.row.id ?? model,
+    provider: route?.provider.id ?? null,
+    upstreamModel: route?.upstreamModel ?? null,
+    outcome,
+    errorCode: ending.errorCode ?? null,
+    cache,
+    usage: ending.usage ?? noUsage,
+    costNanoUsd: cost.nanoUsd,
+    costStatus: cost.status,
+    attempts,
+    durationMs: ending.endedAt - ending.startedAt,
+  }
+}
+
+/** The cost of what a vendor delivered; `unknown` where nobody can tell what was used. */
+export function costOfAnswer(
+  model: Model,
+  usage: Usage | undefined,
+  mode: Mode,
+  picture: PictureTraits = {},
+): Cost {
+  if (usage === undefined) return { nanoUsd: null, status: 'unknown', details: { mode } }
+  const cost = costOf(model.prices, usage, picture)
+  return { ...cost, details: { mode, ...cost.details } }
+}
+
+/** A remembered answer costs nothing. */
+export function cachedCost(mode: Mode): Cost {
+  return { nanoUsd: 0, status: 'cached', details: { mode } }
+}
+
+/** A call that delivered nothing costs the caller nothing. */
+export function noCost(mode: Mode): Cost {
+  return { nanoUsd: 0, status: 'exact', details: { mode } }
+}

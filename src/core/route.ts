@@ -1,0 +1,44 @@
+import type { ChatAdapter } from './chat.ts'
+import { GatewayError } from './error.ts'
+import type { ImageAdapter } from './image.ts'
+import type { Model, Problem } from './model.ts'
+
+/** One configured way to reach models. */
+export type Provider = {
+  id: string
+  chat?: ChatAdapter
+  image?: ImageAdapter
+}
+
+/** One way to have a model answer. */
+export type Route = {
+  model: Model
+  provider: Provider
+  /** The model's name at the provider. */
+  upstreamModel: string
+}
+
+/** Why a route whose provider lacks a modality is set aside. */
+export function noAdapter({ provider }: Route, what: string): Problem {
+  return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }
+}
+
+/** The routes that can do what was asked; none is a 400 that names each problem. */
+export function ableRoutes(
+  routes: readonly Route[],
+  problemsOf: (route: Route) => Problem[],
+): Route[] {
+  const problems: Problem[] = []
+  const able = routes.filter((route) => {
+    const found = problemsOf(route)
+    problems.push(...found)
+    return found.length === 0
+  })
+  const first = problems[0]
+  if (able.length > 0 || first === undefined) return able
+  throw new GatewayError(
+    'model_capability_mismatch',
+    [...new Set(problems.map(({ message }) => message))].join(' '),
+    { param: first.param },
+  )
+}

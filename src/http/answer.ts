@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http'
+import type { EventSink } from '../core/chat.ts'
+import type { GatewayError } from '../core/error.ts'
+
+/** What a handler answers; one function writes all of them. */
+export type Answer = {
+  status: number
+  headers?: Record<string, string>
+  /** Sent as JSON. */
+  json?: object
+  /** Sent as they are, with the content type among the headers. */
+  pieces?: readonly (string | Buffer)[]
+  /** A stream of server-sent events, which ends when the promise is kept. */
+  events?: (sink: EventSink) => Promise<void>
+}
+
+/** A GatewayError as every path answers it. */
+export function errorAnswer(error: GatewayError): Answer {
+  return { status: error.status, headers: error.headers, json: error.toBody() }
+}
+
+const ping = Buffer.from(': ping\n\n')
+
+/** Writes an answer to the end. Resolves also when the other side leaves in the middle. */
+export async function send(
+  response: ServerResponse,
+  answer: Answer,
+  pingIntervalMs: number,
+): Promise<void> {
+  const { status, headers = {}, json, events } = answer
+  if (response.destroyed || response.headersSent) return
+  if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
+  if (json !== undefined) {
+    const body = JSON.stringify(json)
+    headers['content-type'] = 'application/json'
+    headers['content-length'] = String(Buffer.byteLength(body))
+    response.writeHead(status, headers)
+    response.end(body)
+    return
+  }
+  sendPieces(response, status, headers, answer.pieces ?? [])
+}
+
+function sendPieces(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  pieces: readonly (string | Buffer)[],
+): void {
+  const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+  if (status !== 204) headers['content-length'] = String(length)
+  response.writeHead(status, headers)
+  // One system call for all of them instead of one each.
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+}
+
+async function sendEvents(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  events: (sink: EventSink) => Promise<void>,
+  pingIntervalMs: number,
+): Promise<void> {
+  headers['content-type'] = 'text/event-stream; charset=utf-8'
+  headers['cache-control'] = 'no-cache, no-transform'
+  // Proxies such as nginx must not collect the events.
+  headers['x-accel-buffering'] = 'no'
+  response.writeHead(status, headers)
+  response.flushHeaders()
+  const pings = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(ping)
+  }, pingIntervalMs)
+  const sink: EventSink = {
+    write: (piece) => response.destroyed || response.write(piece),
+    onDrain: (listener) => response.once('drain', listener),
+  }
+  try {
+    await events(sink)
+  } finally {
+    clearInterval(pings)
+    response.end()
+  }
+}

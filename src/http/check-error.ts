@@ -1,0 +1,83 @@
+import type { Check, CheckError } from '../../generated/checks.js'
+import { GatewayError, type ErrorCode } from '../core/error.ts'
+
+/** Throws a GatewayError that names the parameter and the remedy, unless the check passes. */
+export function assertValid<T>(check: Check<T>, value: unknown, prefix = ''): asserts value is T {
+  if (check(value)) return
+  throw errorOf(mostTelling(check.errors ?? []), prefix)
+}
+
+/** Of the complaints of all branches of a choice, the one that went deepest says what is wrong. */
+function mostTelling(errors: readonly CheckError[]): CheckError | undefined {
+  const depth = ({ instancePath }: CheckError) => instancePath.split('/').length
+  return errors
+    .filter(({ keyword, params }) => keyword !== 'anyOf' && params['type'] !== 'null')
+    .reduce<CheckError | undefined>(
+      (best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
+      undefined,
+    )
+}
+
+function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
+  if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
+  const { keyword, params, parentSchema } = error
+  const path = joined(prefix, pathText(error.instancePath))
+  const within = (name: unknown) => joined(path, String(name))
+  const about = parentSchema?.description?.trim().split('\n', 1)[0]
+  const make = (code: ErrorCode, param: string, text: string) =>
+    new GatewayError(code, text, param === '' ? {} : { param })
+  switch (keyword) {
+    case 'required': {
+      const param = within(params['missingProperty'])
+      return make('missing_required_parameter', param, `'${param}' is required.`)
+    }
+    case 'additionalProperties': {
+      const param = within(params['additionalProperty'])
+      const text = `'${param}' is not a parameter of this operation. Remove it; /openapi.json lists those it has.`
+      return make('unknown_parameter', param, text)
+    }
+    case 'enum': {
+      const allowed = params['allowedValues'] as unknown[]
+      const code = allowed.length === 1 ? 'unsupported_parameter' : 'invalid_value'
+      return make(
+        code,
+        path,
+        `${quoted(path)} must be ${allowed.length === 1 ? '' : 'one of: '}${allowed.join(', ')}.`,
+      )
+    }
+    case 'discriminator': {
+      const param = within(params['tag'])
+      return make('invalid_value', param, `'${param}' is missing or has a value that is not known.`)
+    }
+    case 'pattern':
+      if (params['pattern'] === '\\S')
+        return make('invalid_value', path, `${quoted(path)} must not be blank.`)
+      return make(
+        'invalid_value',
+        path,
+        `${quoted(path)} is malformed. ${about ? `Expected: ${about}` : ''}`.trim(),
+      )
+    default:
+      return make('invalid_value', path, `${quoted(path)} ${error.message ?? 'is not valid'}.`)
+  }
+}
+
+function joined(path: string, name: string): string {
+  return path === '' || name === '' ? path + name : `${path}.${name}`
+}
+
+function quoted(path: string): string {
+  return path === '' ? 'The body' : `'${path}'`
+}
+
+/** `/images/0/image_url` as `images[0].image_url`. */
+function pathText(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part)) return `${path}[${part}]`
+      return path === '' ? part : `${path}.${part}`
+    }, '')
+}

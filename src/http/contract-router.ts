@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import type { Router } from '@koa/router'
+import { bodyChecks, type Check } from '../../generated/checks.js'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
+import type { Identify } from '../accounts/identify.ts'
+import { GatewayError } from '../core/error.ts'
+import { assertValid } from './check-error.ts'
+import type { Operation, OperationCall } from './operation.ts'
+import { checkMediaType, parseBody, readBody } from './read-body.ts'
+import type { ExchangeState } from './exchange.ts'
+
+/** Every operation of the contract: one that is missing does not compile. */
+export type Operations = { [Id in OperationId]: Operation<Id> }
+
+type Options = { handlers: Operations; identify: Identify; bodyBytesMax: number }
+
+/** Binds each operation of the contract to its handler, behind authentication and the checks. */
+export function bindOperations(
+  router: Router<ExchangeState>,
+  { handlers, identify, bodyBytesMax }: Options,
+): void {
+  for (const { id, method, path, bodyTypes } of operations) {
+    // Which operation this is, only the loop knows: the types of its parts belong together.
+    const handle = handlers[id] as Operation<OperationId>
+    router[method](routePath(path), async (context) => {
+      const { req: request, state } = context
+      const caller = await identify({
+        authorization: request.headers.authorization,
+        apiKey: header(request, 'x-api-key'),
+      })
+      state.caller = caller
+      const options = { ...request.headers }
+      assertValid(headerChecks[id], options)
+      const query = readQuery(request)
+      assertValid(queryChecks[id], query)
+      const body = await readOperationBody(id, request, bodyTypes, bodyBytesMax)
+      const { requestId, signal } = state
+      const call = {
+        caller,
+        requestId,
+        signal,
+        request,
+        body,
+        query,
+        path: context['params'],
+        options,
+      }
+      state.answer = await handle(call as unknown as OperationCall<OperationId>)
+    })
+  }
+}
+
+/** `{model}` of the last segment takes slashes too: model identifiers have them. */
+function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}$/g, '*$1')
+}
+
+async function readOperationBody(
+  id: OperationId,
+  request: IncomingMessage,
+  types: readonly string[],
+  bytesMax: number,
+): Promise<unknown> {
+  if (types.length === 0) return undefined
+  checkMediaType(request, types)
+  const body = parseBody(await readBody(request, bytesMax))
+  const check = (bodyChecks as Partial<Record<OperationId, Check<unknown>>>)[id]
+  if (check !== undefined) assertValid(check, body)
+  return body
+}
+
+function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
+  const start = url.indexOf('?')
+  if (start < 0) return {}
+  const query: Record<string, unknown> = {}
+  for (const [name, value] of new URLSearchParams(url.slice(start))) {
+    if (name in query) {
+      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
+    }
+    query[name] = value
+  }
+  return query
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import type { OperationId } from '../../generated/operations.ts'
+import type { operations } from '../../generated/types.ts'
+import type { CallContext, Caller, Face } from '../core/caller.ts'
+import type { Answer } from './answer.ts'
+
+type Parameters<
+  Id extends OperationId,
+  Place extends 'query' | 'path',
+> = operations[Id]['parameters'] extends { [P in Place]?: infer T } ? NonNullable<T> : object
+
+/** The body that an operation reads as JSON, with its defaults filled in. */
+export type Body<Id extends OperationId> = operations[Id] extends {
+  requestBody: { content: { 'application/json': infer T } }
+}
+  ? T
+  : undefined
+
+/** One request of an operation, authenticated and checked against the contract. */
+export type OperationCall<Id extends OperationId> = {
+  caller: Caller
+  requestId: string
+  body: Body<Id>
+  query: Parameters<Id, 'query'>
+  path: Parameters<Id, 'path'>
+  /** The headers that the contract names, as values. */
+  options: GatewayOptions
+  /** Aborts when the caller has left. */
+  signal: AbortSignal
+  request: IncomingMessage
+}
+
+/** Handles one operation; throws a GatewayError for what is to be answered as an error. */
+export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Promise<Answer>
+
+export type GatewayOptions = {
+  'cache-control'?: string
+  'x-gateway-cache-ttl'?: number
+  'x-gateway-strict'?: 'true' | 'false'
+  'x-gateway-no-fallback'?: 'true' | 'false'
+}
+
+/** How a caller wants the gateway to handle a call, for the core. */
+export function contextOf<Id extends OperationId>(
+  call: OperationCall<Id>,
+  face: Face,
+): CallContext {
+  const { caller, requestId, signal, options } = call
+  const control = options['cache-control'] ?? ''
+  const ttlSeconds = options['x-gateway-cache-ttl']
+  const off = control.includes('no-store') || ttlSeconds === 0
+  return {
+    caller,
+    requestId,
+    face,
+    signal,
+    cache: {
+      recall: !off && !control.includes('no-cache'),
+      remember: !off,
+      ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000,
+    },
+    strict: options['x-gateway-strict'] === 'true',
+    fallback: options['x-gateway-no-fallback'] !== 'true',
+  }
+}

@@ -1,0 +1,81 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../core/error.ts'
+
+/** The media type of a request's body, without parameters, in lower case; `''` when none is named. */
+export function mediaType({ headers }: IncomingMessage): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+/** Throws `unsupported_media_type` unless the body is of one of these types, in plain UTF-8. */
+export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+  const type = mediaType(request)
+  const encoding = request.headers['content-encoding'] ?? 'identity'
+  const charset = /charset="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+  if (!types.includes(type)) {
+    throw unsupported(
+      type === ''
+        ? 'The request has no Content-Type.'
+        : `The Content-Type '${type}' is not read here.`,
+      `Send ${types.join(' or ')}.`,
+    )
+  }
+  if (encoding !== 'identity')
+    throw unsupported('Compressed bodies are not read.', 'Send it plain.')
+  if (!/^utf-?8$/i.test(charset.trim()))
+    throw unsupported('The charset is not read.', 'Send UTF-8.')
+}
+
+/** Reads a whole body. Throws `request_too_large`, also when its length was not announced. */
+export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > bytesMax) throw tooLarge(bytesMax)
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes <= bytesMax) return pieces.push(piece)
+      request.removeAllListeners('data')
+      return reject(tooLarge(bytesMax))
+    })
+    request.once('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+    request.once('error', reject)
+    request.once('close', () => {
+      if (!request.complete) reject(new ClientLeft())
+    })
+  })
+}
+
+/** The caller closed the connection before the request was whole. */
+export class ClientLeft extends Error {
+  override name = 'ClientLeft'
+}
+
+/** Reads a JSON body. Throws `invalid_json`. */
+export function parseBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw invalidJson('The request has no body.')
+  if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.')
+  try {
+    return JSON.parse(bytes.toString())
+  } catch (cause) {
+    throw invalidJson('The body is not valid JSON.', cause)
+  }
+}
+
+function invalidJson(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('invalid_json', `${message} Send a JSON object.`, { cause })
+}
+
+function unsupported(message: string, remedy: string): GatewayError {
+  return new GatewayError('unsupported_media_type', `${message} ${remedy}`, {
+    param: 'content-type',
+  })
+}
+
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError(
+    'request_too_large',
+    `The request is larger than ${bytesMax} bytes. Send less at once.`,
+  )
+}

@@ -1,0 +1,28 @@
+import { usdText } from '../core/price.ts'
+import { limitHeaders, type Receipt } from '../core/receipt.ts'
+
+/** The response headers that tell how a call was handled (behaviour.md section 5). */
+export function receiptHeaders(receipt: Receipt): Record<string, string> {
+  const { model, provider, cost, cache, attempts, warnings, limit } = receipt
+  const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = model.row
+  const headers: Record<string, string> = {
+    'x-gateway-model': headerText(model.row.id),
+    'x-gateway-provider': provider,
+    'x-gateway-cache': cache,
+    ...limitHeaders(limit),
+  }
+  if (cost.nanoUsd !== null) headers['x-gateway-cost-usd'] = usdText(cost.nanoUsd)
+  if (attempts.length > 0) {
+    headers['x-gateway-attempts'] = attempts.map((a) => `${a.provider}=${a.outcome}`).join(', ')
+  }
+  if (warnings.length > 0) headers['x-gateway-warnings'] = String(warnings.length)
+  // RFC 9745 wants seconds behind an @, RFC 8594 an HTTP date.
+  if (deprecatedAt !== undefined) headers['deprecation'] = `@${Date.parse(deprecatedAt) / 1000}`
+  if (deactivatedAt !== undefined) headers['sunset'] = new Date(deactivatedAt).toUTCString()
+  return headers
+}
+
+/** A name that an endpoint of any model was asked for may hold what a header cannot. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?')
+}

@@ -1,0 +1,69 @@
+import { createServer, type Server } from 'node:http'
+import type { Router } from '@koa/router'
+import Koa from 'koa'
+import { exchangeMiddleware, type ExchangeOptions, type ExchangeState } from './exchange.ts'
+import { refuseMalformed } from './malformed.ts'
+
+type Options = Omit<ExchangeOptions, 'draining'> & {
+  router: Router<ExchangeState>
+  limits: { requestTimeoutMs: number; drainTimeoutMs: number }
+}
+
+export type GatewayServer = {
+  /** Resolves with the port. */
+  listen(port: number, host: string): Promise<number>
+  /** Stops taking connections and lets open requests finish, within the limit. */
+  drain(): Promise<void>
+  draining(): boolean
+}
+
+/** The HTTP server around a router. */
+export function createHttpServer({ router, limits, ...options }: Options): GatewayServer {
+  let draining = false
+  const app = new Koa<ExchangeState>()
+  app.use(exchangeMiddleware({ ...options, limits, draining: () => draining }))
+  // Koa's and the router's own types of a context differ in what neither uses here.
+  app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
+  const { requestTimeoutMs: requestTimeout } = limits
+  const handle = app.callback()
+  const server = createServer(
+    { requestTimeout, headersTimeout: requestTimeout },
+    (request, response) => void handle(request, response),
+  )
+  server.on('clientError', refuseMalformed)
+  return {
+    listen: (port, host) => listen(server, port, host),
+    drain: async () => {
+      draining = true
+      await close(server, limits.drainTimeoutMs)
+    },
+    draining: () => draining,
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+const idleSweepMs = 50
+
+/** Kept connections are closed as soon as they are idle, so that draining takes no longer than the work. */
+function close(server: Server, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
+    const limit = setTimeout(() => server.closeAllConnections(), timeoutMs)
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(limit)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

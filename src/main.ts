@@ -1,0 +1,60 @@
+/** The server: `npm start`. */
+import { assemble } from './assemble.ts'
+import {
+  ConfigError,
+  loadConfig,
+  readVariables,
+  setFontConfiguration,
+  type Config,
+} from './config.ts'
+import { fontConfigurationFile } from './providers/sandbox/render.ts'
+import { createLog } from './telemetry/log.ts'
+import { welcome } from './welcome.ts'
+
+async function main(): Promise<void> {
+  const config = readConfig()
+  setFontConfiguration(fontConfigurationFile)
+  const log = createLog(config.logLevel)
+  const { server, accounts, events, providerIds, close } = await assemble({ config, log })
+  const port = await server.listen(config.port, config.host)
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const baseUrl = config.baseUrl ?? `http://${host}:${port}`
+  const { id: accountId, created } = await accounts.first()
+  const testKey = created
+    ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
+    : undefined
+  process.stdout.write(welcome({ baseUrl, testKey, providerIds }))
+  events.started(baseUrl, providerIds)
+
+  let stopping = false
+  const stop = async (signal: string) => {
+    if (stopping) return
+    stopping = true
+    events.stopping(signal)
+    await server.drain()
+    await close()
+    events.stopped()
+    log.flush(() => process.exit(0))
+  }
+  process.on('SIGTERM', (signal) => void stop(signal))
+  process.on('SIGINT', (signal) => void stop(signal))
+}
+
+function readConfig(): Config {
+  try {
+    return loadConfig(readVariables())
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\n`)
+    process.exit(78)
+  }
+}
+
+await main().catch((error: NodeJS.ErrnoException) => {
+  const text =
+    error.code === 'EADDRINUSE'
+      ? 'The address is in use already. Set PORT to another one.'
+      : (error.stack ?? error.message)
+  process.stderr.write(`The gateway cannot start: ${text}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { GatewayError } from '../core/error.ts'
+import type { Answer } from '../http/answer.ts'
+
+const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const files: Record<string, string> = {
+  'swagger-ui.css': 'text/css',
+  'swagger-ui-bundle.js': 'text/javascript',
+  'favicon-32x32.png': 'image/png',
+}
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Model-Access Gateway: API reference</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<main id="reference"></main>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/reference.js"></script>
+</body>
+</html>
+`
+const script = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  persistAuthorization: false,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+})
+`
+const securityHeaders = {
+  // Swagger UI writes inline styles; everything else comes from this server.
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The API reference: a page over /openapi.json that asks no other server for anything. */
+export async function referencePage(file: string | undefined): Promise<Answer> {
+  if (file === undefined) return found('text/html; charset=utf-8', page)
+  if (file === 'reference.js') return found('text/javascript', script)
+  const type = files[file]
+  if (type === undefined) throw new GatewayError('not_found', 'There is no such file here.')
+  return found(type, await readFile(join(assets, file)))
+}
+
+function found(type: string, body: string | Buffer): Answer {
+  return { status: 200, headers: { ...securityHeaders, 'content-type': type }, pieces: [body] }
+}

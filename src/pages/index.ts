@@ -1,0 +1,38 @@
+import type { Router } from '@koa/router'
+import { contract } from '../../generated/contract.ts'
+import type { ExchangeState } from '../http/exchange.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { referencePage } from './api-reference.ts'
+import { metricsPage } from './metrics.ts'
+
+type Options = {
+  metrics: Metrics
+  metricsToken: string | undefined
+  /** Rejects while the gateway cannot answer calls. */
+  checkReady: () => Promise<void>
+}
+
+/** What is served outside of the contract: health, metrics, the contract itself and its reference. */
+export function bindPages(router: Router<ExchangeState>, options: Options): void {
+  const document = Buffer.from(JSON.stringify(contract))
+  router.get('/health', ({ state }) => {
+    state.answer = { status: 200, json: { status: 'ok' } }
+  })
+  router.get('/ready', async ({ state }) => {
+    await options.checkReady()
+    state.answer = { status: 200, json: { status: 'ready' } }
+  })
+  router.get('/openapi.json', ({ state }) => {
+    const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
+    state.answer = { status: 200, headers, pieces: [document] }
+  })
+  router.get('/metrics', async ({ req, state }) => {
+    state.answer = await metricsPage(req, options)
+  })
+  router.get('/', ({ state }) => {
+    state.answer = { status: 302, headers: { location: '/docs' }, pieces: [] }
+  })
+  router.get('/docs{/:file}', async ({ state, params }) => {
+    state.answer = await referencePage(params['file'])
+  })
+}

@@ -1,0 +1,36 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../core/error.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+type Options = { metrics: Metrics; metricsToken: string | undefined }
+
+/** The metrics, for this machine or for whoever has the token. Throws a GatewayError for others. */
+export async function metricsPage(
+  request: IncomingMessage,
+  { metrics, metricsToken }: Options,
+): Promise<Answer> {
+  if (metricsToken === undefined ? !isLoopback(request) : !hasToken(request, metricsToken)) {
+    throw new GatewayError(
+      'invalid_api_key',
+      'Metrics are for this machine alone, or for the bearer of METRICS_TOKEN.',
+    )
+  }
+  const { registry } = metrics
+  const text = await registry.metrics()
+  return { status: 200, headers: { 'content-type': registry.contentType }, pieces: [text] }
+}
+
+function isLoopback({ socket, headers }: IncomingMessage): boolean {
+  const address = socket.remoteAddress ?? ''
+  // Behind a proxy everybody seems to be this machine.
+  if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) return false
+  return address === '::1' || /^(::ffff:)?127\./.test(address)
+}
+
+function hasToken({ headers }: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(headers.authorization ?? '')
+  const wanted = Buffer.from(`Bearer ${token}`)
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}

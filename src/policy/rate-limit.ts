@@ -1,0 +1,36 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import { limitHeaders, type RequestLimit } from '../core/receipt.ts'
+
+const windowSeconds = 60
+
+/** Counts an account's requests in windows of a minute. Throws `rate_limit_exceeded`. */
+export function createRateLimit(
+  requestsPerMinute: number,
+): (caller: Caller) => Promise<RequestLimit> {
+  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: windowSeconds })
+  return async ({ accountId }) => {
+    try {
+      return toLimit(await limiter.consume(accountId), requestsPerMinute)
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal
+      const limit = toLimit(refusal, requestsPerMinute)
+      throw new GatewayError(
+        'rate_limit_exceeded',
+        `This account may make ${requestsPerMinute} requests a minute. ` +
+          `Try again in ${limit.resetSeconds} s.`,
+        { retryAfterSeconds: limit.resetSeconds, headers: limitHeaders(limit) },
+      )
+    }
+  }
+}
+
+function toLimit(result: RateLimiterRes, limit: number): RequestLimit {
+  return {
+    limit,
+    remaining: Math.max(0, result.remainingPoints),
+    windowSeconds,
+    resetSeconds: Math.ceil(result.msBeforeNext / 1000),
+  }
+}

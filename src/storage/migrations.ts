@@ -1,0 +1,78 @@
+import type { Kysely } from 'kysely'
+import { Migrator, type Migration } from 'kysely/migration'
+
+/** Forward only, in the order of their names; types are those that SQLite and PostgreSQL both have. */
+const migrations: Record<string, Migration> = {
+  '0001_accounts_keys_usage': {
+    up: async (db) => {
+      await db.schema
+        .createTable('accounts')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('created_at', 'bigint', (column) => column.notNull())
+        .execute()
+      await db.schema
+        .createTable('api_keys')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('mode', 'text', (column) => column.notNull())
+        .addColumn('digest', 'text', (column) => column.notNull().unique())
+        .addColumn('hint', 'text', (column) => column.notNull())
+        .addColumn('allowed_models', 'text')
+        .addColumn('created_at', 'bigint', (column) => column.notNull())
+        .addColumn('expires_at', 'bigint')
+        .addColumn('revoked_at', 'bigint')
+        .execute()
+      await db.schema
+        .createTable('usage')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('at', 'bigint', (column) => column.notNull())
+        .addColumn('account_id', 'text', (column) => column.notNull())
+        .addColumn('key_id', 'text', (column) => column.notNull())
+        .addColumn('mode', 'text', (column) => column.notNull())
+        .addColumn('face', 'text', (column) => column.notNull())
+        .addColumn('modality', 'text', (column) => column.notNull())
+        .addColumn('model', 'text', (column) => column.notNull())
+        .addColumn('provider', 'text')
+        .addColumn('upstream_model', 'text')
+        .addColumn('outcome', 'text', (column) => column.notNull())
+        .addColumn('error_code', 'text')
+        .addColumn('cache', 'text', (column) => column.notNull())
+        .addColumn('input_tokens', 'bigint', (column) => column.notNull())
+        .addColumn('cached_input_tokens', 'bigint', (column) => column.notNull())
+        .addColumn('output_tokens', 'bigint', (column) => column.notNull())
+        .addColumn('reasoning_tokens', 'bigint', (column) => column.notNull())
+        .addColumn('images', 'bigint', (column) => column.notNull())
+        .addColumn('cost_nano_usd', 'bigint')
+        .addColumn('cost_status', 'text', (column) => column.notNull())
+        .addColumn('attempts', 'text', (column) => column.notNull())
+        .addColumn('duration_ms', 'bigint', (column) => column.notNull())
+        .execute()
+      await db.schema
+        .createIndex('usage_account_at')
+        .on('usage')
+        .columns(['account_id', 'at'])
+        .execute()
+    },
+  },
+}
+
+/**
+ * Brings the store to the newest schema, one process at a time. Throws when the store is newer than
+ * this program.
+ */
+export async function migrate<T>(db: Kysely<T>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const { error } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
+    throw new Error(
+      'The store was written by a newer version of the gateway. Update the gateway.',
+      {
+        cause: error,
+      },
+    )
+  }
+  throw error
+}

@@ -1,0 +1,143 @@
+import { Worker } from 'node:worker_threads'
+import {
+  CompiledQuery,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+} from 'kysely'
+import type {
+  QueryOutcome,
+  SqlValue,
+  WorkerOptions,
+  WorkerReply,
+  WorkerRequest,
+} from './sqlite-worker.ts'
+
+type Unsent = WorkerRequest extends infer R
+  ? R extends { id: number }
+    ? Omit<R, 'id'>
+    : never
+  : never
+
+/** An SQLite file in a thread of its own. */
+export type SqliteThread = {
+  dialect: Dialect
+  /** Runs one statement for each row, committed together. */
+  insertMany(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<void>
+}
+
+/** What the store reported; `errcode` is SQLite's extended result code. */
+export class StoreError extends Error {
+  override name = 'StoreError'
+  readonly errcode: number | undefined
+
+  constructor(message: string, errcode: number | undefined) {
+    super(message)
+    this.errcode = errcode
+  }
+}
+
+/** Opens the file in a worker thread. It has one connection, which a transaction holds alone. */
+export function openSqlite(options: WorkerOptions): SqliteThread {
+  const { ask, stop } = startWorker(options)
+  const lock = createLock()
+  const connection: DatabaseConnection = {
+    executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => {
+      const values = parameters as readonly SqlValue[]
+      const { rows, changes } = await ask({ kind: 'query', sql, parameters: values })
+      return { rows: rows as Row[], numAffectedRows: BigInt(changes) }
+    },
+    // eslint-disable-next-line require-yield -- the interface wants a generator
+    streamQuery: async function* () {
+      throw new StoreError('The embedded store does not stream rows.', undefined)
+    },
+  }
+  const execute = async (sql: string) => {
+    await connection.executeQuery(CompiledQuery.raw(sql))
+  }
+  const driver: Driver = {
+    init: async () => undefined,
+    acquireConnection: async () => {
+      await lock.acquire()
+      return connection
+    },
+    // Takes the write lock at the start, so that two processes wait for each other and never fail.
+    beginTransaction: () => execute('begin immediate'),
+    commitTransaction: () => execute('commit'),
+    rollbackTransaction: () => execute('rollback'),
+    releaseConnection: async () => lock.release(),
+    destroy: stop,
+  }
+  return {
+    dialect: {
+      createDriver: () => driver,
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createAdapter: createTransactionalAdapter,
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
+    insertMany: async (sql, rows) => {
+      await lock.acquire()
+      try {
+        await ask({ kind: 'insertMany', sql, rows })
+      } finally {
+        lock.release()
+      }
+    },
+  }
+}
+
+/** SQLite changes tables in transactions; with that, migrations run under its write lock. */
+function createTransactionalAdapter(): SqliteAdapter {
+  return Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
+}
+
+function startWorker(options: WorkerOptions) {
+  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
+  const waiting = new Map<number, PromiseWithResolvers<QueryOutcome>>()
+  let last = 0
+  let broken: Error | undefined
+  worker.on('message', (reply: WorkerReply) => {
+    const promise = waiting.get(reply.id)!
+    waiting.delete(reply.id)
+    if ('outcome' in reply) promise.resolve(reply.outcome)
+    else promise.reject(new StoreError(reply.error.message, reply.error.errcode))
+  })
+  worker.on('error', (error: Error) => {
+    broken = error
+    for (const promise of waiting.values()) promise.reject(error)
+    waiting.clear()
+  })
+  const ask = (request: Unsent): Promise<QueryOutcome> => {
+    if (broken !== undefined) return Promise.reject(broken)
+    const promise = Promise.withResolvers<QueryOutcome>()
+    waiting.set(++last, promise)
+    worker.postMessage({ ...request, id: last })
+    return promise.promise
+  }
+  const stop = async () => {
+    if (broken === undefined) await ask({ kind: 'close' })
+    await worker.terminate()
+  }
+  return { ask, stop }
+}
+
+/** One at a time, in the order of asking. */
+function createLock() {
+  const waiting: (() => void)[] = []
+  let held = false
+  return {
+    acquire: (): Promise<void> | undefined => {
+      if (held) return new Promise((resolve) => waiting.push(resolve))
+      held = true
+      return undefined
+    },
+    release: () => {
+      const next = waiting.shift()
+      if (next === undefined) held = false
+      else next()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import type { CallContext } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Attempt } from '../core/failover.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import type { UsageRow } from '../core/receipt.ts'
+import type { Route } from '../core/route.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+/** One function a business event: what is logged and counted is decided here alone. */
+export type Events = ReturnType<typeof createEvents>
+
+export function createEvents(log: Log, metrics: Metrics) {
+  return {
+    /** A request was answered, or its caller left. */
+    exchanged({ error, caller, ...exchange }: Exchange): void {
+      const { method, status, durationMs } = exchange
+      metrics.requests.observe({ method, status }, durationMs / 1000)
+      const fields = { ...exchange, accountId: caller?.accountId, keyId: caller?.keyId }
+      if (error === undefined) return log.info(fields, 'request')
+      const code = error instanceof GatewayError ? error.code : 'internal_error'
+      if (status >= 500)
+        return log.error({ ...fields, code, err: causeOf(error) }, 'request failed')
+      return log.info({ ...fields, code }, 'request refused')
+    },
+    /** One try of one route is over. */
+    attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
+      const { provider, outcome } = attempt
+      metrics.attempts.inc({ provider, outcome })
+      if (outcome === 'ok' || outcome === 'cancelled') return
+      const fields = { requestId, ...attempt }
+      // Only the operator can mend these.
+      if (outcome === 'credentials' || outcome === 'out_of_credit')
+        log.error(fields, 'provider account')
+      else log.warn(fields, 'attempt failed')
+    },
+    /** A call has its row in the ledger. */
+    recorded(row: UsageRow): void {
+      const { face, modality, mode, outcome, cache, usage, costNanoUsd } = row
+      metrics.calls.inc({ face, modality, mode, outcome, cache })
+      metrics.tokens.inc({ direction: 'input', mode }, usage.inputTokens)
+      metrics.tokens.inc({ direction: 'output', mode }, usage.outputTokens)
+      metrics.costUsd.inc({ mode }, (costNanoUsd ?? 0) / 1e9)
+    },
+    /** The cache failed; the call went on without it. */
+    cacheFailed(error: unknown): void {
+      log.warn({ err: causeOf(error) }, 'cache failed')
+    },
+    started(address: string, providers: readonly string[]): void {
+      log.info({ address, providers }, 'listening')
+    },
+    stopping(signal: string): void {
+      log.info({ signal }, 'draining')
+    },
+    stopped(): void {
+      log.info('stopped')
+    },
+  }
+}
+
+/**
+ * What is logged of an error. What an upstream or a caller did is told by its kind and code; only a bug
+ * of ours has a stack, and that without the folders of this machine.
+ */
+function causeOf(error: unknown): object {
+  const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
+  if (cause instanceof ProviderFailure) {
+    const { kind, status, cause: inner } = cause
+    return { kind, status, code: codeOf(inner) }
+  }
+  if (!(cause instanceof Error)) return { type: typeof cause }
+  const stack = cause.stack?.split('\n').slice(1).map(withoutFolder)
+  return { type: cause.name, message: cause.message, code: codeOf(cause), stack }
+}
+
+const root = new URL('../../', import.meta.url).href
+
+function withoutFolder(frame: string): string {
+  return frame.trim().replace(root, '')
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

@@ -1,0 +1,70 @@
+import { schemaChecks } from '../../generated/checks.js'
+import type { CallContext } from '../core/caller.ts'
+import { chatUsage } from '../core/chat-stream.ts'
+import { chatToImage, imageConfigSchema, type ImageConfig } from '../core/chat-to-image.ts'
+import type { ChatRequest } from '../core/chat.ts'
+import type { Gateway } from '../core/gateway.ts'
+import type { Picture } from '../core/image.ts'
+import type { Model } from '../core/model.ts'
+import { noUsage } from '../core/price.ts'
+import type { Answer } from '../http/answer.ts'
+import { assertValid } from '../http/check-error.ts'
+import { receiptHeaders } from '../http/receipt-headers.ts'
+
+type Options = { gateway: Gateway; clock: () => number }
+
+/** Answers a conversation with an image model: pictures in `message.images`. */
+export async function chatImages(
+  request: ChatRequest,
+  model: Model,
+  context: CallContext,
+  { gateway, clock }: Options,
+): Promise<Answer> {
+  const config: object = request.image_config ?? {}
+  assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
+  const image = chatToImage(request, config as ImageConfig)
+  const { result, usage = noUsage, receipt } = await gateway.image(image, context)
+  const identity = {
+    id: `chatcmpl-${context.requestId.slice(4)}`,
+    created: Math.floor(clock() / 1000),
+    model: receipt.model.row.id,
+  }
+  const headers = receiptHeaders(receipt)
+  const images = result.pictures.flatMap(imageJson)
+  const content = JSON.stringify(result.text ?? null)
+  const usageJson = JSON.stringify(chatUsage(usage, receipt))
+  const warnings =
+    receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
+  if (request.stream !== true) {
+    const head = JSON.stringify({ ...identity, object: 'chat.completion' }).slice(0, -1)
+    return {
+      status: 200,
+      headers: { ...headers, 'content-type': 'application/json' },
+      pieces: [
+        `${head},"choices":[{"index":0,"message":{"role":"assistant","content":${content},"images":[`,
+        ...images,
+        `]},"finish_reason":"stop"}],"usage":${usageJson}${warnings}}`,
+      ],
+    }
+  }
+  const chunk = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
+  const finish = '{"index":0,"delta":{},"finish_reason":"stop"}'
+  const wantsUsage = request.stream_options?.include_usage === true
+  const pieces = [
+    `data: ${chunk},"choices":[{"index":0,"delta":{"role":"assistant","content":${content},"images":[`,
+    ...images,
+    `]},"finish_reason":null}]}\n\ndata: ${chunk},"choices":[${finish}]}\n\n`,
+    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warnings}}\n\n`] : []),
+    'data: [DONE]\n\n',
+  ]
+  const events: NonNullable<Answer['events']> = async (sink) => {
+    for (const piece of pieces) sink.write(Buffer.from(piece))
+  }
+  return { status: 200, headers, events }
+}
+
+/** One item of `images`, with the picture's true media type. */
+function imageJson({ base64, format }: Picture, index: number): (string | Buffer)[] {
+  const start = `${index === 0 ? '' : ','}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`
+  return [start, ...base64, '"}}']
+}

@@ -1,0 +1,64 @@
+import type { components } from '../../generated/types.ts'
+import type { Answered } from '../core/gateway.ts'
+import type { ImageRequest, ImageResult, Picture } from '../core/image.ts'
+import { pixelsText } from '../core/image-size.ts'
+import type { Usage } from '../core/price.ts'
+import type { Answer } from '../http/answer.ts'
+import { receiptHeaders } from '../http/receipt-headers.ts'
+
+type Schemas = components['schemas']
+
+/** Prints pictures as an ImagesResponse; their base64 goes out as the bytes it came in. */
+export function imagesAnswer(
+  { result, usage, receipt }: Answered<ImageResult>,
+  request: ImageRequest,
+  createdAt: number,
+): Answer {
+  const { pictures } = result
+  const { background, quality } = request
+  const formats = new Set(pictures.map(({ format }) => format))
+  const sizes = new Set(pictures.map(pixelsText))
+  const tail: Omit<Schemas['ImagesResponse'], 'created' | 'data'> = {
+    ...(background === undefined ? {} : { background }),
+    ...(formats.size === 1 ? { output_format: pictures[0]!.format } : {}),
+    ...(sizes.size === 1 ? { size: [...sizes][0]! } : {}),
+    ...(quality === undefined ? {} : { quality }),
+    usage: imageUsage(usage, receipt.cost),
+    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+  }
+  return {
+    status: 200,
+    headers: { ...receiptHeaders(receipt), 'content-type': 'application/json' },
+    pieces: [
+      `{"created":${Math.floor(createdAt / 1000)},"data":[`,
+      ...pictures.flatMap(pictureJson),
+      `],${JSON.stringify(tail).slice(1)}`,
+    ],
+  }
+}
+
+function pictureJson({ base64, revisedPrompt }: Picture, index: number): (string | Buffer)[] {
+  const comma = index === 0 ? '' : ','
+  const prompt =
+    revisedPrompt === undefined ? '' : `"revised_prompt":${JSON.stringify(revisedPrompt)},`
+  return [`${comma}{${prompt}"b64_json":"`, ...base64, '"}']
+}
+
+function imageUsage(
+  usage: Usage | undefined,
+  cost: Answered<ImageResult>['receipt']['cost'],
+): Schemas['ImageUsage'] {
+  const { inputTokens = 0, outputTokens = 0, imageInputTokens = 0 } = usage ?? {}
+  return {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    input_tokens_details: {
+      text_tokens: inputTokens - imageInputTokens,
+      image_tokens: imageInputTokens,
+    },
+    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
+    cost_status: cost.status,
+    cost_details: cost.details,
+  }
+}

@@ -1,0 +1,33 @@
+type Options = {
+  baseUrl: string
+  /** Only at the first start: keys are not stored as they are. */
+  testKey: string | undefined
+  providerIds: readonly string[]
+}
+
+/** What the server prints when it is up: where it is, and a line to paste. */
+export function welcome({ baseUrl, testKey, providerIds }: Options): string {
+  const providers =
+    providerIds.length > 0
+      ? `Providers: ${providerIds.join(', ')}`
+      : 'Providers: none yet, so live keys have nowhere to go. Test keys reach the sandbox.'
+  return `
+Model-Access Gateway is listening on ${baseUrl}
+API reference: ${baseUrl}/docs
+${providers}
+
+${testKey === undefined ? laterStart : firstStart(baseUrl, testKey)}
+`
+}
+
+const laterStart = 'A new key: npm run gateway -- keys create --mode test --name mine'
+
+function firstStart(baseUrl: string, testKey: string): string {
+  const body = '{"prompt":"A lighthouse in a storm","size":"1024x1024","output_format":"png"}'
+  return `Your test key, shown this once: ${testKey}
+
+Paste this for your first picture, picture.png:
+
+curl -s ${baseUrl}/v1/images/generations -H "Authorization: Bearer ${testKey}" -H "Content-Type: application/json" -d '${body}' | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > picture.png
+`
+}

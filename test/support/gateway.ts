@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { assemble } from '../../src/assemble.ts'
+import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
+import type { Mode } from '../../src/core/caller.ts'
+import { fontConfigurationFile } from '../../src/providers/sandbox/render.ts'
+import type { UsageTable } from '../../src/storage/tables.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+
+type Options = {
+  variables?: Variables
+  /** What gateway.yaml holds. */
+  file?: object
+  clock?: () => number
+}
+
+/** As for `fetch`; `key` replaces the test key, null sends none. */
+export type CallOptions = Omit<RequestInit, 'headers'> & {
+  headers?: Record<string, string>
+  key?: string | null
+}
+
+/** A real gateway on a free port of this machine, with a store of its own. */
+export type TestGateway = {
+  url: string
+  testKey: string
+  liveKey: string
+  createKey(mode: Mode, options?: { models?: string[]; expiresAt?: number }): Promise<string>
+  revokeKeys(): Promise<void>
+  /** The ledger's rows, oldest first. */
+  usage(): Promise<UsageTable[]>
+  /** Every line logged so far. */
+  logText(): string
+  fetch(path: string, init?: CallOptions): Promise<Response>
+  /** Posts JSON with the test key, or the key that is given. */
+  post(path: string, body: unknown, init?: CallOptions): Promise<Response>
+  stop(): Promise<void>
+}
+
+/** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
+export async function startGateway(options: Options = {}): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const configFile = join(folder, 'gateway.yaml')
+  writeFileSync(configFile, stringify(options.file ?? {}))
+  const config = loadConfig({
+    DATA_DIR: join(folder, 'data'),
+    CONFIG_FILE: configFile,
+    ...options.variables,
+  })
+  setFontConfiguration(fontConfigurationFile)
+  const lines: string[] = []
+  const log = createLog('debug', { write: (line) => void lines.push(line) })
+  const { clock } = options
+  const { server, accounts, store, close } = await assemble({
+    config,
+    log,
+    ...(clock === undefined ? {} : { clock }),
+  })
+  const port = await server.listen(0, '127.0.0.1')
+  const url = `http://127.0.0.1:${port}`
+  const { id: accountId } = await accounts.first()
+  const createKey: TestGateway['createKey'] = (mode, more = {}) =>
+    accounts.createKey({ accountId, mode, name: `${mode} key`, ...more })
+  const testKey = await createKey('test')
+  const liveKey = await createKey('live')
+
+  const call: TestGateway['fetch'] = (path, { key = testKey, headers, ...init } = {}) =>
+    fetch(url + path, {
+      ...init,
+      headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    })
+  return {
+    url,
+    testKey,
+    liveKey,
+    createKey,
+    revokeKeys: async () => {
+      for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
+    },
+    usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
+    logText: () => lines.join(''),
+    fetch: call,
+    post: (path, body, { headers, ...init } = {}) =>
+      call(path, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...init,
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    stop: async () => {
+      await server.drain()
+      await close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** One answer of a scripted upstream. */
+export type ScriptedAnswer = {
+  status?: number
+  headers?: Record<string, string>
+  /** Sent as JSON when it is an object, else as it is. */
+  body?: object | string | Buffer
+  /** Sent one by one, each as its own write. */
+  pieces?: (string | Buffer)[]
+  /** Waited before anything is sent. */
+  delayMs?: number
+  /** Never answers. */
+  hang?: boolean
+  /** Breaks the connection: before the head, or after the body. */
+  reset?: 'before' | 'after'
+}
+/** A request as the upstream got it. */
+export type ReceivedRequest = {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  /** The parsed body, or its text when it is not JSON. */
+  body: unknown
+  /** Whether the gateway closed the connection before the answer was whole. */
+  aborted: boolean
+}
+
+/** An upstream that plays what a test prescribes, and remembers what it was asked. */
+export type Upstream = {
+  url: string
+  requests: ReceivedRequest[]
+  /** Answers every request with this from now on, or by what it asks. */
+  answer(
+    script: ScriptedAnswer | ((request: ReceivedRequest, index: number) => ScriptedAnswer),
+  ): void
+  stop(): Promise<void>
+}
+
+/** Starts an upstream on a free port of this machine. */
+export async function startUpstream(): Promise<Upstream> {
+  const requests: ReceivedRequest[] = []
+  let script: (request: ReceivedRequest, index: number) => ScriptedAnswer = () => ({ status: 500 })
+  const server = createServer((request, response) => {
+    void handle(request, response).catch(() => response.destroy())
+  })
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const received = await receive(request)
+    requests.push(received)
+    response.once('close', () => {
+      received.aborted = !response.writableFinished
+    })
+    await play(script(received, requests.length - 1), response)
+  }
+
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    answer: (next) => {
+      requests.length = 0
+      script = typeof next === 'function' ? next : () => next
+    },
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function receive(request: IncomingMessage): Promise<ReceivedRequest> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  const text = Buffer.concat(pieces).toString()
+  const { method = '', url: path = '', headers } = request
+  return { method, path, headers, body: parse(text), aborted: false }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+async function play(answer: ScriptedAnswer, response: ServerResponse): Promise<void> {
+  const { status = 200, headers, body = '', pieces, delayMs, hang, reset } = answer
+  if (hang) return
+  if (delayMs !== undefined) await sleep(delayMs)
+  if (reset === 'before') return void response.destroy()
+  const json = typeof body === 'object' && !Buffer.isBuffer(body)
+  response.writeHead(status, {
+    'content-type': pieces ? 'text/event-stream' : json ? 'application/json' : 'text/plain',
+    ...headers,
+  })
+  for (const piece of pieces ?? []) {
+    response.write(piece)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  if (reset === 'after') {
+    response.write(json ? JSON.stringify(body) : body)
+    await new Promise((resolve) => setImmediate(resolve))
+    return void response.destroy()
+  }
+  response.end(json ? JSON.stringify(body) : body)
+}
