@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { ConfigError, loadConfig, readVariables, settingsTable, type Config } from './config.ts'
 import { diagnose } from './doctor.ts'
+import { StoreError } from './storage/sqlite.ts'
 import { openStore } from './storage/store.ts'
 
 const usage = `Usage: npm run gateway -- <command>
@@ -101,8 +102,9 @@ function print(text: string): void {
 }
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
-  const known = error instanceof UsageError || error instanceof ConfigError
+  const wrongWords = error instanceof UsageError || error instanceof ConfigError
+  const known = wrongWords || error instanceof StoreError
   const text = known ? error.message : error instanceof Error ? error.stack : String(error)
   process.stderr.write(`${text}\n`)
-  process.exitCode = known ? 2 : 1
+  process.exitCode = wrongWords ? 2 : 1
 })

@@ -60,15 +60,16 @@ export function loadConfig(variables: Variables): Config {
     const text = variable === null ? undefined : variables[variable]
     if (text !== undefined && text !== '') merged[name] = text
   }
-  if (!settingsCheck(merged)) {
-    complaints.push(...(settingsCheck.errors ?? []).map(complaintText))
-    throw new ConfigError(complaints.join('\n'))
-  }
-  const checked: Settings = merged
-  complaints.push(...complaintsAbout(checked))
+  const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
+  complaints.push(...errors.map(complaintText), ...complaintsAbout(merged))
+  // What the check found is told already; the rest is looked at all the same.
+  const checked = merged as Settings
+  const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
+    ? []
+    : checked.providers
   const endpoints = [
-    ...vendorEndpoints(variables),
-    ...(checked.providers ?? []).map((own) => ownEndpoint(own, variables, complaints)),
+    ...vendorEndpoints(variables, complaints),
+    ...own.map((one) => ownEndpoint(one, variables, complaints)),
   ]
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
   return freeze({
@@ -82,7 +83,7 @@ export function loadConfig(variables: Variables): Config {
     durability: checked.durability,
     defaultImageModel: checked.default_image_model,
     aliases: checked.aliases,
-    routes: checked.routes!,
+    routes: checked.routes,
     endpoints,
     limits: camelCased(checked.limits as SettingsLimits),
   })
@@ -132,8 +133,8 @@ function complaintText({
   return `${name} ${message}.`
 }
 
-function complaintsAbout(checked: Settings): string[] {
-  const { database_url: database, redis_url: redis, upload_dir: uploads } = checked
+function complaintsAbout(merged: Record<string, unknown>): string[] {
+  const { database_url: database, redis_url: redis, upload_dir: uploads } = merged
   return [
     ...(database === undefined
       ? []
@@ -141,19 +142,22 @@ function complaintsAbout(checked: Settings): string[] {
     ...(redis === undefined
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
-    ...(uploads === undefined || statSync(uploads, { throwIfNoEntry: false })?.isDirectory()
+    ...(typeof uploads !== 'string' || statSync(uploads, { throwIfNoEntry: false })?.isDirectory()
       ? []
       : [`UPLOAD_DIR: ${uploads} is not a folder. Create it, or unset UPLOAD_DIR.`]),
   ]
 }
 
-function vendorEndpoints(variables: Variables): EndpointConfig[] {
+function vendorEndpoints(variables: Variables, complaints: string[]): EndpointConfig[] {
   return vendors.flatMap((vendor) => {
     const keys = vendor.keyVariables
       .map((name) => keysIn(variables[name]))
       .find((k) => k.length > 0)
     if (keys === undefined) return []
     const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
+    if (!isAddress(base)) {
+      complaints.push(`${vendor.baseUrlVariable} is not an address such as ${vendor.baseUrl}.`)
+    }
     return {
       id: vendor.id,
       baseUrl: base.replace(/\/+$/, '') + vendor.openAiPath,
@@ -178,7 +182,14 @@ function ownEndpoint(
   if (variable !== undefined && keys.length === 0) {
     complaints.push(`${variable} is not set, but the provider '${id}' takes its key from it.`)
   }
+  if (!isAddress(baseUrl)) {
+    complaints.push(`The base_url of the provider '${id}' is not an address.`)
+  }
   return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models, images: true }
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text)
 }
 
 function keysIn(text = ''): string[] {

@@ -8,6 +8,7 @@ import {
   type Config,
 } from './config.ts'
 import { fontConfigurationFile } from './providers/sandbox/render.ts'
+import { StoreError } from './storage/sqlite.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
 
@@ -54,7 +55,9 @@ await main().catch((error: NodeJS.ErrnoException) => {
   const text =
     error.code === 'EADDRINUSE'
       ? 'The address is in use already. Set PORT to another one.'
-      : (error.stack ?? error.message)
+      : error instanceof StoreError
+        ? error.message
+        : (error.stack ?? error.message)
   process.stderr.write(`The gateway cannot start: ${text}\n`)
   process.exit(1)
 })

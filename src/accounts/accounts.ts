@@ -28,19 +28,21 @@ export type Accounts = {
 
 export function createAccounts({ db }: Store, clock: () => number): Accounts {
   return {
-    first: async () => {
-      const known = await db
-        .selectFrom('accounts')
-        .select('id')
-        .orderBy('created_at')
-        .limit(1)
-        .executeTakeFirst()
-      if (known !== undefined) return { id: known.id, created: false }
-      const id = newId('acc')
-      const row = { id, name: 'default', created_at: clock() }
-      await db.insertInto('accounts').values(row).execute()
-      return { id, created: true }
-    },
+    // In a transaction: two processes at their first start must agree on one account.
+    first: () =>
+      db.transaction().execute(async (transaction) => {
+        const known = await transaction
+          .selectFrom('accounts')
+          .select('id')
+          .orderBy('created_at')
+          .limit(1)
+          .executeTakeFirst()
+        if (known !== undefined) return { id: known.id, created: false }
+        const id = newId('acc')
+        const row = { id, name: 'default', created_at: clock() }
+        await transaction.insertInto('accounts').values(row).execute()
+        return { id, created: true }
+      }),
     createKey: async ({ accountId, mode, name, models, expiresAt }) => {
       const key = createKey(mode)
       const row: ApiKeysTable = {

@@ -28,6 +28,7 @@ export function createIdentify({
   const known = new LRUCache<string, Known>({
     max: keyCacheEntriesMax,
     ttl: keyCacheMs,
+    ttlResolution: 0,
     perf: { now: clock },
   })
   return (credentials) => {

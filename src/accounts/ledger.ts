@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
+
+const groupPauseMs = 1
 
 type Waiting = { row: UsageTable; resolve: () => void; reject: (error: unknown) => void }
 
@@ -27,6 +30,8 @@ export function createLedger(
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
+      // Under load a short pause makes large groups; a lone answer never waits for it.
+      if (waiting.length > 0 && waiting.length < groupRowsMax) await sleep(groupPauseMs)
     }
     writing = false
   }

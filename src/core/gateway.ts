@@ -22,6 +22,7 @@ export type Remembered = {
   warnings: readonly Warning[]
   /** About how much memory it takes. */
   bytes: number
+  /** As `Work.pack` made it. */
   result: unknown
 }
 
@@ -84,13 +85,16 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   const key = keyOf(passage)
   const call = await admit(passage)
   const known = await settled(call, recall(passage, key))
-  if (known !== undefined) return answerAgain<Result>(passage, call, known)
-  const running = settled(call, run(passage, call))
-  if (key !== undefined) inFlight.share(key, running.then(toRemembered))
-  const answered = await running
-  if (key !== undefined && context.cache.remember) {
-    parts.remember(key, toRemembered(answered), context.cache.ttlMs)
+  if (known !== undefined) {
+    const { receipt, usage } = await answerAgain(passage, call, known)
+    return { result: passage.work.unpack(known.result), usage, receipt }
   }
+  const running = settled(call, run(passage, call))
+  if (key === undefined) return running
+  const remembered = running.then((answered) => toRemembered(passage, answered))
+  inFlight.share(key, remembered)
+  const answered = await running
+  if (context.cache.remember) parts.remember(key, await remembered, context.cache.ttlMs)
   return answered
 }
 
@@ -125,14 +129,13 @@ async function recall(
 }
 
 async function answerAgain<Result>(
-  { parts, context }: Passage<unknown>,
+  { parts, context }: Passage<Result>,
   call: Call,
-  { modelId, provider, usage, warnings, result }: Remembered,
-): Promise<Answered<Result>> {
+  { modelId, provider, usage, warnings }: Remembered,
+): Promise<Omit<Answered<Result>, 'result'>> {
   if (context.strict) refuseWarnings(warnings)
   const receipt = await call.replay(parts.findModel(modelId), provider, usage, warnings)
-  // The key names the modality, and with it the type of what was remembered.
-  return { result: result as Result, usage, receipt }
+  return { usage, receipt }
 }
 
 function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Result> {
@@ -182,8 +185,10 @@ function settled<T>(call: Call, work: Promise<T>): Promise<T> {
   })
 }
 
-function toRemembered<Result>(answered: Answered<Result> & { bytes: number }): Remembered {
-  const { result, usage, receipt, bytes } = answered
+function toRemembered<Result>(
+  { work }: Passage<Result>,
+  { result, usage, receipt, bytes }: Answered<Result> & { bytes: number },
+): Remembered {
   const { model, provider, warnings } = receipt
-  return { modelId: model.row.id, provider, usage, warnings, bytes, result }
+  return { modelId: model.row.id, provider, usage, warnings, bytes, result: work.pack(result) }
 }

@@ -15,6 +15,9 @@ export type Work<Result> = {
   timeoutMs: number
   /** Sets aside the routes that cannot do it. Throws a GatewayError when none is left. */
   prepare(routes: readonly Route[]): Prepared<Result>
+  /** A result as the cache keeps it, and back: small on the heap, since there may be many. */
+  pack(result: Result): unknown
+  unpack(packed: unknown): Result
 }
 export type Prepared<Result> = {
   routes: Route[]
@@ -45,6 +48,8 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
         return { route, usage: value.usage, result: value, bytes: value.bytes }
       },
     }),
+    pack: (result) => Buffer.from(JSON.stringify(result)),
+    unpack: (packed) => JSON.parse(String(packed)) as ChatResult,
   }
 }
 
@@ -71,5 +76,8 @@ export function imageWork(
         run: (call, able) => runImage({ parts, request, plan, call, routes: able }),
       }
     },
+    // The pictures are outside of the heap already.
+    pack: (result) => result,
+    unpack: (packed) => packed as ImageResult,
   }
 }

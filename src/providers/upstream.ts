@@ -75,18 +75,24 @@ export function open({
 }: Omit<Options, 'bytesMax'>): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
-    const early: Buffer[] = []
     let head: UpstreamHead = { status: 0, headers: {} }
+    let pieces: Buffer[] = []
     let listener: ((piece: Buffer) => void) | undefined
     let ending: 'end' | ProviderFailure | undefined
     let onEnding: ((ending: 'end' | ProviderFailure) => void) | undefined
+    // A burst arrives as hundreds of pieces in one turn: together they cost little more than one.
+    const flush = () => {
+      if (listener === undefined || pieces.length === 0) return
+      const piece = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+      pieces = []
+      listener(piece)
+    }
     const each: OpenAnswer['each'] = (onPiece) =>
       new Promise((resolveAll, rejectAll) => {
         listener = onPiece
-        for (const piece of early.splice(0)) onPiece(piece)
+        flush()
         onEnding = (how) => (how === 'end' ? resolveAll() : rejectAll(how))
-        if (ending === undefined) link.control().resume()
-        else onEnding(ending)
+        if (ending !== undefined) onEnding(ending)
       })
     const answer = (firstPiece: Buffer) =>
       resolve({
@@ -98,6 +104,7 @@ export function open({
         abort: link.abort,
       })
     const finish = (how: 'end' | ProviderFailure) => {
+      flush()
       link.clear()
       ending = how
       onEnding?.(how)
@@ -108,11 +115,9 @@ export function open({
         head = { status, headers }
       },
       data: (piece) => {
-        if (listener !== undefined) return listener(piece)
-        early.push(piece)
-        // Until someone listens, no more than this is wanted.
-        link.control().pause()
-        answer(piece)
+        if (pieces.push(piece) > 1) return
+        if (listener === undefined) answer(piece)
+        else queueMicrotask(flush)
       },
       end: () => {
         finish('end')

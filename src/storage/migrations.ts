@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
+import { StoreError } from './sqlite.ts'
 
 /** Forward only, in the order of their names; types are those that SQLite and PostgreSQL both have. */
 const migrations: Record<string, Migration> = {
@@ -67,11 +68,10 @@ export async function migrate<T>(db: Kysely<T>): Promise<void> {
   const { error } = await migrator.migrateToLatest()
   if (error === undefined) return
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
-    throw new Error(
+    throw new StoreError(
       'The store was written by a newer version of the gateway. Update the gateway.',
-      {
-        cause: error,
-      },
+      undefined,
+      { cause: error },
     )
   }
   throw error

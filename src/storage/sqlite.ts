@@ -34,8 +34,8 @@ export class StoreError extends Error {
   override name = 'StoreError'
   readonly errcode: number | undefined
 
-  constructor(message: string, errcode: number | undefined) {
-    super(message)
+  constructor(message: string, errcode?: number, options?: ErrorOptions) {
+    super(message, options)
     this.errcode = errcode
   }
 }
@@ -52,7 +52,7 @@ export function openSqlite(options: WorkerOptions): SqliteThread {
     },
     // eslint-disable-next-line require-yield -- the interface wants a generator
     streamQuery: async function* () {
-      throw new StoreError('The embedded store does not stream rows.', undefined)
+      throw new StoreError('The embedded store does not stream rows.')
     },
   }
   const execute = async (sql: string) => {
@@ -105,7 +105,10 @@ function startWorker(options: WorkerOptions) {
     if ('outcome' in reply) promise.resolve(reply.outcome)
     else promise.reject(new StoreError(reply.error.message, reply.error.errcode))
   })
-  worker.on('error', (error: Error) => {
+  worker.on('error', (cause: Error) => {
+    const error = new StoreError(`The store ${options.path} failed: ${cause.message}.`, undefined, {
+      cause,
+    })
     broken = error
     for (const promise of waiting.values()) promise.reject(error)
     waiting.clear()

@@ -23,7 +23,11 @@ export async function openStore({ dataDir, durability }: Options): Promise<Store
   const path = join(dataDir, 'gateway.db')
   const { dialect, insertMany } = openSqlite({ path, durability, busyTimeoutMs })
   const db = new Kysely<Tables>({ dialect })
-  await migrate(db)
+  await migrate(db).catch(async (error: unknown) => {
+    // Its thread would keep the process alive.
+    await db.destroy().catch(() => undefined)
+    throw error
+  })
   const compiled = new Map<string, { sql: string; columns: string[] }>()
 
   /** Compiled once: a row's columns are those of the first row that was inserted. */
