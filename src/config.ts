@@ -160,10 +160,9 @@ function vendorEndpoints(variables: Variables, complaints: string[]): EndpointCo
     }
     return {
       id: vendor.id,
-      baseUrl: base.replace(/\/+$/, '') + vendor.openAiPath,
+      baseUrl: base.replace(/\/+$/, ''),
       keys,
       models: vendor.anyModel ? '*' : 'catalog',
-      images: vendor.openAiImages ?? vendor.anyModel ?? false,
     }
   })
 }
@@ -185,7 +184,7 @@ function ownEndpoint(
   if (!isAddress(baseUrl)) {
     complaints.push(`The base_url of the provider '${id}' is not an address.`)
   }
-  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models, images: true }
+  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models }
 }
 
 function isAddress(text: string): boolean {

@@ -67,15 +67,17 @@ async function probe({
   const name = `${id.padEnd(11)} ${baseUrl}`
   const limits = { connectTimeoutMs: probeTimeoutMs, connectionsMax: 1 }
   const { dispatch, close } = createDispatch(baseUrl, limits)
+  const { modelsPath = '/models', keyHeader } = vendors.find((vendor) => vendor.id === id) ?? {}
+  const [key] = keys
   const headers: Record<string, string> =
-    keys[0] === undefined ? {} : { authorization: `Bearer ${keys[0]}` }
+    key === undefined ? {} : keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` }
   try {
     const status = await receive(
       {
         dispatch,
         request: {
           method: 'GET',
-          path: '/models',
+          path: modelsPath,
           headers,
           headersTimeoutMs: probeTimeoutMs,
           idleTimeoutMs: probeTimeoutMs,

@@ -67,7 +67,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   const find: Catalog['find'] = (name) => {
-    const asked = name === 'auto' ? defaultImageModel : (aliases[name] ?? name)
+    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+    const asked = name === 'auto' ? defaultImageModel : (alias ?? name)
     const model = lookUp(asked)
     if (model === undefined) {
       throw new GatewayError(

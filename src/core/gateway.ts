@@ -84,12 +84,13 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   const { parts, inFlight, context } = passage
   const key = keyOf(passage)
   const call = await admit(passage)
+  const prepared = await settled(call, prepare(passage))
   const known = await settled(call, recall(passage, key))
   if (known !== undefined) {
     const { receipt, usage } = await answerAgain(passage, call, known)
     return { result: passage.work.unpack(known.result), usage, receipt }
   }
-  const running = settled(call, run(passage, call))
+  const running = settled(call, run(prepared, call))
   if (key === undefined) return running
   const remembered = running.then((answered) => toRemembered(passage, answered))
   inFlight.share(key, remembered)
@@ -102,8 +103,11 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
 async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promise<StreamedChat> {
   const key = keyOf(passage)
   const call = await admit(passage)
+  const prepared = await settled(call, prepare(passage))
   const known = await settled(call, recall(passage, key))
-  if (known === undefined) return settled(call, startStream(passage, request, call, key))
+  if (known === undefined) {
+    return settled(call, startStream(passage, prepared, { request, call, key }))
+  }
   const { receipt } = await answerAgain(passage, call, known)
   return replayStream(known, receipt, request)
 }
@@ -129,16 +133,20 @@ async function recall(
 }
 
 async function answerAgain<Result>(
-  { parts, context }: Passage<Result>,
+  { parts }: Passage<Result>,
   call: Call,
   { modelId, provider, usage, warnings }: Remembered,
 ): Promise<Omit<Answered<Result>, 'result'>> {
-  if (context.strict) refuseWarnings(warnings)
   const receipt = await call.replay(parts.findModel(modelId), provider, usage, warnings)
   return { usage, receipt }
 }
 
-function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Result> {
+/** Before the cache is asked: what a key may not have, it may not have out of the cache either. */
+async function prepare<Result>({
+  parts,
+  work,
+  context,
+}: Passage<Result>): Promise<Prepared<Result>> {
   const found = parts.routes(work.models, context.caller)
   const prepared = work.prepare(found.routes)
   const warnings = [...found.warnings, ...prepared.warnings]
@@ -148,23 +156,19 @@ function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Re
 }
 
 async function run<Result>(
-  passage: Passage<Result>,
+  prepared: Prepared<Result>,
   call: Call,
 ): Promise<Answered<Result> & { bytes: number }> {
-  const prepared = prepare(passage)
   const ran = await prepared.run(call, prepared.routes)
   const receipt = await call.succeed(ran, prepared.warnings)
   return { result: ran.result, usage: ran.usage, receipt, bytes: ran.bytes }
 }
 
 async function startStream(
-  passage: Passage<ChatResult>,
-  request: ChatRequest,
-  call: Call,
-  key: string | undefined,
+  { parts, context }: Passage<ChatResult>,
+  { routes, warnings }: Prepared<ChatResult>,
+  { request, call, key }: { request: ChatRequest; call: Call; key: string | undefined },
 ): Promise<StreamedChat> {
-  const { parts, context } = passage
-  const { routes, warnings } = prepare(passage)
   const { signal } = call.deadline
   const { value, route } = await call.tryRoutes(routes, (route) =>
     chatOf(route).stream({ request, route, signal }),

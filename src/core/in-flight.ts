@@ -12,11 +12,13 @@ export function createInFlight<T>(): InFlight<T> {
   return {
     find: (key) => running.get(key),
     share: (key, answering) => {
-      if (running.has(key)) return
       const shared = answering.catch((error: unknown) => {
         if (wasLeft(error)) return undefined
         throw error
       })
+      // Its own caller hears of a failure without this.
+      shared.catch(() => undefined)
+      if (running.has(key)) return
       running.set(key, shared)
       shared.finally(() => running.delete(key)).catch(() => undefined)
     },

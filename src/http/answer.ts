@@ -16,7 +16,7 @@ export type Answer = {
 
 /** A GatewayError as every path answers it. */
 export function errorAnswer(error: GatewayError): Answer {
-  return { status: error.status, headers: error.headers, json: error.toBody() }
+  return { status: error.status, headers: { ...error.headers }, json: error.toBody() }
 }
 
 const ping = Buffer.from(': ping\n\n')

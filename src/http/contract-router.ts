@@ -73,7 +73,8 @@ async function readOperationBody(
 function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
   const start = url.indexOf('?')
   if (start < 0) return {}
-  const query: Record<string, unknown> = {}
+  // Without a prototype, whose members would be taken for parameters.
+  const query = Object.create(null) as Record<string, unknown>
   for (const [name, value] of new URLSearchParams(url.slice(start))) {
     if (name in query) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })

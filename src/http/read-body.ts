@@ -52,14 +52,48 @@ export class ClientLeft extends Error {
   override name = 'ClientLeft'
 }
 
-/** Reads a JSON body. Throws `invalid_json`. */
+/** Reads a JSON body. Throws `invalid_json`, or `invalid_value` for absurd nesting. */
 export function parseBody(bytes: Buffer): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body.')
   if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.')
+  const value = parseJson(bytes)
+  if (isNestedDeeper(bytes, levelsMax)) {
+    throw new GatewayError('invalid_value', `The body is nested deeper than ${levelsMax} levels.`)
+  }
+  return value
+}
+
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString())
   } catch (cause) {
     throw invalidJson('The body is not valid JSON.', cause)
+  }
+}
+
+/** Reading JSON has no limit, but printing it again overflows the stack some thousand levels deep. */
+const levelsMax = 1000
+const [quote, backslash] = [0x22, 0x5c]
+
+/** Whether valid JSON has more levels; strings, which are most of a body, are jumped over. */
+function isNestedDeeper(bytes: Buffer, levels: number): boolean {
+  if (bytes.length <= 2 * levels) return false
+  let depth = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) at = endOfString(bytes, at)
+    else if (byte === 0x5b || byte === 0x7b) depth++
+    else if (byte === 0x5d || byte === 0x7d) depth--
+    if (depth > levels) return true
+  }
+  return false
+}
+
+function endOfString(bytes: Buffer, start: number): number {
+  for (let end = bytes.indexOf(quote, start + 1); ; end = bytes.indexOf(quote, end + 1)) {
+    let before = end
+    while (bytes[before - 1] === backslash) before--
+    if ((end - before) % 2 === 0) return end
   }
 }
 

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '@koa/router'
 import Koa from 'koa'
 import { exchangeMiddleware, type ExchangeOptions, type ExchangeState } from './exchange.ts'
@@ -26,9 +27,13 @@ export function createHttpServer({ router, limits, ...options }: Options): Gatew
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const { requestTimeoutMs: requestTimeout } = limits
   const handle = app.callback()
+  const running = new Set<Promise<void>>()
   const server = createServer(
     { requestTimeout, headersTimeout: requestTimeout },
-    (request, response) => void handle(request, response),
+    (request, response) => {
+      const work = handle(request, response).finally(() => running.delete(work))
+      running.add(work)
+    },
   )
   server.on('clientError', refuseMalformed)
   return {
@@ -36,6 +41,8 @@ export function createHttpServer({ router, limits, ...options }: Options): Gatew
     drain: async () => {
       draining = true
       await close(server, limits.drainTimeoutMs)
+      // Calls whose connection is gone still write their rows.
+      await Promise.race([Promise.all(running), sleep(afterwordTimeoutMs, undefined, unheld)])
     },
     draining: () => draining,
   }
@@ -53,6 +60,8 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 }
 
 const idleSweepMs = 50
+const afterwordTimeoutMs = 5000
+const unheld = { ref: false }
 
 /** Kept connections are closed as soon as they are idle, so that draining takes no longer than the work. */
 function close(server: Server, timeoutMs: number): Promise<void> {

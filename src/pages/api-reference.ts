@@ -5,11 +5,11 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 
 const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-const files: Record<string, string> = {
-  'swagger-ui.css': 'text/css',
-  'swagger-ui-bundle.js': 'text/javascript',
-  'favicon-32x32.png': 'image/png',
-}
+const files: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+  ['favicon-32x32.png', 'image/png'],
+])
 
 const page = `<!doctype html>
 <html lang="en">
@@ -48,7 +48,7 @@ const securityHeaders = {
 export async function referencePage(file: string | undefined): Promise<Answer> {
   if (file === undefined) return found('text/html; charset=utf-8', page)
   if (file === 'reference.js') return found('text/javascript', script)
-  const type = files[file]
+  const type = files.get(file)
   if (type === undefined) throw new GatewayError('not_found', 'There is no such file here.')
   return found(type, await readFile(join(assets, file)))
 }

@@ -1,9 +1,16 @@
 import type { Provider } from '../core/route.ts'
+import { alibaba } from './alibaba/index.ts'
+import { anthropic } from './anthropic/index.ts'
+import { bytedance } from './bytedance/index.ts'
 import { createDispatch } from './dispatch.ts'
+import type { Endpoint, UpstreamLimits } from './endpoint.ts'
+import { google } from './google/index.ts'
+import { openai } from './openai/index.ts'
 import { openAiCompatible } from './openai-compatible/index.ts'
-import type { UpstreamLimits } from './openai-compatible/wire.ts'
+
 import { sandboxProviders } from './sandbox/index.ts'
 import { vendors } from './vendors.ts'
+import { zai } from './zai/index.ts'
 
 /** An endpoint that speaks OpenAI's protocol, as the operator configured it. */
 export type EndpointConfig = {
@@ -12,7 +19,6 @@ export type EndpointConfig = {
   keys: readonly string[]
   /** The operator's own endpoint takes any model, or those listed; a vendor those of the catalog. */
   models: '*' | readonly string[] | 'catalog'
-  images: boolean
 }
 
 export type ProviderLimits = {
@@ -23,6 +29,20 @@ export type ProviderLimits = {
   upstreamAnswerBytesMax: number
   rendersConcurrentMax: number
   rendersQueuedMax: number
+}
+
+const builders: Record<string, (endpoint: Endpoint) => Provider> = {
+  google,
+  alibaba,
+  zai,
+  bytedance,
+  openai,
+  anthropic,
+}
+
+/** Endpoints like OpenAI's answer with an address of a picture unless they are asked for the picture. */
+function likeOpenAi(endpoint: Endpoint): Provider {
+  return openAiCompatible({ ...endpoint, imageFields: () => ({ response_format: 'b64_json' }) })
 }
 
 export type Providers = {
@@ -42,24 +62,13 @@ export function createProviders(
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
   }
-  const built = endpoints.map(({ id, baseUrl, keys, images, models }) => {
+  const built = endpoints.map(({ id, baseUrl, keys }) => {
     const { dispatch, close } = createDispatch(baseUrl, {
       connectTimeoutMs: limits.upstreamConnectTimeoutMs,
       connectionsMax: limits.upstreamConnectionsMax,
     })
-    const { chat, image } = openAiCompatible({
-      id,
-      dispatch,
-      keys,
-      limits: upstreamLimits,
-      // Endpoints like OpenAI's answer with an address unless they are asked; GPT image models refuse it.
-      ...(models === 'catalog' ? {} : { imageFields: () => ({ response_format: 'b64_json' }) }),
-    })
-    const provider: Provider = {
-      id,
-      ...(chat ? { chat } : {}),
-      ...(images && image ? { image } : {}),
-    }
+    const build = builders[id] ?? likeOpenAi
+    const provider = build({ id, dispatch, keys, limits: upstreamLimits })
     return { provider, close }
   })
   return {

@@ -6,21 +6,21 @@ export type Vendor = {
   keyVariables: readonly string[]
   baseUrlVariable: string
   baseUrl: string
-  /** Where below the base URL it speaks OpenAI's protocol. */
-  openAiPath: string
-  /** Whether its pictures come over OpenAI's protocol as well. */
-  openAiImages?: true
+  /** Where it lists its models: asking costs nothing, and shows whether the key is good. */
+  modelsPath: string
+  /** The header of the key, when it is not a bearer token. */
+  keyHeader?: string
   /** The catalog lists none of its models: any is passed on. */
   anyModel?: true
 }
 
-const openAiShaped = (id: string, name: string, baseUrl: string): Vendor => ({
+const vendor = (id: string, name: string, baseUrl: string): Vendor => ({
   id,
   name,
   keyVariables: [`${id.toUpperCase()}_API_KEY`],
   baseUrlVariable: `${id.toUpperCase()}_BASE_URL`,
   baseUrl,
-  openAiPath: '',
+  modelsPath: '/models',
 })
 
 /** The vendors that a variable alone configures (behaviour.md section 10, providers.md). */
@@ -31,7 +31,8 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     baseUrlVariable: 'GEMINI_BASE_URL',
     baseUrl: 'https://generativelanguage.googleapis.com',
-    openAiPath: '/v1beta/openai',
+    modelsPath: '/v1beta/models',
+    keyHeader: 'x-goog-api-key',
   },
   {
     id: 'alibaba',
@@ -39,25 +40,25 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['DASHSCOPE_API_KEY'],
     baseUrlVariable: 'DASHSCOPE_BASE_URL',
     baseUrl: 'https://dashscope-intl.aliyuncs.com',
-    openAiPath: '/compatible-mode/v1',
+    modelsPath: '/compatible-mode/v1/models',
   },
-  openAiShaped('zai', 'Z.AI', 'https://api.z.ai/api/paas/v4'),
+  vendor('zai', 'Z.AI', 'https://api.z.ai/api/paas/v4'),
   {
-    ...openAiShaped(
-      'bytedance',
-      'BytePlus ModelArk',
-      'https://ark.ap-southeast.bytepluses.com/api/v3',
-    ),
+    ...vendor('bytedance', 'BytePlus ModelArk', 'https://ark.ap-southeast.bytepluses.com/api/v3'),
     keyVariables: ['ARK_API_KEY'],
     baseUrlVariable: 'ARK_BASE_URL',
   },
-  { ...openAiShaped('openai', 'OpenAI', 'https://api.openai.com/v1'), openAiImages: true },
-  { ...openAiShaped('anthropic', 'Anthropic', 'https://api.anthropic.com'), openAiPath: '/v1' },
-  openAiShaped('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
-  openAiShaped('deepseek', 'DeepSeek', 'https://api.deepseek.com'),
-  openAiShaped('groq', 'Groq', 'https://api.groq.com/openai/v1'),
-  openAiShaped('xai', 'xAI', 'https://api.x.ai/v1'),
-  { ...openAiShaped('together', 'Together', 'https://api.together.xyz/v1'), anyModel: true },
-  { ...openAiShaped('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1'), anyModel: true },
-  { ...openAiShaped('moonshot', 'Moonshot', 'https://api.moonshot.ai/v1'), anyModel: true },
+  vendor('openai', 'OpenAI', 'https://api.openai.com/v1'),
+  {
+    ...vendor('anthropic', 'Anthropic', 'https://api.anthropic.com'),
+    modelsPath: '/v1/models',
+    keyHeader: 'x-api-key',
+  },
+  vendor('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
+  vendor('deepseek', 'DeepSeek', 'https://api.deepseek.com'),
+  vendor('groq', 'Groq', 'https://api.groq.com/openai/v1'),
+  vendor('xai', 'xAI', 'https://api.x.ai/v1'),
+  { ...vendor('together', 'Together', 'https://api.together.xyz/v1'), anyModel: true },
+  { ...vendor('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1'), anyModel: true },
+  { ...vendor('moonshot', 'Moonshot', 'https://api.moonshot.ai/v1'), anyModel: true },
 ]

@@ -6,10 +6,10 @@ import { parseJson, wholeReader } from '../base64-reader.ts'
 import { startStream } from './event-stream.ts'
 import { readFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
-import { requestsTo, type Endpoint } from './wire.ts'
+import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
 /** Chat over `POST /chat/completions`: the canonical request as it is, without what is ours. */
-export function chatAdapter(endpoint: Endpoint): ChatAdapter {
+export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   const { dispatch, keys, limits } = endpoint
   const requestTo = requestsTo(endpoint)
   const bytesMax = limits.answerBytesMax
@@ -26,7 +26,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
     stream: async ({ request, route, signal }) => {
       const sent = requestTo('/chat/completions', wireRequest(request, route.upstreamModel))
       const answer = await open({ dispatch, request: sent, signal })
-      if (answer.head.status === 200) return startStream(answer)
+      if (answer.head.status === 200) return startStream(answer, bytesMax)
       const failure = readFailure(answer.head, keys)
       await answer.each(failure.push)
       return failure.finish()

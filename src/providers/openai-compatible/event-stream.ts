@@ -13,71 +13,143 @@ type Chunk = Partial<ChunkIdentity> & {
 
 const usageKey = Buffer.from('"usage"')
 const errorKey = Buffer.from('"error"')
+const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
-const finishKey = Buffer.from('"finish_reason":')
+const finishReason = /"finish_reason":\s*"/
+
+/** An answer as the events that it is made of. */
+type EventSource = {
+  answer: OpenAnswer
+  /** Hands over whole events, several at once where they came so. */
+  listen(onEvents: (events: Buffer) => void): void
+  ended: Promise<void>
+}
 
 /**
  * Passes an OpenAI-shaped event stream on as the bytes that arrive. Only an event that counts tokens,
  * reports an error or ends the stream is looked into: parsing each would cost three times the
  * forwarding of a burst (performance.md section 3).
- * Throws a ProviderFailure when the first piece shows that this is no answer.
+ * Resolves when the first event is there that is more than a comment. Throws a ProviderFailure when
+ * there is none, or when it is an error. An event of more than `eventBytesMax` breaks the stream off.
  */
-export function startStream(answer: OpenAnswer): ChatStream {
+export async function startStream(answer: OpenAnswer, eventBytesMax: number): Promise<ChatStream> {
   const refuse = (failure: ProviderFailure) => {
     answer.abort(failure)
     return failure
   }
-  const type = String(answer.head.headers['content-type'])
-  if (!type.startsWith('text/event-stream') || answer.firstPiece.length === 0) {
+  if (!String(answer.head.headers['content-type']).startsWith('text/event-stream')) {
     throw refuse(new ProviderFailure('malformed', 'The answer is not an event stream.'))
   }
-  const [first] = answer.firstPiece.includes(errorKey) ? split(answer.firstPiece) : []
-  const chunk = parse(dataOf(first ?? nothing) ?? '')
-  if (isError(chunk)) throw refuse(streamFailure(chunk))
-  return { forward: (sink) => forward(answer, sink) }
+  const waiting: Buffer[] = []
+  const opened = Promise.withResolvers<void>()
+  let onEvents = (events: Buffer) => {
+    if (waiting.length === 0 && !events.includes(dataKey)) return
+    waiting.push(events)
+    answer.pause()
+    opened.resolve()
+  }
+  const ended = eachEvents(answer, eventBytesMax, (events) => onEvents(events))
+  // Whoever forwards the stream hears of it too.
+  ended.catch(() => undefined)
+  await Promise.race([opened.promise, ended])
+  const [first] = waiting
+  if (first === undefined) {
+    throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
+  }
+  const failure = first.includes(errorKey) ? failureOf(firstChunk(first)) : undefined
+  if (failure !== undefined) throw refuse(failure)
+  const listen: EventSource['listen'] = (listener) => {
+    onEvents = listener
+    for (const events of waiting.splice(0)) listener(events)
+  }
+  return { forward: (sink) => forward({ answer, listen, ended }, sink) }
 }
 
-const nothing = Buffer.alloc(0)
+/** Hands over the pieces of an answer again, cut behind events. */
+async function eachEvents(
+  answer: OpenAnswer,
+  eventBytesMax: number,
+  onEvents: (events: Buffer) => void,
+): Promise<void> {
+  let carried: Buffer[] = []
+  let bytes = 0
+  await answer.each((piece) => {
+    carried.push(piece)
+    bytes += piece.length
+    if (piece.includes(lineFeed)) {
+      const joined = carried.length === 1 ? piece : Buffer.concat(carried)
+      const end = endOfEvents(joined)
+      carried = end === joined.length ? [] : [joined.subarray(end)]
+      bytes -= end
+      if (end > 0) onEvents(joined.subarray(0, end))
+    }
+    if (bytes > eventBytesMax) {
+      answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
+    }
+  })
+  const last = Buffer.concat([...carried, emptyLine])
+  const data = dataOf(last)
+  // A last event without its empty line is legal when it is whole.
+  if (data === '[DONE]' || parse(data ?? '') !== undefined) onEvents(last)
+}
 
-async function forward(answer: OpenAnswer, sink: EventSink): Promise<StreamEnd> {
-  let carried: Buffer | undefined
+const lineFeed = 0x0a
+const emptyLine = Buffer.from('\n\n')
+
+async function forward(
+  { answer, listen, ended }: EventSource,
+  sink: EventSink,
+): Promise<StreamEnd> {
   let usage: Usage | undefined
   let identity: ChunkIdentity | undefined
-  let done = false
+  let failure: ProviderFailure | undefined
   let last: Buffer | undefined
+  let over = false
+  let paused = false
+  const told = Promise.withResolvers<void>()
 
+  const finish = () => {
+    over = true
+    told.resolve()
+  }
   const write = (events: Buffer) => {
-    if (events.length === 0 || done) return
     last = events
-    if (sink.write(events)) return
+    if (sink.write(events) || paused) return
+    paused = true
     answer.pause()
-    sink.onDrain(answer.resume)
+    sink.onDrain(() => {
+      paused = false
+      answer.resume()
+    })
   }
   const readEvent = (event: Buffer) => {
     const data = dataOf(event)
-    if (data === '[DONE]') done = true
-    if (data === undefined || done) return
+    if (data === undefined || over) return
+    // Some upstreams keep the connection open behind it.
+    if (data === '[DONE]') return finish()
     const chunk = parse(data)
-    if (isError(chunk)) return answer.abort(streamFailure(chunk))
+    failure = failureOf(chunk)
+    if (failure !== undefined) {
+      answer.abort(failure)
+      return finish()
+    }
     if (!chunk?.usage) return write(event)
     usage = readUsage(chunk.usage) ?? usage
-    if (chunk.choices === undefined || chunk.choices.length === 0) return undefined
+    if (chunk.choices === undefined || chunk.choices.length === 0) return
     const { usage: _usage, ...rest } = chunk
-    return write(Buffer.from(`data: ${JSON.stringify(rest)}\n\n`))
+    write(Buffer.from(`data: ${JSON.stringify(rest)}\n\n`))
   }
 
-  await answer.each((piece) => {
-    const bytes = carried === undefined ? piece : Buffer.concat([carried, piece])
-    const end = endOfEvents(bytes)
-    carried = end === bytes.length ? undefined : bytes.subarray(end)
-    const events = bytes.subarray(0, end)
-    if (end > 0) identity ??= identityOf(events)
+  listen((events) => {
+    if (over) return
+    identity ??= identityOf(events)
     if (isPlain(events)) write(events)
     else for (const event of split(events)) readEvent(event)
   })
-  // A last event without its empty line is legal when it is whole.
-  if (carried !== undefined && !done) readEvent(Buffer.concat([carried, Buffer.from('\n\n')]))
-  if (!done && usage === undefined && !last?.includes(finishKey)) {
+  if (!paused) answer.resume()
+  await Promise.race([told.promise, ended])
+  if (failure !== undefined) throw failure
+  if (!over && usage === undefined && !finishReason.test(String(last))) {
     throw new ProviderFailure('unreachable', 'The provider broke the stream off.')
   }
   return { usage, identity: identity ?? { id: '', created: 0, model: '' } }
@@ -122,6 +194,10 @@ function dataOf(event: Buffer): string | undefined {
   return lines.length === 0 ? undefined : lines.join('\n')
 }
 
+function firstChunk(events: Buffer): Chunk | undefined {
+  return parse(split(events).map(dataOf).find(Boolean) ?? '')
+}
+
 function identityOf(events: Buffer): ChunkIdentity | undefined {
   for (const event of split(events)) {
     const chunk = parse(dataOf(event) ?? '')
@@ -139,14 +215,11 @@ function parse(data: string): Chunk | undefined {
   }
 }
 
-function isError(chunk: Chunk | undefined): boolean {
-  return chunk?.error !== undefined && chunk.error !== null
-}
-
-function streamFailure(chunk: Chunk | undefined): ProviderFailure {
+/** The error that a chunk reports; undefined when it reports none. */
+function failureOf(chunk: Chunk | undefined): ProviderFailure | undefined {
+  if (chunk?.error === undefined || chunk.error === null) return undefined
   const complaint = complaintOf(chunk)
   const status = Number(complaint.code) >= 400 ? Number(complaint.code) : 500
-  return new ProviderFailure(kindOf(status, complaint), 'The provider failed in mid-stream.', {
-    status,
-  })
+  const message = 'The provider failed in mid-stream.'
+  return new ProviderFailure(kindOf(status, complaint), message, { status })
 }

@@ -6,7 +6,7 @@ import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import { receive } from '../upstream.ts'
 import { readFailure } from './failure.ts'
-import { requestsTo, type Endpoint } from './wire.ts'
+import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
 type WireImages = {
   data?: { b64_json?: string; revised_prompt?: string }[]
@@ -18,7 +18,7 @@ type WireImages = {
 }
 
 /** Pictures over `POST /images/generations`; their base64 is passed on, not parsed. */
-export function imageAdapter(endpoint: Endpoint): ImageAdapter {
+export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { dispatch, keys, limits } = endpoint
   const requestTo = requestsTo(endpoint)
   const bytesMax = limits.answerBytesMax
@@ -39,7 +39,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   }
 }
 
-function wireRequest(call: ImageCall, { imageFields }: Endpoint): object {
+function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): object {
   const { request, plan, route, count, index } = call
   return {
     model: route.upstreamModel,

@@ -1,20 +1,11 @@
 import type { ImageCall } from '../../core/image.ts'
-import type { Dispatch, UpstreamRequest } from '../dispatch.ts'
+import type { UpstreamRequest } from '../dispatch.ts'
+import type { Endpoint } from '../endpoint.ts'
 
-/** One OpenAI-shaped endpoint, and what is particular about it. */
-export type Endpoint = {
-  id: string
-  dispatch: Dispatch
-  /** Used in turn; none is sent when there are none. */
-  keys: readonly string[]
+/** An endpoint that speaks OpenAI's protocol, and what is particular about it. */
+export type OpenAiEndpoint = Endpoint & {
   /** What image requests carry beyond OpenAI's fields. */
   imageFields?: (call: ImageCall) => object
-  limits: UpstreamLimits
-}
-export type UpstreamLimits = {
-  headersTimeoutMs: number
-  idleTimeoutMs: number
-  answerBytesMax: number
 }
 
 /** Builds requests to the endpoint, with its keys in rotation. */

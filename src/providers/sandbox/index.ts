@@ -2,7 +2,7 @@ import { bulkhead } from 'cockatiel'
 import type { ImageCall } from '../../core/image.ts'
 import type { Provider } from '../../core/route.ts'
 import { openAiCompatible } from '../openai-compatible/index.ts'
-import type { UpstreamLimits } from '../openai-compatible/wire.ts'
+import type { UpstreamLimits } from '../endpoint.ts'
 import { renderPicture } from './render.ts'
 import { sandboxUpstream } from './upstream.ts'
 
