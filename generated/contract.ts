@@ -758,6 +758,9 @@ export const contract = {
        }
       }
      },
+     "400": {
+      "$ref": "#/components/responses/BadRequest"
+     },
      "401": {
       "$ref": "#/components/responses/Unauthorized"
      },
@@ -793,6 +796,9 @@ export const contract = {
         "$ref": "#/components/headers/RequestId"
        }
       }
+     },
+     "400": {
+      "$ref": "#/components/responses/BadRequest"
      },
      "401": {
       "$ref": "#/components/responses/Unauthorized"
@@ -867,24 +873,28 @@ export const contract = {
   "headers": {
    "RequestId": {
     "description": "Names this answer in the logs and in the ledger.",
+    "required": true,
     "schema": {
      "type": "string"
     }
    },
    "Model": {
     "description": "The public identifier of the model that answered.",
+    "required": true,
     "schema": {
      "type": "string"
     }
    },
    "Provider": {
     "description": "The provider that answered.",
+    "required": true,
     "schema": {
      "type": "string"
     }
    },
    "Cache": {
     "description": "Whether the answer was remembered.",
+    "required": true,
     "schema": {
      "$ref": "#/components/schemas/CacheOutcome"
     }
@@ -940,6 +950,7 @@ export const contract = {
    },
    "RetryAfter": {
     "description": "After how many seconds another try makes sense, at most 60.",
+    "required": true,
     "schema": {
      "type": "integer",
      "maximum": 60
@@ -947,6 +958,7 @@ export const contract = {
    },
    "ShouldRetry": {
     "description": "Tells OpenAI's clients whether another try makes sense.",
+    "required": true,
     "schema": {
      "type": "string",
      "enum": [
@@ -956,6 +968,7 @@ export const contract = {
    },
    "Challenge": {
     "description": "How to authenticate (RFC 9110 section 11.6.1).",
+    "required": true,
     "schema": {
      "type": "string"
     }
@@ -1116,13 +1129,28 @@ export const contract = {
     }
    },
    "TooManyRequests": {
-    "description": "A rate limit was reached.",
+    "description": "A rate limit was reached. One of the gateway's own comes with its state.",
     "headers": {
      "x-request-id": {
       "$ref": "#/components/headers/RequestId"
      },
      "Retry-After": {
       "$ref": "#/components/headers/RetryAfter"
+     },
+     "x-ratelimit-limit-requests": {
+      "$ref": "#/components/headers/LimitRequests"
+     },
+     "x-ratelimit-remaining-requests": {
+      "$ref": "#/components/headers/RemainingRequests"
+     },
+     "x-ratelimit-reset-requests": {
+      "$ref": "#/components/headers/ResetRequests"
+     },
+     "RateLimit": {
+      "$ref": "#/components/headers/RateLimit"
+     },
+     "RateLimit-Policy": {
+      "$ref": "#/components/headers/RateLimitPolicy"
      }
     },
     "content": {
@@ -3398,6 +3426,12 @@ export const contract = {
        "jpeg",
        "webp"
       ]
+     },
+     "input_fidelities": {
+      "type": "array",
+      "items": {
+       "type": "string"
+      }
      },
      "images_per_call_max": {
       "type": "integer"

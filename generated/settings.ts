@@ -152,6 +152,41 @@ export interface components {
                  */
                 renders_queued_max: number;
                 /**
+                 * @description Size of an input image.
+                 * @default 10485760
+                 */
+                input_image_bytes_max: number;
+                /**
+                 * @description Size of all input images of a request.
+                 * @default 33554432
+                 */
+                input_images_bytes_max: number;
+                /**
+                 * @description Pixels of an input image.
+                 * @default 50000000
+                 */
+                input_image_pixels_max: number;
+                /**
+                 * @description How long a connection to the address of a picture may take.
+                 * @default 3000
+                 */
+                fetch_connect_timeout_ms: number;
+                /**
+                 * @description How long the address of a picture may pause.
+                 * @default 5000
+                 */
+                fetch_idle_timeout_ms: number;
+                /**
+                 * @description How long a picture may take to fetch.
+                 * @default 30000
+                 */
+                fetch_total_timeout_ms: number;
+                /**
+                 * @description Redirects that are followed to a picture.
+                 * @default 3
+                 */
+                fetch_redirects_max: number;
+                /**
                  * @description How long an answer is remembered; 0 turns the cache off.
                  * @default 60
                  */
@@ -377,6 +412,48 @@ export const settings = [
     "variable": null,
     "standard": 256,
     "description": "Pictures that wait for it; more are refused."
+  },
+  {
+    "name": "limits.input_image_bytes_max",
+    "variable": null,
+    "standard": 10485760,
+    "description": "Size of an input image."
+  },
+  {
+    "name": "limits.input_images_bytes_max",
+    "variable": null,
+    "standard": 33554432,
+    "description": "Size of all input images of a request."
+  },
+  {
+    "name": "limits.input_image_pixels_max",
+    "variable": null,
+    "standard": 50000000,
+    "description": "Pixels of an input image."
+  },
+  {
+    "name": "limits.fetch_connect_timeout_ms",
+    "variable": null,
+    "standard": 3000,
+    "description": "How long a connection to the address of a picture may take."
+  },
+  {
+    "name": "limits.fetch_idle_timeout_ms",
+    "variable": null,
+    "standard": 5000,
+    "description": "How long the address of a picture may pause."
+  },
+  {
+    "name": "limits.fetch_total_timeout_ms",
+    "variable": null,
+    "standard": 30000,
+    "description": "How long a picture may take to fetch."
+  },
+  {
+    "name": "limits.fetch_redirects_max",
+    "variable": null,
+    "standard": 3,
+    "description": "Redirects that are followed to a picture."
   },
   {
     "name": "limits.cache_ttl_seconds",

@@ -114,6 +114,7 @@ export const tools = [
         },
         "filename": {
           "type": "string",
+          "pattern": "^[^/\\\\]+$",
           "description": "Name of the saved file, without any path separator. Default: image-preview-<timestamp>.png."
         },
         "aspect_ratio": {

@@ -739,6 +739,7 @@ export interface components {
              * @enum {string}
              */
             native_format?: "png" | "jpeg" | "webp";
+            input_fidelities?: string[];
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
@@ -937,11 +938,16 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description A rate limit was reached. */
+        /** @description A rate limit was reached. One of the gateway's own comes with its state. */
         TooManyRequests: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -1340,6 +1346,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["JsonRpcMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
@@ -1408,6 +1415,7 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalError"];

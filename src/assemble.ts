@@ -13,6 +13,8 @@ import { createHttpServer, type GatewayServer } from './http/server.ts'
 import { mcpOperations } from './mcp/index.ts'
 import { bindPages } from './pages/index.ts'
 import { createFinish } from './pictures/finish.ts'
+import { createGuardedFetch } from './pictures/guarded-fetch.ts'
+import { createReadSources } from './pictures/read-source.ts'
 import { createRateLimit } from './policy/rate-limit.ts'
 import { createResponseCache } from './policy/response-cache.ts'
 import { createProviders, settingFor } from './providers/index.ts'
@@ -20,7 +22,7 @@ import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
-import { v1Operations } from './v1/index.ts'
+import { v1Forms, v1Operations } from './v1/index.ts'
 
 export type Assembled = {
   server: GatewayServer
@@ -53,8 +55,15 @@ export async function assemble({ config, log, clock = Date.now }: Options): Prom
     defaultImageModel: config.defaultImageModel,
     clock,
   })
+  const guarded = createGuardedFetch({
+    connectTimeoutMs: limits.fetchConnectTimeoutMs,
+    idleTimeoutMs: limits.fetchIdleTimeoutMs,
+    totalTimeoutMs: limits.fetchTotalTimeoutMs,
+    redirectsMax: limits.fetchRedirectsMax,
+    connectionsMax: limits.upstreamConnectionsMax,
+  })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
-  const providers = createProviders(endpoints, limits, routesMax)
+  const providers = createProviders(endpoints, limits, routesMax, guarded.fetch)
   const routes = createRouteTable({
     catalog,
     providers: providers.configured,
@@ -85,9 +94,18 @@ export async function assemble({ config, log, clock = Date.now }: Options): Prom
     limits,
   })
 
+  const readSources = createReadSources(guarded, limits)
   const router = new Router<ExchangeState>()
-  const handlers = { ...v1Operations({ gateway, catalog, routes, clock }), ...mcpOperations() }
-  bindOperations(router, { handlers, identify, bodyBytesMax: limits.requestBytesMax })
+  const handlers = {
+    ...v1Operations({ gateway, catalog, routes, readSources, clock }),
+    ...mcpOperations(),
+  }
+  bindOperations(router, {
+    handlers,
+    forms: v1Forms,
+    identify,
+    bodyBytesMax: limits.requestBytesMax,
+  })
   const server = createHttpServer({ router, limits, onExchange: events.exchanged, clock })
   const checkReady = async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
@@ -97,6 +115,7 @@ export async function assemble({ config, log, clock = Date.now }: Options): Prom
 
   const close = async () => {
     await providers.close()
+    await guarded.close()
     await store.close()
   }
   return { server, accounts, store, events, providerIds: [...providers.configured.keys()], close }

@@ -112,7 +112,8 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
     if (typeof content === 'object' && !Array.isArray(content)) return { ...content }
     complaints.push(`CONFIG_FILE: ${path} must hold settings by name.`)
   } catch (error) {
-    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${String(error)}`)
+    const [reason] = String(error).split('\n', 1)
+    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${reason}`)
   }
   return {}
 }

@@ -27,15 +27,47 @@ export function imageConfigSchema({ row }: Model): ImageConfigSchema {
   return schemas[row.provider] ?? 'ImageConfigOpenai'
 }
 
+/** A picture in a conversation, and the parameter that names it. */
+export type ConversationImage = { address: string; param: string }
+
+/** All pictures of a conversation in order: each is an input of the next one. */
+export function conversationImages({ messages }: ChatRequest): ConversationImage[] {
+  return messages.flatMap((message, index) => {
+    const { content } = message
+    const parts = Array.isArray(content) ? content : []
+    const own = parts.flatMap((part, place) =>
+      part.type === 'image_url'
+        ? [
+            {
+              address: part.image_url.url,
+              param: `messages[${index}].content[${place}].image_url.url`,
+            },
+          ]
+        : [],
+    )
+    const made = message.role === 'assistant' ? (message.images ?? []) : []
+    return [
+      ...own,
+      ...made.map(({ image_url: { url } }, place) => ({
+        address: url,
+        param: `messages[${index}].images[${place}].image_url.url`,
+      })),
+    ]
+  })
+}
+
 /** Reads a conversation with an image model: the last text of the user is the prompt. */
-export function chatToImage(request: ChatRequest, config: ImageConfig): ImageRequest {
+export function chatToImage(
+  request: ChatRequest,
+  config: ImageConfig,
+  sources: ImageRequest['sources'] = [],
+): ImageRequest {
   const prompt = lastUserText(request)
   if (prompt.trim() === '') {
     throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
       param: 'messages',
     })
   }
-  refuseInputImages(request)
   const n = config.n ?? request.n ?? 1
   if (n > imagesMax) {
     throw new GatewayError('invalid_value', `An image model makes at most ${imagesMax} images.`, {
@@ -46,7 +78,7 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): ImageReq
     model: request.model,
     prompt,
     n,
-    sources: [],
+    sources,
     ...sizeOf(config),
     ...(config.quality === undefined ? {} : { quality: config.quality }),
     ...(config.background === undefined ? {} : { background: config.background }),
@@ -73,15 +105,4 @@ function lastUserText({ messages }: ChatRequest): string {
   const { content = '' } = last ?? {}
   if (typeof content === 'string') return content
   return (content ?? []).flatMap((part) => ('text' in part ? part.text : [])).join('\n')
-}
-
-function refuseInputImages({ messages }: ChatRequest): void {
-  for (const [index, { content }] of messages.entries()) {
-    const part = Array.isArray(content) ? content.findIndex(({ type }) => type === 'image_url') : -1
-    if (part < 0) continue
-    throw new GatewayError('not_implemented', 'Image models do not take input images yet.', {
-      param: `messages[${index}].content[${part}]`,
-      status: 400,
-    })
-  }
 }

@@ -28,18 +28,27 @@ export function conversationText({ messages }: ChatRequest): string {
 function deltaText(events: readonly Buffer[]): string {
   const lines = Buffer.concat(events).toString().split('\n')
   return lines
-    .filter((line) => line.startsWith('data: {'))
-    .map((line) => {
-      const chunk = parseChunk(line.slice(6))
-      const delta = chunk?.choices?.[0]?.delta
-      return `${delta?.content ?? ''}${delta?.reasoning_content ?? ''}`
-    })
+    .filter((line) => line.startsWith('data:'))
+    .flatMap((line) => parseChunk(line.slice(5))?.choices ?? [])
+    .map((choice) => spokenText(choice?.delta))
     .join('')
 }
 
-type Chunk = {
-  choices?: { delta?: { content?: string | null; reasoning_content?: string | null } }[]
+/** All that a model wrote and is paid for, reasoning and tool calls included. */
+export function spokenText(said: Said | undefined): string {
+  const calls = (said?.tool_calls ?? []).map((call) => [
+    call?.function?.name,
+    call?.function?.arguments,
+  ])
+  return [said?.content, said?.reasoning_content, ...calls.flat()].join('')
 }
+
+type Said = {
+  content?: string | null
+  reasoning_content?: string | null
+  tool_calls?: ({ function?: { name?: string; arguments?: string } } | null)[] | null
+}
+type Chunk = { choices?: ({ delta?: Said } | null)[] }
 
 function parseChunk(text: string): Chunk | undefined {
   try {

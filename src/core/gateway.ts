@@ -120,7 +120,7 @@ async function admit({ parts, work, context }: Passage<unknown>): Promise<Call> 
 
 function keyOf({ work, context }: Passage<unknown>): string | undefined {
   const { recall, remember } = context.cache
-  return recall || remember ? cacheKey(context.caller, work.modality, work.request) : undefined
+  return recall || remember ? cacheKey(context.caller, work.modality, work.canonical) : undefined
 }
 
 /** A remembered answer, or that of an identical call which is still under way. */

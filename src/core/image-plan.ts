@@ -12,6 +12,7 @@ export type ImagePlan = SizePlan & {
   /** The format of the delivered picture; the vendor's own when absent. */
   targetFormat?: ImageFormat
   compression?: number
+  inputFidelity?: string
   seed?: number
 }
 
@@ -37,7 +38,16 @@ export function planImage(
   if (request.style !== undefined) {
     warnings.push(dropped('style', request.style, `${model.row.id} has no styles.`))
   }
+  const { inputFidelity } = request
+  if (inputFidelity !== undefined && !takesFidelity(model, inputFidelity)) {
+    const reason = `${model.row.id} chooses the fidelity itself.`
+    warnings.push(dropped('input_fidelity', inputFidelity, reason))
+  } else if (inputFidelity !== undefined) plan.inputFidelity = inputFidelity
   return { plan, warnings }
+}
+
+function takesFidelity({ row, undescribed }: Model, fidelity: string): boolean {
+  return undescribed || (row.image?.input_fidelities ?? []).includes(fidelity)
 }
 
 /** With `x-gateway-strict: true` the first adjustment is an error instead. */

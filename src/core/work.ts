@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Call, Delivered } from './call.ts'
 import type { ChatAdapter, ChatRequest, ChatResult } from './chat.ts'
 import { prepareImage, runImage, type ImageParts } from './image-run.ts'
@@ -11,7 +12,8 @@ export type Work<Result> = {
   modality: Modality
   /** The models that may answer, in order. */
   models: readonly string[]
-  request: ChatRequest | ImageRequest
+  /** What the cache's key covers. */
+  canonical: unknown
   timeoutMs: number
   /** Sets aside the routes that cannot do it. Throws a GatewayError when none is left. */
   prepare(routes: readonly Route[]): Prepared<Result>
@@ -32,7 +34,7 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
   return {
     modality: 'chat',
     models: [request.model, ...(request.models ?? [])],
-    request,
+    canonical: request,
     timeoutMs,
     prepare: (routes) => ({
       routes: ableRoutes(
@@ -67,7 +69,8 @@ export function imageWork(
   return {
     modality: 'image',
     models: [request.model],
-    request,
+    // A picture of megabytes is as good as its digest.
+    canonical: { ...request, sources: request.sources.map(({ base64 }) => digest(base64)) },
     timeoutMs,
     prepare: (routes) => {
       const { plan, ...prepared } = prepareImage(request, routes)
@@ -80,4 +83,8 @@ export function imageWork(
     pack: (result) => result,
     unpack: (packed) => packed as ImageResult,
   }
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url')
 }

@@ -7,13 +7,18 @@ export function assertValid<T>(check: Check<T>, value: unknown, prefix = ''): as
   throw errorOf(mostTelling(check.errors ?? []), prefix)
 }
 
-/** Of the complaints of all branches of a choice, the one that went deepest says what is wrong. */
+/**
+ * Of the complaints of all branches of a choice, the one that went deepest says what is wrong; of
+ * equals, the one that is not about a value of another type.
+ */
 function mostTelling(errors: readonly CheckError[]): CheckError | undefined {
-  const depth = ({ instancePath }: CheckError) => instancePath.split('/').length
+  const clarity = (keyword: string) => (keyword === 'type' ? 0 : keyword === 'enum' ? 1 : 2)
+  const weight = ({ instancePath, keyword }: CheckError) =>
+    instancePath.split('/').length * 3 + clarity(keyword)
   return errors
     .filter(({ keyword, params }) => keyword !== 'anyOf' && params['type'] !== 'null')
     .reduce<CheckError | undefined>(
-      (best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
+      (best, error) => (best === undefined || weight(error) > weight(best) ? error : best),
       undefined,
     )
 }

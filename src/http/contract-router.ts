@@ -7,18 +7,25 @@ import type { Identify } from '../accounts/identify.ts'
 import { GatewayError } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
 import type { Operation, OperationCall } from './operation.ts'
-import { checkMediaType, parseBody, readBody } from './read-body.ts'
+import { checkMediaType, mediaType, parseBody, readBody } from './read-body.ts'
+import { parseForm, type FormField } from './read-form.ts'
 import type { ExchangeState } from './exchange.ts'
 
 /** Every operation of the contract: one that is missing does not compile. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
-type Options = { handlers: Operations; identify: Identify; bodyBytesMax: number }
+type Options = {
+  handlers: Operations
+  /** For operations that take a form as well: the JSON body that says the same. */
+  forms: Partial<Record<OperationId, (fields: FormField[]) => object>>
+  identify: Identify
+  bodyBytesMax: number
+}
 
 /** Binds each operation of the contract to its handler, behind authentication and the checks. */
 export function bindOperations(
   router: Router<ExchangeState>,
-  { handlers, identify, bodyBytesMax }: Options,
+  { handlers, forms, identify, bodyBytesMax }: Options,
 ): void {
   for (const { id, method, path, bodyTypes } of operations) {
     // Which operation this is, only the loop knows: the types of its parts belong together.
@@ -34,7 +41,12 @@ export function bindOperations(
       assertValid(headerChecks[id], options)
       const query = readQuery(request)
       assertValid(queryChecks[id], query)
-      const body = await readOperationBody(id, request, bodyTypes, bodyBytesMax)
+      const body = await readOperationBody(request, {
+        id,
+        types: bodyTypes,
+        bytesMax: bodyBytesMax,
+        form: forms[id],
+      })
       const { requestId, signal } = state
       const call = {
         caller,
@@ -56,15 +68,24 @@ function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}$/g, '*$1')
 }
 
+type BodyRules = {
+  id: OperationId
+  types: readonly string[]
+  bytesMax: number
+  form: ((fields: FormField[]) => object) | undefined
+}
+
 async function readOperationBody(
-  id: OperationId,
   request: IncomingMessage,
-  types: readonly string[],
-  bytesMax: number,
+  { id, types, bytesMax, form }: BodyRules,
 ): Promise<unknown> {
   if (types.length === 0) return undefined
   checkMediaType(request, types)
-  const body = parseBody(await readBody(request, bytesMax))
+  const bytes = await readBody(request, bytesMax)
+  const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
+  const body = isForm
+    ? form(await parseForm(bytes, request.headers['content-type']!))
+    : parseBody(bytes)
   const check = (bodyChecks as Partial<Record<OperationId, Check<unknown>>>)[id]
   if (check !== undefined) assertValid(check, body)
   return body

@@ -22,6 +22,8 @@ export type GatewayServer = {
 export function createHttpServer({ router, limits, ...options }: Options): GatewayServer {
   let draining = false
   const app = new Koa<ExchangeState>()
+  // It would print the stack of each broken connection, beside the log.
+  app.silent = true
   app.use(exchangeMiddleware({ ...options, limits, draining: () => draining }))
   // Koa's and the router's own types of a context differ in what neither uses here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)

@@ -25,22 +25,30 @@ export type Dispatch = (request: UpstreamRequest, receiver: Receiver) => void
 
 type Options = { connectTimeoutMs: number; connectionsMax: number }
 
+export type UpstreamPool = {
+  /** Paths are below the base URL. */
+  dispatch: Dispatch
+  /** Paths are below the base URL's origin. */
+  dispatchToOrigin: Dispatch
+  close: () => Promise<void>
+}
+
 /** Requests to the origin of `baseUrl` over a pool of kept connections. */
 export function createDispatch(
   baseUrl: string,
   { connectTimeoutMs, connectionsMax }: Options,
-): { dispatch: Dispatch; close: () => Promise<void> } {
+): UpstreamPool {
   const { origin, pathname } = new URL(baseUrl)
   const prefix = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: connectionsMax,
     connect: { timeout: connectTimeoutMs },
   })
-  const dispatch: Dispatch = (request, receiver) => {
+  const send = (path: string, request: UpstreamRequest, receiver: Receiver) => {
     pool.dispatch(
       {
         method: request.method,
-        path: prefix + request.path,
+        path,
         headers: request.headers,
         body: request.body ?? null,
         headersTimeout: request.headersTimeoutMs,
@@ -49,7 +57,11 @@ export function createDispatch(
       handlerFor(receiver),
     )
   }
-  return { dispatch, close: () => pool.destroy() }
+  return {
+    dispatch: (request, receiver) => send(prefix + request.path, request, receiver),
+    dispatchToOrigin: (request, receiver) => send(request.path, request, receiver),
+    close: () => pool.destroy(),
+  }
 }
 
 function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {

@@ -1,4 +1,5 @@
-import type { Dispatch } from './dispatch.ts'
+import type { Dispatch, UpstreamRequest } from './dispatch.ts'
+import type { FetchPicture } from './fetch-picture.ts'
 
 /** One configured vendor or server, as its adapters need it. */
 export type Endpoint = {
@@ -8,6 +9,8 @@ export type Endpoint = {
   /** Used in turn; none is sent when there are none. */
   keys: readonly string[]
   limits: UpstreamLimits
+  /** Brings a picture that the vendor answers as an address. */
+  fetchPicture: FetchPicture
 }
 export type UpstreamLimits = {
   headersTimeoutMs: number
@@ -22,4 +25,25 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
     ...endpoint,
     dispatch: (request, receiver) => dispatch({ ...request, path: path + request.path }, receiver),
   }
+}
+
+/** The header that most vendors take their key in. */
+export const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+
+/** Builds JSON requests to an endpoint, with its keys in turn. */
+export function jsonRequests(
+  { keys, limits }: Endpoint,
+  headersOf: (key: string) => Record<string, string>,
+): (path: string, body: unknown) => UpstreamRequest {
+  const contentType = { 'content-type': 'application/json' }
+  const headers = keys.map((key) => ({ ...contentType, ...headersOf(key) }))
+  let turn = 0
+  return (path, body) => ({
+    method: 'POST',
+    path,
+    headers: headers[turn++ % headers.length] ?? contentType,
+    body: JSON.stringify(body),
+    headersTimeoutMs: limits.headersTimeoutMs,
+    idleTimeoutMs: limits.idleTimeoutMs,
+  })
 }

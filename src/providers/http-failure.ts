@@ -3,7 +3,14 @@ import { parseJson, wholeReader } from './base64-reader.ts'
 import type { PieceReader, UpstreamHead } from './upstream.ts'
 
 /** What an upstream says about its refusal, whatever the shape of its body. */
-export type Complaint = { message?: string; code?: string; type?: string; param?: string }
+export type Complaint = {
+  message?: string
+  code?: string
+  type?: string
+  param?: string
+  /** Where the body says it instead of a header. */
+  retryAfterSeconds?: number
+}
 
 const messageCharactersMax = 500
 const answerBytesKept = 64 * 1024
@@ -28,7 +35,11 @@ export function failureReader(
       throw new ProviderFailure(
         kindOf(status, complaint),
         withoutSecrets(complaint.message ?? `The provider answered ${status}.`, secrets),
-        { status, param: complaint.param, retryAfterSeconds: retryAfterSeconds(head) },
+        {
+          status,
+          param: complaint.param,
+          retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds(head),
+        },
       )
     },
   }

@@ -4,6 +4,7 @@ import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { createDispatch } from './dispatch.ts'
 import type { Endpoint, UpstreamLimits } from './endpoint.ts'
+import { createFetchPicture, type FetchPublic } from './fetch-picture.ts'
 import { google } from './google/index.ts'
 import { openai } from './openai/index.ts'
 import { openAiCompatible } from './openai-compatible/index.ts'
@@ -56,6 +57,7 @@ export function createProviders(
   endpoints: readonly EndpointConfig[],
   limits: ProviderLimits,
   sandboxRoutesMax: number,
+  fetchPublic: FetchPublic,
 ): Providers {
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
@@ -63,12 +65,18 @@ export function createProviders(
     answerBytesMax: limits.upstreamAnswerBytesMax,
   }
   const built = endpoints.map(({ id, baseUrl, keys }) => {
-    const { dispatch, close } = createDispatch(baseUrl, {
+    const { dispatch, dispatchToOrigin, close } = createDispatch(baseUrl, {
       connectTimeoutMs: limits.upstreamConnectTimeoutMs,
       connectionsMax: limits.upstreamConnectionsMax,
     })
     const build = builders[id] ?? likeOpenAi
-    const provider = build({ id, dispatch, keys, limits: upstreamLimits })
+    const fetchPicture = createFetchPicture({
+      fetchPublic,
+      dispatchToOrigin,
+      baseUrl,
+      limits: upstreamLimits,
+    })
+    const provider = build({ id, dispatch, keys, limits: upstreamLimits, fetchPicture })
     return { provider, close }
   })
   return {

@@ -1,7 +1,12 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { chatUsage } from '../core/chat-stream.ts'
-import { chatToImage, imageConfigSchema, type ImageConfig } from '../core/chat-to-image.ts'
+import {
+  chatToImage,
+  conversationImages,
+  imageConfigSchema,
+  type ImageConfig,
+} from '../core/chat-to-image.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { Picture } from '../core/image.ts'
@@ -9,20 +14,22 @@ import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
+import type { ReadSources } from '../pictures/read-source.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 
-type Options = { gateway: Gateway; clock: () => number }
+type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
 
 /** Answers a conversation with an image model: pictures in `message.images`. */
 export async function chatImages(
   request: ChatRequest,
   model: Model,
   context: CallContext,
-  { gateway, clock }: Options,
+  { gateway, readSources, clock }: Options,
 ): Promise<Answer> {
   const config: object = request.image_config ?? {}
   assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
-  const image = chatToImage(request, config as ImageConfig)
+  const sources = await readSources(conversationImages(request), context.signal)
+  const image = chatToImage(request, config as ImageConfig, sources)
   const { result, usage = noUsage, receipt } = await gateway.image(image, context)
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,

@@ -8,9 +8,15 @@ import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
+import type { ReadSources } from '../pictures/read-source.ts'
 import { chatImages } from './chat-images.ts'
 
-type Options = { gateway: Gateway; catalog: Pick<Catalog, 'find'>; clock: () => number }
+type Options = {
+  gateway: Gateway
+  catalog: Pick<Catalog, 'find'>
+  readSources: ReadSources
+  clock: () => number
+}
 
 /** POST /v1/chat/completions: a language model answers, or an image model paints. */
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {

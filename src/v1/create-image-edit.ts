@@ -1,12 +1,23 @@
-import { GatewayError } from '../core/error.ts'
-import type { Operation } from '../http/operation.ts'
+import type { Gateway } from '../core/gateway.ts'
+import { contextOf, type Operation } from '../http/operation.ts'
+import type { ReadSources } from '../pictures/read-source.ts'
+import { imagesAnswer } from './image-answer.ts'
+import { imageRequest } from './image-request.ts'
+
+type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
 
 /** POST /v1/images/edits */
-export function createImageEdit(): Operation<'createImageEdit'> {
-  return async () => {
-    throw new GatewayError(
-      'not_implemented',
-      'This version of the gateway does not edit images yet. Use /v1/images/generations.',
-    )
+export function createImageEdit(options: Options): Operation<'createImageEdit'> {
+  const { gateway, readSources, clock } = options
+  return async (call) => {
+    const { images, ...body } = call.body
+    const addresses = images.map(({ image_url: address }, index) => ({
+      address,
+      param: `images[${index}].image_url`,
+    }))
+    const sources = await readSources(addresses, call.signal)
+    const request = imageRequest(body, sources)
+    const answered = await gateway.image(request, contextOf(call, 'images'))
+    return imagesAnswer(answered, request, clock())
   }
 }

@@ -2,12 +2,23 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { RouteTable } from '../catalog/routes.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { Operations } from '../http/contract-router.ts'
+import type { ReadSources } from '../pictures/read-source.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
 import { createImageEdit } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
+import { editFormBody } from './edit-form.ts'
 import { listModels, retrieveModel } from './list-models.ts'
 
-type Options = { gateway: Gateway; catalog: Catalog; routes: RouteTable; clock: () => number }
+type Options = {
+  gateway: Gateway
+  catalog: Catalog
+  routes: RouteTable
+  readSources: ReadSources
+  clock: () => number
+}
+
+/** The operations below /v1 that take a form as well as JSON. */
+export const v1Forms = { createImageEdit: editFormBody }
 
 /** The operations below /v1. */
 export function v1Operations(
@@ -18,7 +29,7 @@ export function v1Operations(
 > {
   return {
     createImage: createImage(options.gateway, options.clock),
-    createImageEdit: createImageEdit(),
+    createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

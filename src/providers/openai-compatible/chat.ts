@@ -1,5 +1,5 @@
 import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
-import { conversationText, estimateTokens } from '../../core/estimate.ts'
+import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { open, receive } from '../upstream.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
@@ -48,7 +48,7 @@ function readCompletion(bytes: Buffer, request: ChatRequest): ChatResult {
     throw new ProviderFailure('malformed', 'The answer has no choices.')
   }
   const { usage: reported, ...completion } = body
-  const said = choices.map(({ message }) => message?.content ?? '').join('')
+  const said = choices.map(({ message }) => spokenText(message)).join('')
   const usage = readUsage(reported) ?? estimateTokens(conversationText(request), said)
   return { completion, usage, bytes: bytes.length }
 }

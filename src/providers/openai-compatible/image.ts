@@ -1,15 +1,16 @@
 import { ProviderFailure } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall, ImageResult } from '../../core/image.ts'
+import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image.ts'
 import { pixelsText } from '../../core/image-size.ts'
 import { readPicture } from '../../core/picture.ts'
 import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
+import type { UpstreamRequest } from '../dispatch.ts'
 import { receive } from '../upstream.ts'
 import { readFailure } from './failure.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
 type WireImages = {
-  data?: { b64_json?: string; revised_prompt?: string }[]
+  data?: { b64_json?: string; url?: string; revised_prompt?: string }[]
   usage?: {
     input_tokens?: number
     output_tokens?: number
@@ -17,26 +18,58 @@ type WireImages = {
   }
 }
 
-/** Pictures over `POST /images/generations`; their base64 is passed on, not parsed. */
+/** Pictures over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
-  const { dispatch, keys, limits } = endpoint
-  const requestTo = requestsTo(endpoint)
+  const { dispatch, keys, limits, fetchPicture } = endpoint
   const bytesMax = limits.answerBytesMax
+  const requestFor = imageRequests(endpoint)
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
-    problems: ({ sources }, { provider }) =>
-      sources.length === 0
-        ? []
-        : [{ param: 'images', message: `The provider '${provider.id}' edits no images here yet.` }],
-    generate: (call) => {
-      const sent = requestTo('/images/generations', wireRequest(call, endpoint))
-      return receive({ dispatch, request: sent, signal: call.signal, bytesMax }, (head) => {
+    problems: () => [],
+    generate: async (call) => {
+      const { signal } = call
+      const request = await requestFor(call)
+      const answer = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, keys)
-        const reader = base64Reader('b64_json')
-        return { push: reader.push, finish: () => readImages(reader.finish()) }
+        return base64Reader('b64_json')
       })
+      return readImages(answer, (address) => fetchPicture(address, signal))
     },
   }
+}
+
+/** Edits go as JSON with data URLs, or as the form that servers like OpenAI's know. */
+function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => Promise<UpstreamRequest> {
+  const requestTo = requestsTo(endpoint)
+  return async (call) => {
+    const body = wireRequest(call, endpoint)
+    const { sources } = call.request
+    if (sources.length === 0 || endpoint.edits === 'generations') {
+      return requestTo('/images/generations', body)
+    }
+    if (endpoint.edits === 'json') {
+      const images = sources.map((source) => ({ image_url: dataUrl(source) }))
+      return requestTo('/images/edits', { ...body, images })
+    }
+    const form = new FormData()
+    for (const [name, value] of Object.entries(body)) form.append(name, String(value))
+    for (const [index, { base64, format }] of sources.entries()) {
+      const file = new Blob([Buffer.from(base64, 'base64')], { type: `image/${format}` })
+      form.append(sources.length === 1 ? 'image' : 'image[]', file, `image-${index}.${format}`)
+    }
+    const encoded = new Response(form)
+    const sent = requestTo('/images/edits', {})
+    const contentType = encoded.headers.get('content-type')!
+    return {
+      ...sent,
+      headers: { ...sent.headers, 'content-type': contentType },
+      body: Buffer.from(await encoded.arrayBuffer()),
+    }
+  }
+}
+
+function dataUrl({ base64, format }: ImageCall['request']['sources'][number]): string {
+  return `data:image/${format};base64,${base64}`
 }
 
 function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): object {
@@ -50,20 +83,29 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): object {
     ...(plan.vendorFormat === undefined ? {} : { output_format: plan.vendorFormat }),
     ...(plan.seed === undefined ? {} : { seed: plan.seed + index }),
     ...(request.background === undefined ? {} : { background: request.background }),
+    ...(plan.inputFidelity === undefined ? {} : { input_fidelity: plan.inputFidelity }),
     ...(request.user === undefined ? {} : { user: request.user }),
     ...imageFields?.(call),
   }
 }
 
-function readImages({ json, texts }: SplicedJson): ImageResult {
+async function readImages(
+  { json, texts }: SplicedJson,
+  fetchPicture: (address: string) => Promise<Picture>,
+): Promise<ImageResult> {
   const { data = [], usage } = (json ?? {}) as WireImages
-  const pictures = data.map(({ b64_json: mark = '', revised_prompt: revisedPrompt }) => {
-    const picture = readPicture(texts[Number(mark.slice(1))] ?? [])
-    if (picture === undefined) {
-      throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
-    }
-    return revisedPrompt === undefined ? picture : { ...picture, revisedPrompt }
-  })
+  const pictures = await Promise.all(
+    data.map(async ({ b64_json: mark = '', url, revised_prompt: revisedPrompt }) => {
+      const picture =
+        url === undefined
+          ? readPicture(texts[Number(mark.slice(1))] ?? [])
+          : await fetchPicture(url)
+      if (picture === undefined) {
+        throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
+      }
+      return revisedPrompt === undefined ? picture : { ...picture, revisedPrompt }
+    }),
+  )
   if (pictures.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
   const counted = readUsage(usage)
   return counted === undefined ? { pictures } : { pictures, usage: counted }

@@ -5,5 +5,9 @@ import { imageAdapter } from '../openai-compatible/image.ts'
 
 /** OpenAI itself. */
 export function openai(endpoint: Endpoint): Provider {
-  return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
+  return {
+    id: endpoint.id,
+    chat: chatAdapter(endpoint),
+    image: imageAdapter({ ...endpoint, edits: 'json' }),
+  }
 }

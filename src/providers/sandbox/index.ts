@@ -26,9 +26,16 @@ export function sandboxProviders({ limits, routesMax }: Options): Provider[] {
       dispatch: sandboxUpstream({ routeIndex, render }),
       keys: [],
       limits,
+      fetchPicture,
       imageFields,
+      edits: 'generations',
     }),
   )
+}
+
+/** The sandbox answers with pictures, never with addresses. */
+function fetchPicture(): Promise<never> {
+  throw new Error('The sandbox has no addresses.')
 }
 
 /** The vendor's own format, so that what is converted live is converted in a test too. */

@@ -1,0 +1,158 @@
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { GatewayError } from '../core/error.ts'
+import { Agent, buildConnector, request as send } from 'undici'
+
+/** Why an address was not fetched; the message may be shown to whoever named the address. */
+export class FetchRefusal extends Error {
+  override name = 'FetchRefusal'
+  readonly reason: 'address' | 'size' | 'unreachable'
+
+  constructor(reason: FetchRefusal['reason'], message: string, cause?: unknown) {
+    super(message, { cause })
+    this.reason = reason
+  }
+}
+
+type Lookup = (
+  host: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+type Options = {
+  connectTimeoutMs: number
+  idleTimeoutMs: number
+  totalTimeoutMs: number
+  redirectsMax: number
+  connectionsMax: number
+  /** Replaced in tests alone: what names resolve to, which addresses are public, whom TLS trusts. */
+  lookup?: Lookup
+  isPublic?: (address: string) => boolean
+  port?: number
+  ca?: string
+}
+
+/** Takes the bytes as they arrive. */
+export type ByteSink = { push(piece: Buffer): void }
+export type GuardedFetch = {
+  /**
+   * Fetches an HTTPS address that a stranger named, up to `bytesMax` bytes. Throws a FetchRefusal;
+   * private addresses are refused at each connection, so that no spelling, redirect or second answer
+   * of a name server leads inside (design.md section 7, promise 5).
+   */
+  fetch(
+    address: string,
+    limits: { bytesMax: number; signal: AbortSignal },
+    sink: ByteSink,
+  ): Promise<void>
+  close(): Promise<void>
+}
+
+const nat64 = ipaddr.parseCIDR('64:ff9b::/96')
+
+/** Whether an IP address is on the public internet. */
+export function isPublicAddress(address: string): boolean {
+  const parsed = ipaddr.process(address)
+  if (parsed instanceof ipaddr.IPv6 && parsed.match(nat64 as [ipaddr.IPv6, number])) return false
+  return parsed.range() === 'unicast'
+}
+
+export function createGuardedFetch(options: Options): GuardedFetch {
+  const agent = guardedAgent(options)
+  const port = options.port ?? 443
+  return {
+    fetch: async (address, { bytesMax, signal }, sink) => {
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(options.totalTimeoutMs)])
+      let url = readAddress(address, port)
+      for (let redirects = 0; redirects <= options.redirectsMax; redirects++) {
+        const next = await fetchOnce(agent, url, { bytesMax, signal: ends }, sink)
+        if (next === undefined) return
+        url = readAddress(new URL(next, url).href, port)
+      }
+      throw new FetchRefusal('unreachable', 'The address redirects too often.')
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function readAddress(address: string, port: number): URL {
+  const url = URL.parse(address)
+  if (url?.protocol !== 'https:') throw refused('Only https addresses are fetched.')
+  if (url.username !== '' || url.password !== '') throw refused('The address holds credentials.')
+  if (Number(url.port || 443) !== port) throw refused('Only the port 443 is fetched from.')
+  return url
+}
+
+/** Gives the address of a redirect; undefined when the bytes were there. */
+async function fetchOnce(
+  agent: Agent,
+  url: URL,
+  { bytesMax, signal }: { bytesMax: number; signal: AbortSignal },
+  sink: ByteSink,
+): Promise<string | undefined> {
+  try {
+    const headers = { accept: 'image/*', 'accept-encoding': 'identity' }
+    const {
+      statusCode,
+      headers: head,
+      body,
+    } = await send(url, { dispatcher: agent, headers, signal })
+    const { location } = head
+    if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
+      body.destroy()
+      return location
+    }
+    if (statusCode !== 200) {
+      body.destroy()
+      throw new FetchRefusal('unreachable', `The address answers ${statusCode}.`)
+    }
+    let bytes = 0
+    // A false Content-Length must not help: the bytes themselves are counted.
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > bytesMax) throw new FetchRefusal('size', `There are more than ${bytesMax} bytes.`)
+      sink.push(piece)
+    }
+    return undefined
+  } catch (error) {
+    if (error instanceof FetchRefusal || error instanceof GatewayError) throw error
+    // The guard's refusal arrives as the cause of a failed connection.
+    if (error instanceof Error && error.cause instanceof FetchRefusal) throw error.cause
+    throw new FetchRefusal('unreachable', 'The address cannot be fetched.', error)
+  }
+}
+
+function guardedAgent(options: Options): Agent {
+  const { lookup = systemLookup as Lookup, isPublic = isPublicAddress, ca } = options
+  const connect = buildConnector({
+    timeout: options.connectTimeoutMs,
+    ...(ca === undefined ? {} : { ca }),
+    lookup: (host, lookupOptions, callback) => {
+      lookup(host, { ...lookupOptions, all: true }, (error, addresses) => {
+        if (error !== null) return callback(error, [])
+        const inside = addresses.length === 0 || !addresses.every((one) => isPublic(one.address))
+        if (inside) return callback(refused('The name leads to an address that is not public.'), [])
+        if (lookupOptions.all === true) return callback(null, addresses)
+        return callback(null, addresses[0]!.address, addresses[0]!.family)
+      })
+    },
+  })
+  return new Agent({
+    connections: options.connectionsMax,
+    headersTimeout: options.idleTimeoutMs,
+    bodyTimeout: options.idleTimeoutMs,
+    connect: (target, callback) => {
+      const host = target.hostname.replaceAll(/^\[|\]$/g, '')
+      // A literal address is never looked up.
+      if (isIP(host) !== 0 && !isPublic(host)) {
+        return callback(refused('The address is not public.'), null)
+      }
+      return connect(target, callback)
+    },
+  })
+}
+
+function refused(message: string): FetchRefusal {
+  return new FetchRefusal('address', message)
+}

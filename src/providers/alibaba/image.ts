@@ -1,0 +1,92 @@
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import type { ImageAdapter, ImageCall } from '../../core/image.ts'
+import { parseJson, wholeReader } from '../base64-reader.ts'
+import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import { receive } from '../upstream.ts'
+
+type WireAnswer = {
+  output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
+  code?: string
+  message?: string
+}
+
+const path = '/api/v1/services/aigc/multimodal-generation/generation'
+
+/** Pictures over DashScope's synchronous call; they come as addresses (providers.md section 2). */
+export function imageAdapter(endpoint: Endpoint): ImageAdapter {
+  const { dispatch, keys, limits, fetchPicture } = endpoint
+  const requestTo = jsonRequests(endpoint, bearer)
+  const bytesMax = limits.answerBytesMax
+  return {
+    picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
+    problems: () => [],
+    generate: async (call) => {
+      const { signal } = call
+      const request = requestTo(path, wireRequest(call))
+      const addresses = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        const whole = wholeReader()
+        return { push: whole.push, finish: () => readAnswer(whole.finish()) }
+      })
+      return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, signal))) }
+    },
+  }
+}
+
+function wireRequest({ request, plan, route, count, index }: ImageCall): object {
+  const { vendorPixels: pixels, seed } = plan
+  const pictures = request.sources.map(({ base64, format }) => ({
+    image: `data:image/${format};base64,${base64}`,
+  }))
+  return {
+    model: route.upstreamModel,
+    // The pictures stand before the text; the shape of the answer follows the last of them.
+    input: { messages: [{ role: 'user', content: [...pictures, { text: request.prompt }] }] },
+    parameters: {
+      n: count,
+      watermark: false,
+      ...(pixels === undefined ? {} : { size: `${pixels.width}*${pixels.height}` }),
+      ...(seed === undefined ? {} : { seed: seed + index }),
+    },
+  }
+}
+
+/** An error may come with status 200: then there is a code and no output. */
+function readAnswer(bytes: Buffer): string[] {
+  const body = parseJson(bytes) as WireAnswer
+  if (body.output === undefined && body.code !== undefined) {
+    throw new ProviderFailure(kindOf(500, body), body.message ?? body.code, { status: 200 })
+  }
+  const addresses = (body.output?.choices ?? [])
+    .flatMap(({ message }) => message?.content ?? [])
+    .flatMap(({ image }) => (image === undefined ? [] : [image]))
+  if (addresses.length > 0) return addresses
+  throw new ProviderFailure('malformed', 'The provider made no picture.')
+}
+
+function complaintOf(body: unknown): Complaint {
+  const { code, message } = (body ?? {}) as WireAnswer
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
+const kinds: Record<string, FailureKind> = {
+  InvalidParameter: 'rejected',
+  DataInspectionFailed: 'content_policy',
+  IPInfringementSuspect: 'content_policy',
+  Arrearage: 'out_of_credit',
+  InvalidApiKey: 'credentials',
+  AccessDenied: 'credentials',
+  'AllocationQuota.FreeTierOnly': 'out_of_credit',
+  ModelNotFound: 'not_found',
+  Throttling: 'rate_limited',
+  'Throttling.RateQuota': 'rate_limited',
+  'Throttling.AllocationQuota': 'out_of_credit',
+}
+
+function kindOf(status: number, { code = '' }: Complaint): FailureKind {
+  return kinds[code] ?? kindOfStatus(status)
+}

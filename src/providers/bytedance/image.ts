@@ -1,0 +1,82 @@
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image.ts'
+import { pixelsText } from '../../core/image-size.ts'
+import { readPicture } from '../../core/picture.ts'
+import { base64Reader, type SplicedJson } from '../base64-reader.ts'
+import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import { complaintOf } from '../openai-compatible/failure.ts'
+import { receive } from '../upstream.ts'
+
+type WireItem = { b64_json?: string; error?: { code?: string; message?: string } }
+type WireAnswer = {
+  data?: WireItem[]
+  error?: { code?: string; message?: string } | null
+  usage?: { generated_images?: number; output_tokens?: number }
+}
+
+/** Pictures over Ark's one endpoint for all of it, references included (providers.md section 4). */
+export function imageAdapter(endpoint: Endpoint): ImageAdapter {
+  const { dispatch, keys, limits } = endpoint
+  const requestTo = jsonRequests(endpoint, bearer)
+  const bytesMax = limits.answerBytesMax
+  return {
+    // The vendor has no `n`: a batch lets the model decide how many there are.
+    picturesPerCall: () => 1,
+    problems: () => [],
+    generate: (call) => {
+      const request = requestTo('/images/generations', wireRequest(call))
+      return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        const reader = base64Reader('b64_json')
+        return { push: reader.push, finish: () => readAnswer(reader.finish()) }
+      })
+    },
+  }
+}
+
+function wireRequest({ request, plan, route }: ImageCall): object {
+  const { vendorPixels: pixels, vendorFormat } = plan
+  const pictures = request.sources.map(
+    ({ base64, format }) => `data:image/${format};base64,${base64}`,
+  )
+  return {
+    model: route.upstreamModel,
+    prompt: request.prompt,
+    ...(pictures.length === 0 ? {} : { image: pictures.length === 1 ? pictures[0] : pictures }),
+    ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),
+    ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
+    response_format: 'b64_json',
+    // The vendor stamps its pictures unless it is told not to.
+    watermark: false,
+  }
+}
+
+/** Errors come with status 200 too, for the whole or for one picture. */
+function readAnswer({ json, texts }: SplicedJson): ImageResult {
+  const { data = [], error, usage } = (json ?? {}) as WireAnswer
+  const failed = error ?? data.find((item) => item.error !== undefined)?.error
+  if (failed !== undefined && failed !== null) {
+    const { message = 'The provider failed.' } = failed
+    throw new ProviderFailure(kindOf(500, failed), message, { status: 200 })
+  }
+  const pictures = data.flatMap(({ b64_json: mark }): Picture[] => {
+    const picture = readPicture(texts[Number(mark?.slice(1))] ?? [])
+    return picture === undefined ? [] : [picture]
+  })
+  if (pictures.length === 0) throw new ProviderFailure('malformed', 'The provider made no picture.')
+  const outputTokens = usage?.output_tokens
+  if (outputTokens === undefined) return { pictures }
+  const counted = { inputTokens: 0, outputTokens, images: 0, estimated: false }
+  return { pictures, usage: counted }
+}
+
+function kindOf(status: number, { code = '' }: Complaint): FailureKind {
+  if (/Sensitive|RiskDetection|ContentSecurity/.test(code)) return 'content_policy'
+  if (code.startsWith('QuotaExceeded') || /Overdue/.test(code)) return 'out_of_credit'
+  if (/^(RateLimitExceeded|ModelAccount|RequestBurstTooFast)/.test(code)) return 'rate_limited'
+  if (/^(ServerOverloaded|ModelLoadingError|InternalService|ServiceUnavailable)/.test(code)) {
+    return 'overloaded'
+  }
+  return kindOfStatus(status)
+}

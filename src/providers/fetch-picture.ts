@@ -1,0 +1,75 @@
+import { ProviderFailure } from '../core/failure.ts'
+import type { Picture } from '../core/image.ts'
+import { readPicture } from '../core/picture.ts'
+import type { Dispatch } from './dispatch.ts'
+import { receive, type PieceReader } from './upstream.ts'
+
+/** Fetches a stranger's address through the one guarded door; rejects what is not public. */
+export type FetchPublic = (
+  address: string,
+  limits: { bytesMax: number; signal: AbortSignal },
+  sink: { push(piece: Buffer): void },
+) => Promise<void>
+/** Brings a picture that a vendor answered as an address. Throws a ProviderFailure. */
+export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture>
+
+type Options = {
+  fetchPublic: FetchPublic
+  /** Requests to the vendor's own origin, which the operator chose: it may be private. */
+  dispatchToOrigin: Dispatch
+  baseUrl: string
+  limits: { headersTimeoutMs: number; idleTimeoutMs: number; answerBytesMax: number }
+}
+
+/** Pictures are fetched without the vendor's key, and encoded as they arrive. */
+export function createFetchPicture(options: Options): FetchPicture {
+  const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
+  const { origin } = new URL(baseUrl)
+  const bytesMax = limits.answerBytesMax
+  return async (address, signal) => {
+    const url = URL.parse(address)
+    if (url === null) throw malformed('The provider answered with something that is no address.')
+    if (url.origin === origin) {
+      const path = url.pathname + url.search
+      const { headersTimeoutMs, idleTimeoutMs } = limits
+      const request = { method: 'GET', path, headers: {}, headersTimeoutMs, idleTimeoutMs } as const
+      return receive({ dispatch, request, signal, bytesMax }, ({ status }) => {
+        if (status !== 200) throw malformed(`The provider's picture answers ${status}.`)
+        return pictureReader()
+      })
+    }
+    const reader = pictureReader()
+    try {
+      await fetchPublic(address, { bytesMax, signal }, reader)
+    } catch (cause) {
+      if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
+      throw malformed("The provider's picture cannot be fetched.", cause)
+    }
+    return reader.finish()
+  }
+}
+
+/** Encodes bytes in base64 piece by piece, without ever holding them together. */
+export function pictureReader(): PieceReader<Picture> {
+  const base64: Buffer[] = []
+  let carried: Buffer | undefined
+  return {
+    push: (piece) => {
+      const bytes = carried === undefined ? piece : Buffer.concat([carried, piece])
+      // Three bytes make four letters; what is left over waits for the next piece.
+      const whole = bytes.length - (bytes.length % 3)
+      carried = whole === bytes.length ? undefined : bytes.subarray(whole)
+      if (whole > 0) base64.push(Buffer.from(bytes.toString('base64', 0, whole), 'latin1'))
+    },
+    finish: () => {
+      if (carried !== undefined) base64.push(Buffer.from(carried.toString('base64'), 'latin1'))
+      const picture = readPicture(base64)
+      if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
+      return picture
+    },
+  }
+}
+
+function malformed(message: string, cause?: unknown): ProviderFailure {
+  return new ProviderFailure('malformed', message, { cause })
+}

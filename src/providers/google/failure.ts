@@ -1,0 +1,35 @@
+import type { FailureKind } from '../../core/failure.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import type { PieceReader, UpstreamHead } from '../upstream.ts'
+
+type WireError = {
+  error?: {
+    message?: string
+    status?: string
+    details?: { '@type'?: string; reason?: string; retryDelay?: string }[]
+  }
+}
+
+/** Reads a Gemini refusal, which it throws as a ProviderFailure (providers.md section 1.5). */
+export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, secrets)
+}
+
+function complaintOf(body: unknown): Complaint {
+  // Some gateways in front of the vendor wrap the error in a list.
+  const { error } = ((Array.isArray(body) ? body[0] : body) ?? {}) as WireError
+  const { message, status, details = [] } = error ?? {}
+  const reason = details.find((detail) => detail.reason !== undefined)?.reason
+  const delay = details.find((detail) => detail.retryDelay !== undefined)?.retryDelay
+  return {
+    ...(message === undefined ? {} : { message }),
+    ...((reason ?? status) === undefined ? {} : { code: reason ?? status! }),
+    ...(delay === undefined ? {} : { retryAfterSeconds: Number.parseFloat(delay) }),
+  }
+}
+
+function kindOf(status: number, { code }: Complaint): FailureKind {
+  // A bad key is answered with 400, as if the caller had sent it.
+  if (code === 'API_KEY_INVALID') return 'credentials'
+  return kindOfStatus(status)
+}

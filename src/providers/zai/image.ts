@@ -1,0 +1,75 @@
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import type { ImageAdapter, ImageCall } from '../../core/image.ts'
+import { pixelsText } from '../../core/image-size.ts'
+import { parseJson, wholeReader } from '../base64-reader.ts'
+import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import { complaintOf } from '../openai-compatible/failure.ts'
+import { receive } from '../upstream.ts'
+
+type WireAnswer = {
+  data?: { url?: string }[]
+  content_filter?: { role?: string; level?: number }[]
+  error?: unknown
+}
+
+/** Pictures over `POST /images/generations`, one a call, as an address (providers.md section 3). */
+export function imageAdapter(endpoint: Endpoint): ImageAdapter {
+  const { dispatch, keys, limits, fetchPicture } = endpoint
+  const requestTo = jsonRequests(endpoint, bearer)
+  const bytesMax = limits.answerBytesMax
+  return {
+    picturesPerCall: () => 1,
+    problems: () => [],
+    generate: async (call) => {
+      const { signal } = call
+      const request = requestTo('/images/generations', wireRequest(call))
+      const address = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        const whole = wholeReader()
+        return { push: whole.push, finish: () => readAnswer(whole.finish()) }
+      })
+      return { pictures: [await fetchPicture(address, signal)] }
+    },
+  }
+}
+
+function wireRequest({ request, plan, route }: ImageCall): object {
+  const { vendorPixels: pixels, quality } = plan
+  return {
+    model: route.upstreamModel,
+    prompt: request.prompt,
+    ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),
+    ...(quality === undefined ? {} : { quality }),
+  }
+}
+
+function readAnswer(bytes: Buffer): string {
+  const body = parseJson(bytes) as WireAnswer
+  const address = body.data?.[0]?.url
+  if (address !== undefined && address !== '') return address
+  if (body.error !== undefined) {
+    const complaint = complaintOf(body)
+    const { message = 'The provider failed.' } = complaint
+    throw new ProviderFailure(kindOf(500, complaint), message, { status: 200 })
+  }
+  if (body.content_filter !== undefined) {
+    throw new ProviderFailure('content_policy', 'The provider refused the request as unsafe.')
+  }
+  throw new ProviderFailure('malformed', 'The provider made no picture.')
+}
+
+/** The status alone does not tell: an empty balance is a 429 too (providers.md section 3.4). */
+function kindOf(status: number, { code = '' }: Complaint): FailureKind {
+  const number = Number(code)
+  if (number === 1301) return 'content_policy'
+  if ([1113, 1304, 1308, 1309, 1310, 1311, 1313].includes(number)) return 'out_of_credit'
+  if ((number >= 1000 && number <= 1004) || [1110, 1111, 1112, 1121, 1220].includes(number)) {
+    return 'credentials'
+  }
+  if ([1211, 1212, 1221, 1222].includes(number)) return 'not_found'
+  if ([1210, 1213, 1214, 1215, 1231, 1261].includes(number)) return 'rejected'
+  if ([1302, 1303, 1305, 1312].includes(number)) return 'rate_limited'
+  if ([1120, 1230, 1234].includes(number)) return 'overloaded'
+  return kindOfStatus(status)
+}
