@@ -91,7 +91,9 @@ export function loadConfig(variables: Variables): Config {
 
 /** The settings as a Markdown table, for the README. */
 export function settingsTable(): string {
-  const head = '| Setting | `gateway.yaml` | Default | What it is |\n|---|---|---|---|\n'
+  const head =
+    '| Setting | `gateway.yaml` | Default | What it is |\n|---|---|---|---|\n' +
+    '| `CONFIG_FILE` |  |  | Path of `gateway.yaml`. There is none unless this is set. |\n'
   const rows = settings.map(({ name, variable, standard, description }) => {
     const plain = typeof standard === 'string' || typeof standard === 'number'
     const text = plain ? `\`${standard}\`` : ''
