@@ -19,7 +19,6 @@ export const bodyChecks: {
   createImage: Check<operations['createImage']['requestBody']['content']['application/json']>
   createImageEdit: Check<operations['createImageEdit']['requestBody']['content']['application/json']>
   createChatCompletion: Check<operations['createChatCompletion']['requestBody']['content']['application/json']>
-  postMcp: Check<operations['postMcp']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

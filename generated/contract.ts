@@ -647,11 +647,29 @@ export const contract = {
   "/mcp": {
    "post": {
     "operationId": "postMcp",
+    "x-protocol": "json-rpc",
     "tags": [
      "Tool server"
     ],
     "summary": "Send a JSON-RPC message to the tool server",
-    "description": "Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05.\nThe tools are listed by the method `tools/list`.\n",
+    "description": "Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05 and up to\n2025-11-25. The tools are listed by the method `tools/list` and called by `tools/call`. A batch\nof messages is answered as a batch.\n\nThe answer is JSON, unless the call carries a progress token or lasts longer than some seconds\nand the client accepts `text/event-stream`: then it is a stream of messages that ends with the\nanswer. A tool that fails answers with a result that has `isError: true`.\n",
+    "parameters": [
+     {
+      "$ref": "#/components/parameters/ProtocolRevision"
+     },
+     {
+      "$ref": "#/components/parameters/CacheControl"
+     },
+     {
+      "$ref": "#/components/parameters/CacheTtl"
+     },
+     {
+      "$ref": "#/components/parameters/Strict"
+     },
+     {
+      "$ref": "#/components/parameters/NoFallback"
+     }
+    ],
     "requestBody": {
      "required": true,
      "content": {
@@ -666,6 +684,20 @@ export const contract = {
           "jsonrpc": "2.0",
           "id": 1,
           "method": "tools/list"
+         }
+        },
+        "call": {
+         "summary": "Call a tool",
+         "value": {
+          "jsonrpc": "2.0",
+          "id": 2,
+          "method": "tools/call",
+          "params": {
+           "name": "generate-image",
+           "arguments": {
+            "prompt": "A lighthouse in a storm"
+           }
+          }
          }
         }
        }
@@ -702,41 +734,41 @@ export const contract = {
       }
      },
      "400": {
-      "$ref": "#/components/responses/BadRequest"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "401": {
-      "$ref": "#/components/responses/Unauthorized"
+      "$ref": "#/components/responses/ToolServerUnauthorized"
      },
      "403": {
-      "$ref": "#/components/responses/Forbidden"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "413": {
-      "$ref": "#/components/responses/TooLarge"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "415": {
-      "$ref": "#/components/responses/UnsupportedMediaType"
-     },
-     "429": {
-      "$ref": "#/components/responses/TooManyRequests"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "500": {
-      "$ref": "#/components/responses/InternalError"
-     },
-     "501": {
-      "$ref": "#/components/responses/NotImplemented"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "503": {
-      "$ref": "#/components/responses/Unavailable"
+      "$ref": "#/components/responses/ToolServerBusy"
      }
     }
    },
    "get": {
     "operationId": "getMcp",
+    "x-protocol": "json-rpc",
     "tags": [
      "Tool server"
     ],
     "summary": "Open the event stream, or check that the tool server responds",
-    "description": "With `Accept: text/event-stream` a stream of server-sent events is held open; without it the\nanswer says which server and protocol version this is.\n",
+    "description": "With `Accept: text/event-stream` a stream of server-sent events is held open. It carries what\nis new for the account: `notifications/tools/list_changed`, and `notifications/message` of the\nlogger `generation` while tools of the account are at work. Without it the answer says which\nserver and protocol version this is.\n",
+    "parameters": [
+     {
+      "$ref": "#/components/parameters/ProtocolRevision"
+     }
+    ],
     "responses": {
      "200": {
       "description": "The server, or the stream.",
@@ -759,35 +791,38 @@ export const contract = {
       }
      },
      "400": {
-      "$ref": "#/components/responses/BadRequest"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "401": {
-      "$ref": "#/components/responses/Unauthorized"
+      "$ref": "#/components/responses/ToolServerUnauthorized"
      },
      "403": {
-      "$ref": "#/components/responses/Forbidden"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "429": {
-      "$ref": "#/components/responses/TooManyRequests"
+      "$ref": "#/components/responses/ToolServerBusy"
      },
      "500": {
-      "$ref": "#/components/responses/InternalError"
-     },
-     "501": {
-      "$ref": "#/components/responses/NotImplemented"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "503": {
-      "$ref": "#/components/responses/Unavailable"
+      "$ref": "#/components/responses/ToolServerBusy"
      }
     }
    },
    "delete": {
     "operationId": "deleteMcp",
+    "x-protocol": "json-rpc",
     "tags": [
      "Tool server"
     ],
     "summary": "End a session",
     "description": "The tool server keeps no sessions; the request is accepted and changes nothing.",
+    "parameters": [
+     {
+      "$ref": "#/components/parameters/ProtocolRevision"
+     }
+    ],
     "responses": {
      "204": {
       "description": "Nothing is left of the session.",
@@ -798,22 +833,19 @@ export const contract = {
       }
      },
      "400": {
-      "$ref": "#/components/responses/BadRequest"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "401": {
-      "$ref": "#/components/responses/Unauthorized"
+      "$ref": "#/components/responses/ToolServerUnauthorized"
      },
      "403": {
-      "$ref": "#/components/responses/Forbidden"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "500": {
-      "$ref": "#/components/responses/InternalError"
-     },
-     "501": {
-      "$ref": "#/components/responses/NotImplemented"
+      "$ref": "#/components/responses/ToolServerRefusal"
      },
      "503": {
-      "$ref": "#/components/responses/Unavailable"
+      "$ref": "#/components/responses/ToolServerBusy"
      }
     }
    }
@@ -834,6 +866,14 @@ export const contract = {
    }
   },
   "parameters": {
+   "ProtocolRevision": {
+    "name": "mcp-protocol-version",
+    "in": "header",
+    "description": "The revision of the Model Context Protocol that client and server agreed on.",
+    "schema": {
+     "$ref": "#/components/schemas/ProtocolRevision"
+    }
+   },
    "CacheControl": {
     "name": "cache-control",
     "in": "header",
@@ -1235,6 +1275,57 @@ export const contract = {
      "application/json": {
       "schema": {
        "$ref": "#/components/schemas/ErrorResponse"
+      }
+     }
+    }
+   },
+   "ToolServerRefusal": {
+    "description": "The message is refused, with a JSON-RPC error.",
+    "headers": {
+     "x-request-id": {
+      "$ref": "#/components/headers/RequestId"
+     }
+    },
+    "content": {
+     "application/json": {
+      "schema": {
+       "$ref": "#/components/schemas/JsonRpcErrorResponse"
+      }
+     }
+    }
+   },
+   "ToolServerUnauthorized": {
+    "description": "The API key is missing, invalid or expired. The challenge names the OAuth metadata.",
+    "headers": {
+     "x-request-id": {
+      "$ref": "#/components/headers/RequestId"
+     },
+     "WWW-Authenticate": {
+      "$ref": "#/components/headers/Challenge"
+     }
+    },
+    "content": {
+     "application/json": {
+      "schema": {
+       "$ref": "#/components/schemas/JsonRpcErrorResponse"
+      }
+     }
+    }
+   },
+   "ToolServerBusy": {
+    "description": "The gateway is overloaded, or the account holds as many streams as it may.",
+    "headers": {
+     "x-request-id": {
+      "$ref": "#/components/headers/RequestId"
+     },
+     "Retry-After": {
+      "$ref": "#/components/headers/RetryAfter"
+     }
+    },
+    "content": {
+     "application/json": {
+      "schema": {
+       "$ref": "#/components/schemas/JsonRpcErrorResponse"
       }
      }
     }
@@ -2213,6 +2304,11 @@ export const contract = {
      },
      "function": {
       "$ref": "#/components/schemas/FunctionCall"
+     },
+     "extra_content": {
+      "description": "What the vendor wants to have back with the result, such as a signature of its thoughts.",
+      "type": "object",
+      "additionalProperties": true
      }
     }
    },
@@ -2825,7 +2921,8 @@ export const contract = {
       "type": [
        "object",
        "null"
-      ]
+      ],
+      "additionalProperties": true
      }
     }
    },
@@ -2833,6 +2930,9 @@ export const contract = {
     "type": "object",
     "properties": {
      "cached_tokens": {
+      "type": "integer"
+     },
+     "cache_write_tokens": {
       "type": "integer"
      },
      "image_tokens": {
@@ -3009,6 +3109,10 @@ export const contract = {
            "type": "string"
           }
          }
+        },
+        "extra_content": {
+         "type": "object",
+         "additionalProperties": true
         }
        }
       }
@@ -3039,7 +3143,8 @@ export const contract = {
       "type": [
        "object",
        "null"
-      ]
+      ],
+      "additionalProperties": true
      }
     }
    },
@@ -3427,11 +3532,23 @@ export const contract = {
        "webp"
       ]
      },
+     "output_compression": {
+      "description": "Whether the vendor itself compresses as it is asked; the gateway does otherwise.",
+      "type": "boolean"
+     },
      "input_fidelities": {
       "type": "array",
       "items": {
        "type": "string"
       }
+     },
+     "prompt_characters_max": {
+      "description": "Of a longer prompt the rest is not read.",
+      "type": "integer"
+     },
+     "end_user": {
+      "description": "Whether the vendor is told `user`.",
+      "type": "boolean"
      },
      "images_per_call_max": {
       "type": "integer"
@@ -3497,6 +3614,46 @@ export const contract = {
      },
      "data": {}
     }
+   },
+   "JsonRpcErrorResponse": {
+    "description": "A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,\n-32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key, -32603 for\na fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.\n",
+    "type": "object",
+    "required": [
+     "jsonrpc",
+     "id",
+     "error"
+    ],
+    "properties": {
+     "jsonrpc": {
+      "type": "string",
+      "const": "2.0"
+     },
+     "id": {
+      "anyOf": [
+       {
+        "type": "string"
+       },
+       {
+        "type": "integer"
+       },
+       {
+        "type": "null"
+       }
+      ]
+     },
+     "error": {
+      "$ref": "#/components/schemas/JsonRpcError"
+     }
+    }
+   },
+   "ProtocolRevision": {
+    "type": "string",
+    "enum": [
+     "2024-11-05",
+     "2025-03-26",
+     "2025-06-18",
+     "2025-11-25"
+    ]
    },
    "JsonRpcBody": {
     "anyOf": [

@@ -8,7 +8,8 @@ export const operations = [
     "path": "/v1/images/generations",
     "bodyTypes": [
       "application/json"
-    ]
+    ],
+    "protocol": "rest"
   },
   {
     "id": "createImageEdit",
@@ -17,7 +18,8 @@ export const operations = [
     "bodyTypes": [
       "application/json",
       "multipart/form-data"
-    ]
+    ],
+    "protocol": "rest"
   },
   {
     "id": "createChatCompletion",
@@ -25,19 +27,22 @@ export const operations = [
     "path": "/v1/chat/completions",
     "bodyTypes": [
       "application/json"
-    ]
+    ],
+    "protocol": "rest"
   },
   {
     "id": "listModels",
     "method": "get",
     "path": "/v1/models",
-    "bodyTypes": []
+    "bodyTypes": [],
+    "protocol": "rest"
   },
   {
     "id": "retrieveModel",
     "method": "get",
     "path": "/v1/models/{model}",
-    "bodyTypes": []
+    "bodyTypes": [],
+    "protocol": "rest"
   },
   {
     "id": "postMcp",
@@ -45,20 +50,26 @@ export const operations = [
     "path": "/mcp",
     "bodyTypes": [
       "application/json"
-    ]
+    ],
+    "protocol": "json-rpc"
   },
   {
     "id": "getMcp",
     "method": "get",
     "path": "/mcp",
-    "bodyTypes": []
+    "bodyTypes": [],
+    "protocol": "json-rpc"
   },
   {
     "id": "deleteMcp",
     "method": "delete",
     "path": "/mcp",
-    "bodyTypes": []
+    "bodyTypes": [],
+    "protocol": "json-rpc"
   }
 ] as const
 
 export type OperationId = (typeof operations)[number]['id']
+/** How an operation is spoken to; all but `rest` read their own bodies and word their own errors. */
+export type Protocol = (typeof operations)[number]['protocol']
+export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']

@@ -54,6 +54,16 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * @description What the tool `generate-image` uses when no model is named.
+             * @default qwen-image-plus
+             */
+            default_tool_image_model: string;
+            /**
+             * @description Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL.
+             * @default []
+             */
+            allowed_origins: string[];
+            /**
              * @description Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`.
              * @default []
              */
@@ -64,6 +74,8 @@ export interface components {
                 base_url: string;
                 /** @description Variable that holds the key, or several separated by commas. */
                 api_key_env?: string;
+                /** @description Whether it fetches pictures by their address; if not (as Ollama), the gateway does. */
+                fetches_images?: boolean;
                 /** @description `"*"` for whatever the endpoint has, or a list. */
                 models: "*" | string[];
             }[];
@@ -74,6 +86,12 @@ export interface components {
             routes: {
                 [key: string]: string[];
             };
+            /**
+             * @description Which of a model's healthy ways is tried first, the first listed or the cheapest.
+             * @default listed
+             * @enum {string}
+             */
+            route_order: "listed" | "price";
             /** @default {} */
             limits: {
                 /**
@@ -136,6 +154,41 @@ export interface components {
                  * @default 134217728
                  */
                 upstream_answer_bytes_max: number;
+                /**
+                 * @description Tries of one call, at all providers together.
+                 * @default 8
+                 */
+                tries_max: number;
+                /**
+                 * @description Tries of one call at one provider; those with another key do not count.
+                 * @default 2
+                 */
+                route_tries_max: number;
+                /**
+                 * @description Pause before a provider is tried again; each one after it is twice as long.
+                 * @default 250
+                 */
+                retry_delay_ms: number;
+                /**
+                 * @description Longest pause. A caller whom a provider asks to wait for longer is told so.
+                 * @default 2000
+                 */
+                retry_delay_max_ms: number;
+                /**
+                 * @description Failures in a row that make a model of a provider the last resort for a while.
+                 * @default 5
+                 */
+                circuit_failures_max: number;
+                /**
+                 * @description How long that is; twice as long each time in a row. A refused key rests as long.
+                 * @default 5000
+                 */
+                circuit_open_ms: number;
+                /**
+                 * @description The longest that it can be.
+                 * @default 60000
+                 */
+                circuit_open_max_ms: number;
                 /**
                  * @description Upstream calls at once for the pictures of one request.
                  * @default 4
@@ -221,6 +274,36 @@ export interface components {
                  * @default 15000
                  */
                 ping_interval_ms: number;
+                /**
+                 * @description Event streams of `/mcp` that one account may hold open.
+                 * @default 256
+                 */
+                event_streams_per_account_max: number;
+                /**
+                 * @description Event streams of `/mcp` that may be open at once.
+                 * @default 10000
+                 */
+                event_streams_max: number;
+                /**
+                 * @description Messages in one batch to `/mcp`.
+                 * @default 100
+                 */
+                batch_messages_max: number;
+                /**
+                 * @description Messages of one batch that are in work at once.
+                 * @default 8
+                 */
+                batch_calls_concurrent_max: number;
+                /**
+                 * @description After how long the answer of a tool becomes a stream, so that nobody cuts the connection.
+                 * @default 5000
+                 */
+                tool_stream_after_ms: number;
+                /**
+                 * @description Pause between two progress notifications of a tool.
+                 * @default 5000
+                 */
+                tool_progress_interval_ms: number;
                 /**
                  * @description How long open requests may go on after a signal to stop.
                  * @default 30000
@@ -312,6 +395,18 @@ export const settings = [
     "description": "Further names of models, as `alias` to model."
   },
   {
+    "name": "default_tool_image_model",
+    "variable": "DEFAULT_TOOL_IMAGE_MODEL",
+    "standard": "qwen-image-plus",
+    "description": "What the tool `generate-image` uses when no model is named."
+  },
+  {
+    "name": "allowed_origins",
+    "variable": null,
+    "standard": [],
+    "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
+  },
+  {
     "name": "providers",
     "variable": null,
     "standard": [],
@@ -322,6 +417,12 @@ export const settings = [
     "variable": null,
     "standard": {},
     "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
+  },
+  {
+    "name": "route_order",
+    "variable": "ROUTE_ORDER",
+    "standard": "listed",
+    "description": "Which of a model's healthy ways is tried first, the first listed or the cheapest."
   },
   {
     "name": "limits.requests_per_minute",
@@ -394,6 +495,48 @@ export const settings = [
     "variable": null,
     "standard": 134217728,
     "description": "Size of a provider's answer."
+  },
+  {
+    "name": "limits.tries_max",
+    "variable": null,
+    "standard": 8,
+    "description": "Tries of one call, at all providers together."
+  },
+  {
+    "name": "limits.route_tries_max",
+    "variable": null,
+    "standard": 2,
+    "description": "Tries of one call at one provider; those with another key do not count."
+  },
+  {
+    "name": "limits.retry_delay_ms",
+    "variable": null,
+    "standard": 250,
+    "description": "Pause before a provider is tried again; each one after it is twice as long."
+  },
+  {
+    "name": "limits.retry_delay_max_ms",
+    "variable": null,
+    "standard": 2000,
+    "description": "Longest pause. A caller whom a provider asks to wait for longer is told so."
+  },
+  {
+    "name": "limits.circuit_failures_max",
+    "variable": null,
+    "standard": 5,
+    "description": "Failures in a row that make a model of a provider the last resort for a while."
+  },
+  {
+    "name": "limits.circuit_open_ms",
+    "variable": null,
+    "standard": 5000,
+    "description": "How long that is; twice as long each time in a row. A refused key rests as long."
+  },
+  {
+    "name": "limits.circuit_open_max_ms",
+    "variable": null,
+    "standard": 60000,
+    "description": "The longest that it can be."
   },
   {
     "name": "limits.image_calls_concurrent_max",
@@ -496,6 +639,42 @@ export const settings = [
     "variable": null,
     "standard": 15000,
     "description": "Pause after which a comment keeps a stream alive."
+  },
+  {
+    "name": "limits.event_streams_per_account_max",
+    "variable": null,
+    "standard": 256,
+    "description": "Event streams of `/mcp` that one account may hold open."
+  },
+  {
+    "name": "limits.event_streams_max",
+    "variable": null,
+    "standard": 10000,
+    "description": "Event streams of `/mcp` that may be open at once."
+  },
+  {
+    "name": "limits.batch_messages_max",
+    "variable": null,
+    "standard": 100,
+    "description": "Messages in one batch to `/mcp`."
+  },
+  {
+    "name": "limits.batch_calls_concurrent_max",
+    "variable": null,
+    "standard": 8,
+    "description": "Messages of one batch that are in work at once."
+  },
+  {
+    "name": "limits.tool_stream_after_ms",
+    "variable": null,
+    "standard": 5000,
+    "description": "After how long the answer of a tool becomes a stream, so that nobody cuts the connection."
+  },
+  {
+    "name": "limits.tool_progress_interval_ms",
+    "variable": null,
+    "standard": 5000,
+    "description": "Pause between two progress notifications of a tool."
   },
   {
     "name": "limits.drain_timeout_ms",

@@ -110,15 +110,22 @@ export interface paths {
         };
         /**
          * Open the event stream, or check that the tool server responds
-         * @description With `Accept: text/event-stream` a stream of server-sent events is held open; without it the
-         *     answer says which server and protocol version this is.
+         * @description With `Accept: text/event-stream` a stream of server-sent events is held open. It carries what
+         *     is new for the account: `notifications/tools/list_changed`, and `notifications/message` of the
+         *     logger `generation` while tools of the account are at work. Without it the answer says which
+         *     server and protocol version this is.
          */
         get: operations["getMcp"];
         put?: never;
         /**
          * Send a JSON-RPC message to the tool server
-         * @description Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05.
-         *     The tools are listed by the method `tools/list`.
+         * @description Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05 and up to
+         *     2025-11-25. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
+         *     of messages is answered as a batch.
+         *
+         *     The answer is JSON, unless the call carries a progress token or lasts longer than some seconds
+         *     and the client accepts `text/event-stream`: then it is a stream of messages that ends with the
+         *     answer. A tool that fails answers with a result that has `isError: true`.
          */
         post: operations["postMcp"];
         /**
@@ -416,6 +423,10 @@ export interface components {
             /** @constant */
             type: "function";
             function: components["schemas"]["FunctionCall"];
+            /** @description What the vendor wants to have back with the result, such as a signature of its thoughts. */
+            extra_content?: {
+                [key: string]: unknown;
+            };
         };
         InstructionMessage: {
             /**
@@ -570,10 +581,13 @@ export interface components {
             message: components["schemas"]["ChatAnswer"];
             /** @description `stop`, `length`, `tool_calls` or `content_filter`. */
             finish_reason: string | null;
-            logprobs?: Record<string, never> | null;
+            logprobs?: {
+                [key: string]: unknown;
+            } | null;
         };
         PromptTokensDetails: {
             cached_tokens?: number;
+            cache_write_tokens?: number;
             image_tokens?: number;
         };
         CompletionTokensDetails: {
@@ -619,13 +633,18 @@ export interface components {
                     name?: string;
                     arguments?: string;
                 };
+                extra_content?: {
+                    [key: string]: unknown;
+                };
             }[];
         };
         ChatChunkChoice: {
             index: number;
             delta: components["schemas"]["ChatDelta"];
             finish_reason: string | null;
-            logprobs?: Record<string, never> | null;
+            logprobs?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * @description One event of a streamed answer. With `stream_options.include_usage` the last chunk has no
@@ -739,7 +758,13 @@ export interface components {
              * @enum {string}
              */
             native_format?: "png" | "jpeg" | "webp";
+            /** @description Whether the vendor itself compresses as it is asked; the gateway does otherwise. */
+            output_compression?: boolean;
             input_fidelities?: string[];
+            /** @description Of a longer prompt the rest is not read. */
+            prompt_characters_max?: number;
+            /** @description Whether the vendor is told `user`. */
+            end_user?: boolean;
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
@@ -759,6 +784,19 @@ export interface components {
             message: string;
             data?: unknown;
         };
+        /**
+         * @description A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,
+         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key, -32603 for
+         *     a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
+         */
+        JsonRpcErrorResponse: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id: string | number | null;
+            error: components["schemas"]["JsonRpcError"];
+        };
+        /** @enum {string} */
+        ProtocolRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
         JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
         ToolServer: {
             name: string;
@@ -1005,8 +1043,42 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The message is refused, with a JSON-RPC error. */
+        ToolServerRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The API key is missing, invalid or expired. The challenge names the OAuth metadata. */
+        ToolServerUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The gateway is overloaded, or the account holds as many streams as it may. */
+        ToolServerBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
     };
     parameters: {
+        /** @description The revision of the Model Context Protocol that client and server agreed on. */
+        ProtocolRevision: components["schemas"]["ProtocolRevision"];
         /**
          * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
          *     the cache.
@@ -1329,7 +1401,10 @@ export interface operations {
     getMcp: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1346,19 +1421,33 @@ export interface operations {
                     "text/event-stream": components["schemas"]["JsonRpcMessage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["ToolServerRefusal"];
+            401: components["responses"]["ToolServerUnauthorized"];
+            403: components["responses"]["ToolServerRefusal"];
+            429: components["responses"]["ToolServerBusy"];
+            500: components["responses"]["ToolServerRefusal"];
+            503: components["responses"]["ToolServerBusy"];
         };
     };
     postMcp: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+                /**
+                 * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
+                 *     the cache.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControl"];
+                /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtl"];
+                /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+                "x-gateway-strict"?: components["parameters"]["Strict"];
+                /** @description With `true`, only the first route of the first model is tried. */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallback"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1387,21 +1476,22 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["ToolServerRefusal"];
+            401: components["responses"]["ToolServerUnauthorized"];
+            403: components["responses"]["ToolServerRefusal"];
+            413: components["responses"]["ToolServerRefusal"];
+            415: components["responses"]["ToolServerRefusal"];
+            500: components["responses"]["ToolServerRefusal"];
+            503: components["responses"]["ToolServerBusy"];
         };
     };
     deleteMcp: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1415,12 +1505,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["ToolServerRefusal"];
+            401: components["responses"]["ToolServerUnauthorized"];
+            403: components["responses"]["ToolServerRefusal"];
+            500: components["responses"]["ToolServerRefusal"];
+            503: components["responses"]["ToolServerBusy"];
         };
     };
 }

@@ -9,6 +9,8 @@ type Schema = Record<string, unknown>
 type Parameter = { $ref?: string; name: string; in: string; required?: boolean; schema: Schema }
 type Operation = {
   operationId: string
+  /** Who reads the body and words the errors: the pipeline, or the face for a protocol of its own. */
+  'x-protocol'?: string
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
@@ -62,12 +64,16 @@ function operationsFile(rows: OperationRow[]): string {
     method,
     path,
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
+    protocol: operation['x-protocol'] ?? 'rest',
   }))
   return `${banner}
 /** The operations of openapi.yaml, in its order. */
 export const operations = ${JSON.stringify(list, null, 2)} as const
 
 export type OperationId = (typeof operations)[number]['id']
+/** How an operation is spoken to; all but \`rest\` read their own bodies and word their own errors. */
+export type Protocol = (typeof operations)[number]['protocol']
+export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 `
 }
 
@@ -93,7 +99,9 @@ function checkFiles(
   tools: Tool[],
 ): Record<string, string> {
   const contract = forChecks(document) as Document
-  const bodies = operations.filter(({ operation }) => jsonBody(operation) !== undefined)
+  const bodies = operations.filter(
+    ({ operation }) => jsonBody(operation) !== undefined && operation['x-protocol'] === undefined,
+  )
   const schemas = Object.keys(document.components.schemas)
   const strict = new Ajv2020({ ...options, useDefaults: true })
   strict.addSchema(contract, 'contract')

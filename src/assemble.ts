@@ -3,20 +3,28 @@ import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createLedger } from './accounts/ledger.ts'
 import { createCatalog, readCatalogRows } from './catalog/catalog.ts'
+import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
 import type { Config } from './config.ts'
 import { GatewayError } from './core/error.ts'
-import { createGateway } from './core/gateway.ts'
-import { bindOperations } from './http/contract-router.ts'
+import { pause, type FailoverPolicy } from './core/failover.ts'
+import { createGateway, type Gateway } from './core/gateway.ts'
+import type { CatalogModel } from './core/model.ts'
+import { errorAnswer } from './http/answer.ts'
+import { bindOperations, errorAnswersByPath } from './http/contract-router.ts'
+import { createCrossOrigin } from './http/cross-origin.ts'
 import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
-import { mcpOperations } from './mcp/index.ts'
+import { createToolServer, type ToolServer } from './mcp/index.ts'
+import type { BoundTool } from './mcp/tool.ts'
 import { bindPages } from './pages/index.ts'
-import { createFinish } from './pictures/finish.ts'
-import { createGuardedFetch } from './pictures/guarded-fetch.ts'
+import { createDarkroom, createFinish } from './pictures/finish.ts'
+import { createGuardedFetch, type PublicNet } from './pictures/guarded-fetch.ts'
 import { createReadSources } from './pictures/read-source.ts'
 import { createRateLimit } from './policy/rate-limit.ts'
 import { createResponseCache } from './policy/response-cache.ts'
+import { createRouteHealth } from './policy/route-health.ts'
+import { createRouteOrder } from './policy/route-order.ts'
 import { createProviders, settingFor } from './providers/index.ts'
 import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
@@ -29,25 +37,90 @@ export type Assembled = {
   accounts: Accounts
   store: Store
   events: Events
+  toolServer: ToolServer
   providerIds: readonly string[]
   /** Ends what the server leaves behind, after it has drained. */
   close: () => Promise<void>
 }
 
-type Options = { config: Config; log: Log; clock?: () => number }
+type Options = {
+  config: Config
+  log: Log
+  clock?: () => number
+  sleep?: FailoverPolicy['sleep']
+  random?: () => number
+  /** What stands for the internet, where callers' addresses lead. */
+  publicNet?: PublicNet
+  /** Tools beside those of mcp-tools.json. */
+  moreTools?: readonly BoundTool[]
+}
 
 /** Builds each part once, in the order in which they need each other. */
-export async function assemble({ config, log, clock = Date.now }: Options): Promise<Assembled> {
-  const { limits, endpoints } = config
+export async function assemble({
+  config,
+  log,
+  clock = Date.now,
+  sleep = pause,
+  random = Math.random,
+  publicNet = {},
+  moreTools = [],
+}: Options): Promise<Assembled> {
+  const { limits } = config
   const metrics = createMetrics()
   const events = createEvents(log, metrics)
   const store = await openStore(config)
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
-  const writeRow = createLedger(store, limits.ledgerGroupRowsMax)
+  const house = models({ config, clock, publicNet })
+  const { catalog, providers, routes, guarded, readSources } = house
+  const gateway = gatewayOf({ config, clock, sleep, random, store, events, house })
 
+  const onFailure = events.toolFailed
+  const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
+  const toolServer = await createToolServer(face)
+  const router = new Router<ExchangeState>()
+  const handlers = {
+    ...v1Operations({ gateway, catalog, routes, readSources, clock }),
+    ...toolServer.operations,
+  }
+  bindOperations(router, {
+    handlers,
+    forms: v1Forms,
+    identify,
+    bodyBytesMax: limits.requestBytesMax,
+  })
+  const server = createHttpServer({
+    router,
+    limits,
+    errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
+    allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
+    onDrain: toolServer.close,
+    onExchange: events.exchanged,
+    clock,
+  })
+  const checkReady = async () => {
+    if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
+    await store.db.selectFrom('accounts').select('id').limit(1).execute()
+  }
+  bindPages(router, { readMetrics: metrics.read, metricsToken: config.metricsToken, checkReady })
+
+  const close = async () => {
+    await providers.close()
+    await guarded.close()
+    await store.close()
+  }
+  const providerIds = [...providers.configured.keys()]
+  return { server, accounts, store, events, toolServer, providerIds, close }
+}
+
+type ModelsOptions = Required<Pick<Options, 'config' | 'clock' | 'publicNet'>>
+
+/** The models, who has them, and how pictures come to them. */
+function models({ config, clock, publicNet }: ModelsOptions) {
+  const { limits, endpoints } = config
+  const rows = readCatalogRows()
   const catalog = createCatalog({
-    rows: readCatalogRows(),
+    rows,
     undescribed: endpoints.flatMap(({ id, models }) =>
       models === 'catalog' ? [] : { provider: id, models },
     ),
@@ -61,9 +134,17 @@ export async function assemble({ config, log, clock = Date.now }: Options): Prom
     totalTimeoutMs: limits.fetchTotalTimeoutMs,
     redirectsMax: limits.fetchRedirectsMax,
     connectionsMax: limits.upstreamConnectionsMax,
+    ...publicNet,
   })
+  const darkroom = createDarkroom(limits)
+  const readSources = createReadSources({ fetch: guarded.fetch, darkroom, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
-  const providers = createProviders(endpoints, limits, routesMax, guarded.fetch)
+  const providers = createProviders(endpoints, limits, {
+    sandboxRoutesMax: routesMax,
+    fetchPublic: guarded.fetch,
+    readImages: readSources,
+    clock,
+  })
   const routes = createRouteTable({
     catalog,
     providers: providers.configured,
@@ -71,52 +152,55 @@ export async function assemble({ config, log, clock = Date.now }: Options): Prom
     routes: config.routes,
     settingFor,
   })
+  return { rows, catalog, providers, routes, guarded, darkroom, readSources }
+}
 
+type GatewayOptions = RoutingOptions & {
+  store: Store
+  events: Events
+  house: ReturnType<typeof models>
+}
+
+/** The sequence, with all that it needs from outside. */
+function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
+  const { limits } = options.config
+  const { rows, catalog, routes, darkroom } = house
+  const writeRow = createLedger(store, limits.ledgerGroupRowsMax)
   const cache = createResponseCache({
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
     ttlMs: limits.cacheTtlSeconds * 1000,
     onError: events.cacheFailed,
   })
-  const gateway = createGateway({
+  return createGateway({
     admit: createRateLimit(limits.requestsPerMinute),
     recall: cache.recall,
     remember: cache.remember,
     routes: routes.routes,
+    ...routing({ ...options, rows }),
     findModel: (id) => catalog.find(id).model,
     report: events.attempted,
     record: async (row) => {
       await writeRow(row)
       events.recorded(row)
     },
-    finishPicture: createFinish(limits),
-    clock,
+    finishPicture: createFinish(darkroom),
+    clock: options.clock,
     limits,
   })
+}
 
-  const readSources = createReadSources(guarded, limits)
-  const router = new Router<ExchangeState>()
-  const handlers = {
-    ...v1Operations({ gateway, catalog, routes, readSources, clock }),
-    ...mcpOperations(),
-  }
-  bindOperations(router, {
-    handlers,
-    forms: v1Forms,
-    identify,
-    bodyBytesMax: limits.requestBytesMax,
-  })
-  const server = createHttpServer({ router, limits, onExchange: events.exchanged, clock })
-  const checkReady = async () => {
-    if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
-    await store.db.selectFrom('accounts').select('id').limit(1).execute()
-  }
-  bindPages(router, { metrics, metricsToken: config.metricsToken, checkReady })
+type RoutingOptions = Required<Pick<Options, 'config' | 'clock' | 'sleep' | 'random'>> & {
+  rows: readonly CatalogModel[]
+}
 
-  const close = async () => {
-    await providers.close()
-    await guarded.close()
-    await store.close()
+/** Which routes are tried first, and how often. */
+function routing({ config, rows, clock, sleep, random }: RoutingOptions) {
+  const { limits, routeOrder } = config
+  const health = createRouteHealth({ limits, clock })
+  const priceOf = createPriceOf(rows)
+  return {
+    orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
+    failover: { limits, health, sleep, random },
   }
-  return { server, accounts, store, events, providerIds: [...providers.configured.keys()], close }
 }

@@ -27,8 +27,11 @@ export type Config = {
   readonly metricsToken: string | undefined
   readonly durability: NonNullable<Settings['durability']>
   readonly defaultImageModel: string
+  readonly defaultToolImageModel: string
+  readonly allowedOrigins: readonly string[]
   readonly aliases: Readonly<Record<string, string>>
   readonly routes: Readonly<Record<string, readonly string[]>>
+  readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
   readonly limits: Limits
 }
@@ -82,8 +85,11 @@ export function loadConfig(variables: Variables): Config {
     metricsToken: checked.metrics_token,
     durability: checked.durability,
     defaultImageModel: checked.default_image_model,
+    defaultToolImageModel: checked.default_tool_image_model,
+    allowedOrigins: checked.allowed_origins,
     aliases: checked.aliases,
     routes: checked.routes,
+    routeOrder: checked.route_order,
     endpoints,
     limits: camelCased(checked.limits as SettingsLimits),
   })
@@ -175,6 +181,7 @@ function ownEndpoint(
     id,
     base_url: baseUrl,
     api_key_env: variable,
+    fetches_images: fetchesImages = true,
     models,
   }: NonNullable<Settings['providers']>[number],
   variables: Variables,
@@ -187,7 +194,7 @@ function ownEndpoint(
   if (!isAddress(baseUrl)) {
     complaints.push(`The base_url of the provider '${id}' is not an address.`)
   }
-  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models }
+  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models, fetchesImages }
 }
 
 function isAddress(text: string): boolean {

@@ -1,14 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { Caller } from '../core/caller.ts'
+import type { Caller, Credentials, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
-
-/** The credentials that a request carries, whichever header they came in. */
-export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
-
-/** Finds out who a request is from. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
-export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
 type Known = { caller: Caller; expiresAt: number | null }
 type Options = {

@@ -1,27 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { schemaChecks } from '../../generated/checks.js'
+import type { Catalog } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
 import type { CatalogModel, Model, Warning } from '../core/model.ts'
 import { readPrices } from '../core/price.ts'
-
-/** Which models a list shows; the same for every face. */
-export type ModelFilter = {
-  includeDeactivated?: boolean
-  excludeDeprecated?: boolean
-  /** A family or a provider. */
-  family?: string | undefined
-  limit?: number | undefined
-}
-
-export type Catalog = {
-  /**
-   * The model behind an id, an alias, `auto`, or an id without its provider where that is
-   * unambiguous. Throws `model_not_found` or `model_deactivated`.
-   */
-  find(name: string): { model: Model; warnings: Warning[] }
-  /** The models that pass the filter, in the catalog's order, and how many there are in all. */
-  list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
-}
 
 export type CatalogOptions = {
   rows: readonly CatalogModel[]
@@ -61,9 +43,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const lookUp = (name: string): Model | undefined => {
     const known = byName.get(name)
     if (known !== undefined) return known
-    const [provider, ...rest] = name.split('/')
+    const [provider = '', ...rest] = name.split('/')
     const open = undescribed.some((one) => one.provider === provider && one.models === '*')
-    return open && rest.length > 0 ? undescribedModel(provider!, rest.join('/')) : undefined
+    const upstreamModel = rest.join('/')
+    return open && upstreamModel !== '' ? undescribedModel(provider, upstreamModel) : undefined
   }
 
   const find: Catalog['find'] = (name) => {

@@ -1,8 +1,8 @@
 import type { Caller } from '../core/caller.ts'
+import type { Catalog, RouteTable } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Model, Warning } from '../core/model.ts'
 import type { Provider, Route } from '../core/route.ts'
-import type { Catalog } from './catalog.ts'
 
 type Options = {
   catalog: Catalog
@@ -14,13 +14,6 @@ type Options = {
   routes: Readonly<Record<string, readonly string[]>>
   /** The setting that would enable a provider. */
   settingFor: (providerId: string) => string | undefined
-}
-
-export type RouteTable = {
-  /** The routes of the named models, in order. Throws a GatewayError when there are none. */
-  routes(names: readonly string[], caller: Caller): { routes: Route[]; warnings: Warning[] }
-  /** Whether this caller can have the model answer at all. */
-  usable(model: Model, caller: Caller): boolean
 }
 
 /** Which ways lead to a model, for whom. */

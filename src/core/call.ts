@@ -2,7 +2,7 @@ import type { CallContext } from './caller.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import { toGatewayError, type GatewayError } from './error.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
-import { failover, type Attempt } from './failover.ts'
+import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import type { Model, Warning } from './model.ts'
 import type { PictureTraits, Usage } from './price.ts'
 import {
@@ -21,6 +21,7 @@ type Parts = {
   report: (route: Route, attempt: Attempt, context: CallContext) => void
   record: (row: UsageRow) => Promise<void>
   clock: () => number
+  failover: FailoverPolicy
 }
 type Options = {
   context: CallContext
@@ -35,6 +36,7 @@ export type Delivered = { route: Route; usage: Usage | undefined; picture?: Pict
 
 /** One call on its way through the sequence: its deadline, its attempts and its row in the ledger. */
 export type Call = {
+  startedAt: number
   deadline: Deadline
   attempts: readonly Attempt[]
   /** Tries the routes in order (core/failover.ts). */
@@ -62,7 +64,7 @@ export function openCall(parts: Parts, options: Options): Call {
   const { context, modality, limit } = options
   const { mode } = context.caller
   const startedAt = parts.clock()
-  const deadline = startDeadline(context.signal, options.timeoutMs)
+  const deadline = startDeadline(context.signal, options.timeoutMs, startedAt)
   const attempts: Attempt[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let routesTried = 0
@@ -81,13 +83,14 @@ export function openCall(parts: Parts, options: Options): Call {
   }
 
   return {
+    startedAt,
     deadline,
     attempts,
     tryRoutes: (routes, attempt) => {
       routesTried = Math.max(routesTried, routes.length)
       const report = (route: Route, made: Attempt) => parts.report(route, made, context)
-      const { signal } = deadline
-      return failover({ routes, attempt, attempts, signal, clock: parts.clock, report })
+      const { clock, failover: policy } = parts
+      return failover({ routes, attempt, attempts, deadline, clock, report, policy })
     },
     receiptSoFar: ({ model, provider }, warnings) => ({
       model,
@@ -113,6 +116,8 @@ export function openCall(parts: Parts, options: Options): Call {
     fail: async (thrown, delivered) => {
       deadline.clear()
       const failure = thrown instanceof ProviderFailure ? thrown : undefined
+      // Whatever broke off behind the first byte: the route was taken for a good one until then.
+      if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, routesTried) : toGatewayError(thrown)
       // A call that never reached a provider was refused, not made.
       if (attempts.length === 0 && failure === undefined) return error

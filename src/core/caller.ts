@@ -11,6 +11,12 @@ export type Caller = {
   models: readonly string[] | null
 }
 
+/** The credentials that a request carries, whichever header they came in. */
+export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
+
+/** Finds out who a request is from. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
+export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
+
 /** Which face a call came through. */
 export type Face = 'images' | 'chat' | 'mcp'
 

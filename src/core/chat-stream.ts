@@ -49,7 +49,7 @@ export function deliverStream(delivery: Delivery): StreamedChat {
         const bytes = kept.bytes()
         remember({ modelId: model.row.id, provider, usage, warnings, bytes, result })
       } catch (thrown) {
-        const usage = estimateStream(request, kept.events())
+        const usage = partialUsage(stream, estimateStream(request, kept.events()))
         const error = await call.fail(thrown, { route, usage })
         sink.write(errorEvent(error))
       }
@@ -88,6 +88,7 @@ export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage']
     total_tokens: inputTokens + outputTokens,
     prompt_tokens_details: {
       cached_tokens: cachedInputTokens ?? 0,
+      ...(usage.cacheWriteTokens ? { cache_write_tokens: usage.cacheWriteTokens } : {}),
       ...(usage.imageInputTokens ? { image_tokens: usage.imageInputTokens } : {}),
     },
     completion_tokens_details: {
@@ -98,6 +99,14 @@ export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage']
     cost_status: cost.status,
     cost_details: cost.details,
   }
+}
+
+/** What the upstream has counted is right where it counted; the rest is estimated. */
+function partialUsage(stream: ChatStream, estimated: Usage): Usage {
+  const counted = stream.usageSoFar?.()
+  if (counted === undefined) return estimated
+  const outputTokens = Math.max(counted.outputTokens, estimated.outputTokens)
+  return { ...counted, outputTokens, estimated: true }
 }
 
 function closing(

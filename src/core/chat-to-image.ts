@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from './chat.ts'
 import { GatewayError } from './error.ts'
 import type { ImageRequest } from './image.ts'
-import type { Model } from './model.ts'
+import type { Model, Warning } from './model.ts'
 
 type Schemas = components['schemas']
 /** The options of every provider group together; which of them a model takes was checked before. */
@@ -56,16 +56,57 @@ export function conversationImages({ messages }: ChatRequest): ConversationImage
   })
 }
 
-/** Reads a conversation with an image model: the last text of the user is the prompt. */
-export function chatToImage(
-  request: ChatRequest,
-  config: ImageConfig,
-  sources: ImageRequest['sources'] = [],
-): ImageRequest {
+/** What of a chat request an image model heeds; null stands for nothing. */
+const heeded = new Set<string>([
+  'model',
+  'messages',
+  'image_config',
+  'n',
+  'seed',
+  'user',
+  'stream',
+  'stream_options',
+  'modalities',
+])
+
+/** The fields that mean nothing to an image model, each as a warning. */
+export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
+  const ignored = (param: string, requested: unknown, reason: string): Warning => ({
+    param,
+    requested,
+    applied: null,
+    reason,
+  })
+  const fields = Object.entries(request)
+    .filter(([name, value]) => !heeded.has(name) && value !== null && value !== undefined)
+    .map(([name, value]) => ignored(name, value, `An image model takes no '${name}'.`))
+  const { seed } = request
+  if (seed === undefined || seed === null || config.seed !== undefined || isSeed(seed)) {
+    return fields
+  }
+  return [...fields, ignored('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
+}
+
+const seedMax = 2_147_483_647
+
+function isSeed(seed: number): boolean {
+  return seed >= 0 && seed <= seedMax
+}
+
+/**
+ * Reads a conversation with an image model: the last text of the user is the prompt. Its pictures are
+ * read apart, from `conversationImages`.
+ */
+export function chatToImage(request: ChatRequest, config: ImageConfig): ImageRequest {
   const prompt = lastUserText(request)
   if (prompt.trim() === '') {
     throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
       param: 'messages',
+    })
+  }
+  if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
+    throw new GatewayError('invalid_value', "'n' and 'image_config.n' differ. Give one of them.", {
+      param: 'n',
     })
   }
   const n = config.n ?? request.n ?? 1
@@ -78,7 +119,7 @@ export function chatToImage(
     model: request.model,
     prompt,
     n,
-    sources,
+    sources: [],
     ...sizeOf(config),
     ...(config.quality === undefined ? {} : { quality: config.quality }),
     ...(config.background === undefined ? {} : { background: config.background }),
@@ -86,9 +127,14 @@ export function chatToImage(
     ...(config.output_compression === undefined
       ? {}
       : { outputCompression: config.output_compression }),
-    ...(config.seed === undefined ? {} : { seed: config.seed }),
+    ...seedIn(request, config),
     ...(request.user === undefined ? {} : { user: request.user }),
   }
+}
+
+function seedIn(request: ChatRequest, config: ImageConfig): { seed?: number } {
+  const seed = config.seed ?? request.seed ?? undefined
+  return seed === undefined || !isSeed(seed) ? {} : { seed }
 }
 
 /** A size class goes with an aspect ratio; pixels stand alone. */

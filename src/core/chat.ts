@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Problem } from './model.ts'
+import type { Problem, Warning } from './model.ts'
 import type { Usage } from './price.ts'
 import type { Route } from './route.ts'
 
@@ -10,7 +10,6 @@ export type ChatRequest = Schemas['CreateChatCompletionRequest']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
-export type ChatCall = { request: ChatRequest; route: Route; signal: AbortSignal }
 export type ChatResult = { completion: ChatCompletion; usage: Usage; bytes: number }
 
 /** Where a stream is written: `write` says whether more may follow at once, as a Node stream does. */
@@ -29,11 +28,29 @@ export type ChatStream = {
    * gateway's to add. Rejects with a ProviderFailure when the upstream breaks off.
    */
   forward(sink: EventSink): Promise<StreamEnd>
+  /** What the upstream has counted so far, for a stream that does not reach its end. */
+  usageSoFar?(): Usage | undefined
+}
+
+/** One try of one route. */
+export type ChatTurn = {
+  signal: AbortSignal
+  /** Unix time, for upstreams that do not date their answers. */
+  createdSeconds: number
+}
+
+/** A request as one route would be asked. */
+export type PreparedChat = {
+  /** Why the route cannot do it. */
+  problems: readonly Problem[]
+  /** What the route is asked otherwise than the caller did. */
+  warnings: readonly Warning[]
+  complete(turn: ChatTurn): Promise<ChatResult>
+  /** Resolves when the first event has arrived, so that until then another route can be tried. */
+  stream(turn: ChatTurn): Promise<ChatStream>
 }
 
 export type ChatAdapter = {
-  problems(request: ChatRequest, route: Route): Problem[]
-  complete(call: ChatCall): Promise<ChatResult>
-  /** Resolves when the first event has arrived, so that until then another route can be tried. */
-  stream(call: ChatCall): Promise<ChatStream>
+  /** Writes the request in the vendor's words; pure, so that twice gives the same twice. */
+  prepare(request: ChatRequest, route: Route): PreparedChat
 }

@@ -1,4 +1,6 @@
-import { ProviderFailure, type FailureKind } from './failure.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
+import type { Deadline } from './deadline.ts'
 import type { Route } from './route.ts'
 
 /** One try of one route, as the ledger and the answer's header tell it. */
@@ -10,42 +12,133 @@ export type Attempt = {
   durationMs: number
 }
 
+/** Hears how routes fare, to order them by. */
+export type RouteHealth = {
+  began(route: Route): void
+  /** Without a failure the route answered, be it with the caller's own fault. */
+  ended(route: Route, failure?: ProviderFailure): void
+}
+
+/** How often and how soon a call is tried again. */
+export type FailoverPolicy = {
+  limits: {
+    /** Tries of one call, all routes together. */
+    triesMax: number
+    /** Tries of one route in one call, besides those with another key. */
+    routeTriesMax: number
+    /** The first pause; each one after it is twice as long. */
+    retryDelayMs: number
+    /** The longest pause. Who is asked to wait for longer is told so instead. */
+    retryDelayMaxMs: number
+  }
+  health: RouteHealth
+  sleep: (delayMs: number, signal: AbortSignal) => Promise<void>
+  /** From 0 to below 1. */
+  random: () => number
+}
+
+/** Waits; ends early when the signal aborts. */
+export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(delayMs, undefined, { signal }).catch(() => undefined)
+}
+
 type Options<T> = {
   routes: readonly Route[]
   attempt: (route: Route) => Promise<T>
   /** Each try is added here, also when all of them fail. */
   attempts: Attempt[]
-  signal: AbortSignal
+  deadline: Pick<Deadline, 'signal' | 'endsAt'>
   clock: () => number
   report: (route: Route, attempt: Attempt) => void
+  policy: FailoverPolicy
 }
+type Won<T> = { value: T; route: Route }
 
 /**
- * Tries the routes in order until one answers. Throws the last ProviderFailure when none did, or at
- * once what another route would refuse as well.
+ * Tries the routes in order until one answers, and then those again that may do better after a pause.
+ * Throws the most telling ProviderFailure when none did, or at once what another route would refuse as
+ * well.
  */
-export async function failover<T>(options: Options<T>): Promise<{ value: T; route: Route }> {
-  const { routes, attempt, attempts, signal, clock, report } = options
-  let last: ProviderFailure | undefined
-  for (const route of routes) {
-    const startedAt = clock()
-    const finish = (outcome: Attempt['outcome'], status?: number) => {
-      const { provider, upstreamModel } = route
-      const durationMs = clock() - startedAt
-      const made = { provider: provider.id, upstreamModel, outcome, durationMs }
-      attempts.push(status === undefined ? made : { ...made, status })
-      report(route, attempts.at(-1)!)
+export async function failover<T>(options: Options<T>): Promise<Won<T>> {
+  const { routes, deadline, policy } = options
+  const { triesMax, routeTriesMax } = policy.limits
+  const failures = new Map<Route, ProviderFailure>()
+  let triesLeft = triesMax
+  let waiting = routes
+  for (let round = 1; waiting.length > 0; round++) {
+    for (const route of waiting) {
+      let failure: ProviderFailure
+      do {
+        if (triesLeft-- <= 0) throw told(failures)
+        const tried = await tryOnce(options, route)
+        if (!(tried instanceof ProviderFailure)) return tried
+        failure = tried
+        failures.set(route, failure)
+        if (!failure.mayTryNext || deadline.signal.aborted) throw failure
+      } while (failure.concernsKey && route.provider.hasSpareKey?.() === true)
     }
-    try {
-      const value = await attempt(route)
-      finish('ok')
-      return { value, route }
-    } catch (error) {
-      if (!(error instanceof ProviderFailure)) throw error
-      finish(error.kind, error.status)
-      last = error
-      if (!error.mayTryNext || signal.aborted) break
-    }
+    if (round >= routeTriesMax || triesLeft <= 0) break
+    waiting = await waitForRound(options, failures, round)
   }
-  throw last ?? new Error('There was no route to try.')
+  throw told(failures)
+}
+
+async function tryOnce<T>(options: Options<T>, route: Route): Promise<Won<T> | ProviderFailure> {
+  const { attempt, clock, policy } = options
+  const startedAt = clock()
+  policy.health.began(route)
+  try {
+    const value = await attempt(route)
+    policy.health.ended(route)
+    note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
+    return { value, route }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) {
+      policy.health.ended(route)
+      throw error
+    }
+    policy.health.ended(route, error)
+    const { kind: outcome, status } = error
+    note(options, { route, outcome, status, durationMs: clock() - startedAt })
+    return error
+  }
+}
+
+type Made = { route: Route; status?: number | undefined } & Pick<Attempt, 'outcome' | 'durationMs'>
+
+function note(
+  { attempts, report }: Pick<Options<unknown>, 'attempts' | 'report'>,
+  { route, outcome, status, durationMs }: Made,
+): void {
+  const { provider, upstreamModel } = route
+  const made = { provider: provider.id, upstreamModel, outcome, durationMs }
+  const attempt: Attempt = status === undefined ? made : { ...made, status }
+  attempts.push(attempt)
+  report(route, attempt)
+}
+
+/** Waits, and gives the routes that are worth another try then; none when it would be too long. */
+async function waitForRound<T>(
+  { deadline, clock, policy }: Options<T>,
+  failures: ReadonlyMap<Route, ProviderFailure>,
+  round: number,
+): Promise<Route[]> {
+  const { retryDelayMs, retryDelayMaxMs } = policy.limits
+  const again = [...failures]
+    .filter(([, failure]) => failure.mayTryAgain)
+    .map(([route, { retryAfterSeconds = 0 }]) => ({ route, askedMs: retryAfterSeconds * 1000 }))
+    .filter(({ askedMs }) => askedMs <= retryDelayMaxMs)
+  if (again.length === 0) return []
+  // Half of it is chance, so that callers who failed together do not come back together.
+  const backOffMs = retryDelayMs * 2 ** (round - 1) * (0.5 + policy.random() / 2)
+  const askedMs = Math.min(...again.map((one) => one.askedMs))
+  const delayMs = Math.max(Math.min(backOffMs, retryDelayMaxMs), askedMs)
+  if (clock() + delayMs >= deadline.endsAt) return []
+  await policy.sleep(delayMs, deadline.signal)
+  if (deadline.signal.aborted) throw deadline.signal.reason
+  return again.filter((one) => one.askedMs <= delayMs).map(({ route }) => route)
+}
+
+function told(failures: ReadonlyMap<Route, ProviderFailure>): Error {
+  return tellingFailure([...failures.values()]) ?? new Error('There was no route to try.')
 }

@@ -1,25 +1,29 @@
 import { GatewayError, type ErrorCode } from './error.ts'
 
+type Kind = { mayTryNext: boolean; mayTryAgain: boolean; code: ErrorCode }
+
 /**
- * What an upstream can do to us, whether the next route may be tried, and what the caller is told
- * when no route is left (providers.md section 0.3).
+ * What an upstream can do to us, whether the next route may be tried, whether this one may be tried
+ * again after a pause, and what the caller is told when no route is left (providers.md section 0.3).
  */
 const kinds = {
-  unreachable: { mayTryNext: true, code: 'provider_error' },
-  timeout: { mayTryNext: true, code: 'timeout' },
-  overloaded: { mayTryNext: true, code: 'provider_error' },
-  rate_limited: { mayTryNext: true, code: 'rate_limit_exceeded' },
-  out_of_credit: { mayTryNext: true, code: 'provider_error' },
-  credentials: { mayTryNext: true, code: 'provider_error' },
-  not_found: { mayTryNext: true, code: 'model_not_found' },
-  malformed: { mayTryNext: true, code: 'provider_error' },
-  rejected: { mayTryNext: false, code: 'invalid_value' },
-  too_large: { mayTryNext: false, code: 'request_too_large' },
-  content_policy: { mayTryNext: false, code: 'content_policy_violation' },
-  cancelled: { mayTryNext: false, code: 'timeout' },
-} as const satisfies Record<string, { mayTryNext: boolean; code: ErrorCode }>
+  unreachable: { mayTryNext: true, mayTryAgain: true, code: 'provider_error' },
+  timeout: { mayTryNext: true, mayTryAgain: true, code: 'timeout' },
+  overloaded: { mayTryNext: true, mayTryAgain: true, code: 'provider_error' },
+  rate_limited: { mayTryNext: true, mayTryAgain: true, code: 'rate_limit_exceeded' },
+  out_of_credit: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
+  credentials: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
+  not_found: { mayTryNext: true, mayTryAgain: false, code: 'model_not_found' },
+  malformed: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
+  rejected: { mayTryNext: false, mayTryAgain: false, code: 'invalid_value' },
+  too_large: { mayTryNext: false, mayTryAgain: false, code: 'request_too_large' },
+  content_policy: { mayTryNext: false, mayTryAgain: false, code: 'content_policy_violation' },
+  cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
+} as const satisfies Record<string, Kind>
 
 export type FailureKind = keyof typeof kinds
+
+const keyKinds: ReadonlySet<FailureKind> = new Set(['credentials', 'rate_limited', 'out_of_credit'])
 
 type Options = {
   cause?: unknown
@@ -48,6 +52,29 @@ export class ProviderFailure extends Error {
   get mayTryNext(): boolean {
     return kinds[this.kind].mayTryNext
   }
+
+  /** Whether the same route may do better in a moment. */
+  get mayTryAgain(): boolean {
+    // Who was silent until our patience ended would be silent again; a timeout of theirs may pass.
+    if (this.kind === 'timeout' && this.status === undefined) return false
+    return kinds[this.kind].mayTryAgain
+  }
+
+  /** Whether another key may be treated otherwise. */
+  get concernsKey(): boolean {
+    return keyKinds.has(this.kind)
+  }
+}
+
+/**
+ * Of the failures of several routes, the one to tell of: the caller cannot mend what is wrong at the
+ * providers, and a model that one of them lacks is no reason to say that there is none.
+ */
+export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFailure | undefined {
+  const ranks: ErrorCode[] = ['model_not_found', 'timeout', 'rate_limit_exceeded', 'provider_error']
+  const rank = ({ kind }: ProviderFailure) => ranks.indexOf(kinds[kind].code)
+  const highest = Math.max(...failures.map(rank))
+  return failures.findLast((failure) => rank(failure) === highest)
 }
 
 /** The caller's error after the last of `routesTried` routes failed so. */

@@ -3,7 +3,8 @@ import { openCall, type Call } from './call.ts'
 import type { CallContext, Caller } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat.ts'
 import { deliverStream, replayStream, type StreamedChat } from './chat-stream.ts'
-import type { Attempt } from './failover.ts'
+import { chatWork } from './chat-work.ts'
+import type { Attempt, FailoverPolicy } from './failover.ts'
 import { refuseWarnings } from './image-plan.ts'
 import type { ImageParts } from './image-run.ts'
 import type { ImageRequest, ImageResult } from './image.ts'
@@ -12,7 +13,7 @@ import type { Model, Warning } from './model.ts'
 import type { Usage } from './price.ts'
 import type { Receipt, RequestLimit, UsageRow } from './receipt.ts'
 import type { Route } from './route.ts'
-import { chatOf, chatWork, imageWork, type Prepared, type Work } from './work.ts'
+import { imageWork, type Prepared, type Work } from './work.ts'
 
 /** An answer as the cache keeps it. */
 export type Remembered = {
@@ -32,8 +33,11 @@ export type GatewayParts = ImageParts & {
   admit: (caller: Caller) => Promise<RequestLimit>
   recall: (key: string) => Promise<Remembered | undefined>
   remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
-  /** The routes of the named models, best first. Throws a GatewayError when there are none. */
+  /** The routes of the named models, as listed. Throws a GatewayError when there are none. */
   routes: (models: readonly string[], caller: Caller) => { routes: Route[]; warnings: Warning[] }
+  /** Puts the best routes first. */
+  orderRoutes: (routes: Route[]) => Route[]
+  failover: FailoverPolicy
   findModel: (id: string) => Model
   report: (route: Route, attempt: Attempt, context: CallContext) => void
   /** Resolves when the row is durable. */
@@ -148,7 +152,7 @@ async function prepare<Result>({
   context,
 }: Passage<Result>): Promise<Prepared<Result>> {
   const found = parts.routes(work.models, context.caller)
-  const prepared = work.prepare(found.routes)
+  const prepared = work.prepare(parts.orderRoutes(found.routes), context.strict)
   const warnings = [...found.warnings, ...prepared.warnings]
   if (context.strict) refuseWarnings(warnings)
   const routes = context.fallback ? prepared.routes : prepared.routes.slice(0, 1)
@@ -160,26 +164,31 @@ async function run<Result>(
   call: Call,
 ): Promise<Answered<Result> & { bytes: number }> {
   const ran = await prepared.run(call, prepared.routes)
-  const receipt = await call.succeed(ran, prepared.warnings)
+  const receipt = await call.succeed(ran, joined(prepared.warnings, ran.warnings))
   return { result: ran.result, usage: ran.usage, receipt, bytes: ran.bytes }
 }
 
 async function startStream(
   { parts, context }: Passage<ChatResult>,
-  { routes, warnings }: Prepared<ChatResult>,
+  prepared: Prepared<ChatResult>,
   { request, call, key }: { request: ChatRequest; call: Call; key: string | undefined },
 ): Promise<StreamedChat> {
-  const { signal } = call.deadline
-  const { value, route } = await call.tryRoutes(routes, (route) =>
-    chatOf(route).stream({ request, route, signal }),
-  )
-  const receipt = call.receiptSoFar(route, warnings)
+  // Streamed requests are conversations alone.
+  const { stream, route, warnings } = await prepared.stream!(call, prepared.routes)
+  const receipt = call.receiptSoFar(route, joined(prepared.warnings, warnings))
   const keep = key !== undefined && context.cache.remember
   const bytesMax = keep ? parts.limits.cacheEntryBytesMax : 0
   const remember = (answer: Remembered) => {
     if (keep) parts.remember(key, answer, context.cache.ttlMs)
   }
-  return deliverStream({ stream: value, call, route, receipt, request, bytesMax, remember })
+  return deliverStream({ stream, call, route, receipt, request, bytesMax, remember })
+}
+
+function joined(
+  warnings: readonly Warning[],
+  more: readonly Warning[] | undefined,
+): readonly Warning[] {
+  return more === undefined || more.length === 0 ? warnings : [...warnings, ...more]
 }
 
 /** Ends the call when its work fails, and throws what the caller is told. */

@@ -1,7 +1,7 @@
 import { GatewayError } from './error.ts'
 import type { ImageFormat, ImageRequest } from './image.ts'
 import type { ImageAbilities, Model, Warning } from './model.ts'
-import { planSize, type SizePlan } from './image-size.ts'
+import { planSize, readPixels, type Pixels, type SizePlan } from './image-size.ts'
 
 /** What is asked of the vendor, and what is then made of its pictures. */
 export type ImagePlan = SizePlan & {
@@ -12,8 +12,15 @@ export type ImagePlan = SizePlan & {
   /** The format of the delivered picture; the vendor's own when absent. */
   targetFormat?: ImageFormat
   compression?: number
+  /** The vendor compresses as it is told; a picture that is right is not compressed again. */
+  vendorCompresses?: true
   inputFidelity?: string
   seed?: number
+  style?: string
+  /** Who the picture is for, where the vendor is told. */
+  user?: string
+  /** The pixels that the caller named, whatever the vendor then makes. */
+  askedPixels?: Pixels
 }
 
 /**
@@ -28,16 +35,17 @@ export function planImage(
   const warnings: Warning[] = []
   const abilities = model.row.image ?? anyPicture
   const size = planSize(request, abilities.size, model.row.id, warnings)
-  checkReferences(request, abilities, model.row.id)
+  checkReferences(model, request.sources.length, 'images')
   const plan: ImagePlan = {
     ...size,
+    ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
     ...planQuality(request, abilities, model, warnings),
     ...planFormat(request, abilities, model, warnings),
     ...planSeed(request, model, warnings),
+    ...planStyle(request, model, warnings),
+    ...planUser(request, abilities, model, warnings),
   }
-  if (request.style !== undefined) {
-    warnings.push(dropped('style', request.style, `${model.row.id} has no styles.`))
-  }
+  checkPrompt(request, abilities, model, warnings)
   const { inputFidelity } = request
   if (inputFidelity !== undefined && !takesFidelity(model, inputFidelity)) {
     const reason = `${model.row.id} chooses the fidelity itself.`
@@ -71,22 +79,21 @@ function dropped(param: string, requested: unknown, reason: string): Warning {
   return { param, requested, applied: null, reason }
 }
 
-function checkReferences(request: ImageRequest, abilities: ImageAbilities, id: string): void {
-  const count = request.sources.length
-  const { reference_images_min: least, reference_images_max: most } = abilities
+/** Throws unless the model takes so many input images. */
+export function checkReferences({ row }: Model, count: number, param: string): void {
+  const { id, image = anyPicture } = row
+  const { reference_images_min: least, reference_images_max: most } = image
   if (count > most) {
     throw new GatewayError(
       'model_capability_mismatch',
       most === 0
         ? `${id} takes no input images. Choose a model that edits images.`
         : `${id} takes at most ${most} input images.`,
-      { param: 'images' },
+      { param },
     )
   }
   if (count < least) {
-    throw new GatewayError('model_capability_mismatch', `${id} needs an input image.`, {
-      param: 'images',
-    })
+    throw new GatewayError('model_capability_mismatch', `${id} needs an input image.`, { param })
   }
 }
 
@@ -115,7 +122,7 @@ function planFormat(
   abilities: ImageAbilities,
   model: Model,
   warnings: Warning[],
-): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression'> {
+): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression' | 'vendorCompresses'> {
   const { outputFormat, outputCompression, background } = request
   const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
   const format = outputFormat ?? abilities.native_format
@@ -130,7 +137,12 @@ function planFormat(
     warnings.push(dropped('output_compression', outputCompression, reason))
     return asked
   }
-  return { ...asked, compression: outputCompression }
+  const compresses = asked.vendorFormat !== undefined && abilities.output_compression === true
+  return {
+    ...asked,
+    compression: outputCompression,
+    ...(compresses ? { vendorCompresses: true } : {}),
+  }
 }
 
 function checkBackground(
@@ -164,4 +176,43 @@ function planSeed(
   if (model.undescribed || model.row.capabilities['seed'] === true) return { seed }
   warnings.push(dropped('seed', seed, `${model.row.id} takes no seed.`))
   return {}
+}
+
+function planStyle(
+  { style }: ImageRequest,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'style'> {
+  if (style === undefined) return {}
+  if (model.undescribed) return { style }
+  warnings.push(dropped('style', style, `${model.row.id} has no styles.`))
+  return {}
+}
+
+function planUser(
+  { user }: ImageRequest,
+  { end_user: told }: ImageAbilities,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'user'> {
+  if (user === undefined) return {}
+  if (model.undescribed || told === true) return { user }
+  warnings.push(dropped('user', user, `${model.row.id} is not told who a picture is for.`))
+  return {}
+}
+
+function checkPrompt(
+  { prompt }: ImageRequest,
+  { prompt_characters_max: most = Infinity }: ImageAbilities,
+  { row }: Model,
+  warnings: Warning[],
+): void {
+  const characters = prompt.length
+  if (characters <= most) return
+  warnings.push({
+    param: 'prompt',
+    requested: `${characters} characters`,
+    applied: `${most} characters`,
+    reason: `${row.id} reads the first ${most} characters of a prompt.`,
+  })
 }

@@ -1,7 +1,8 @@
-import type { Call, Delivered } from './call.ts'
+import type { Call } from './call.ts'
+import { GatewayError } from './error.ts'
 import { ProviderFailure } from './failure.ts'
-import { pixelsText } from './image-size.ts'
 import { planImage, type ImagePlan } from './image-plan.ts'
+import { pixelsText } from './image-size.ts'
 import {
   splitCalls,
   type ImageAdapter,
@@ -10,13 +11,13 @@ import {
   type ImageResult,
   type Picture,
 } from './image.ts'
-import { GatewayError } from './error.ts'
 import { makesImages, type Warning } from './model.ts'
 import type { PictureTraits, Usage } from './price.ts'
 import { ableRoutes, noAdapter, type Route } from './route.ts'
+import type { Ran } from './work.ts'
 
 export type ImageParts = {
-  /** Makes a vendor's picture the one that was asked for. */
+  /** Makes a vendor's picture the one that was asked for. Throws a ProviderFailure for a broken one. */
   finishPicture: (picture: Picture, plan: ImagePlan) => Promise<Picture>
   limits: { imageCallsConcurrentMax: number }
 }
@@ -49,34 +50,40 @@ type Options = {
   call: Call
   routes: readonly Route[]
 }
+/** The pictures of one upstream call as they are delivered, and the first one as the vendor made it. */
+type Made = ImageResult & { first: Picture }
 
 /** Makes `n` pictures over as many upstream calls as it takes; each call fails over by itself. */
-export async function runImage(
-  options: Options,
-): Promise<Delivered & { result: ImageResult; bytes: number }> {
+export async function runImage(options: Options): Promise<Ran<ImageResult>> {
   const { parts, request, plan, call, routes } = options
   const { signal } = call.deadline
   const concurrency = parts.limits.imageCallsConcurrentMax
   const perCall = adapterOf(routes[0]!).picturesPerCall(routes[0]!)
+  // A route that makes fewer pictures a call than the first one has its share of the calls at once.
+  const side = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
   try {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
-      call.tryRoutes(routes, (route) =>
-        generate(concurrency, { request, plan, route, count, index, signal }),
-      ),
+      call.tryRoutes(routes, async (route): Promise<Made> => {
+        const made = await generate(side, { request, plan, route, count, index, signal })
+        const finish = (one: Picture) => parts.finishPicture(one, plan)
+        const pictures = await Promise.all(made.pictures.map(finish))
+        return { ...made, pictures, first: made.pictures[0]! }
+      }),
     )
-    const results = answers.map(({ value }) => value)
-    const made = merge(results)
-    const picture = traits(plan, made.pictures[0])
-    const finish = (one: Picture) => parts.finishPicture(one, plan)
-    const pictures = await Promise.all(made.pictures.map(finish))
-    const bytes = pictures.reduce((sum, { base64 }) => sum + length(base64), 0)
-    const usage = made.usage ?? { inputTokens: 0, outputTokens: 0, estimated: false }
+    const result = { ...asAsked(request, plan), ...merge(answers.map(({ value }) => value)) }
+    const { pictures, usage = { inputTokens: 0, outputTokens: 0, estimated: false } } = result
+    const [{ route, value }] = answers as [(typeof answers)[0]]
     return {
-      route: answers[0]!.route,
+      route,
       usage: { ...usage, images: pictures.length },
-      picture,
-      result: { ...made, pictures },
-      bytes,
+      picture: traits(plan, value.first),
+      result,
+      bytes: pictures.reduce((sum, { base64 }) => sum + length(base64), 0),
+      warnings: otherSize(
+        request,
+        plan,
+        answers.map((answer) => answer.value.first),
+      ),
     }
   } catch (error) {
     // What its siblings still make would be thrown away.
@@ -89,9 +96,11 @@ export async function runImage(
 async function generate(concurrency: number, call: ImageCall): Promise<ImageResult> {
   const adapter = adapterOf(call.route)
   const perCall = adapter.picturesPerCall(call.route)
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([call.signal, siblings.signal])
   const results = await splitCalls({ n: call.count, perCall, concurrency }, (count, index) =>
-    adapter.generate({ ...call, count, index: call.index + index }),
-  )
+    adapter.generate({ ...call, count, index: call.index + index, signal }),
+  ).finally(() => siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.')))
   const made = merge(results)
   if (made.pictures.length < call.count) {
     throw new ProviderFailure(
@@ -102,13 +111,25 @@ async function generate(concurrency: number, call: ImageCall): Promise<ImageResu
   return { ...made, pictures: made.pictures.slice(0, call.count) }
 }
 
+/** What the answer says of its pictures, unless the vendor says otherwise. */
+function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<ImageResult> {
+  return {
+    ...(quality === undefined ? {} : { quality }),
+    // Which of the two `auto` has become, only the vendor knows.
+    ...(background === undefined || background === 'auto' ? {} : { background }),
+  }
+}
+
 function merge(results: readonly ImageResult[]): ImageResult {
   const usages = results.flatMap(({ usage }) => (usage === undefined ? [] : [usage]))
   const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
+  const { quality, background } = results[0] ?? {}
   return {
     pictures: results.flatMap(({ pictures }) => pictures),
     ...(usages.length === 0 ? {} : { usage: usages.reduce(add) }),
     ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(background === undefined ? {} : { background }),
   }
 }
 
@@ -126,13 +147,30 @@ function add(a: Usage, b: Usage): Usage {
 }
 
 /** What a price list of pictures goes by: what the vendor was asked for, else what it made. */
-function traits(plan: ImagePlan, made: Picture | undefined): PictureTraits {
-  const size = plan.vendorPixels ?? made
+function traits(plan: ImagePlan, made: Picture): PictureTraits {
   return {
     ...(plan.sizeClass === undefined ? {} : { sizeClass: plan.sizeClass }),
     ...(plan.quality === undefined ? {} : { quality: plan.quality }),
-    ...(size === undefined ? {} : { size: pixelsText(size) }),
+    size: pixelsText(plan.vendorPixels ?? made),
   }
+}
+
+/** A vendor that was asked for a size that it has, and made another one. */
+function otherSize(
+  { size, aspectRatio }: ImageRequest,
+  { askedPixels, targetPixels, vendorPixels }: ImagePlan,
+  made: readonly Picture[],
+): Warning[] {
+  // Where the size was not named in full, or is made otherwise anyway, there is nothing to tell.
+  const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
+  if (promised === undefined || targetPixels !== undefined) return []
+  const asked = pixelsText(promised)
+  const other = made.find((picture) => pixelsText(picture) !== asked)
+  if (other === undefined) return []
+  const applied = pixelsText(other)
+  const then = size === undefined ? '' : ', which was fitted'
+  const reason = `The provider was asked for ${asked} and made ${applied}${then}.`
+  return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
 }
 
 /** Only routes with an adapter are left when pictures are made. */

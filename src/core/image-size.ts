@@ -15,6 +15,9 @@ export type SizePlan = {
   targetPixels?: Pixels
 }
 
+/** The longest shape that is asked of a vendor that does not say how long a picture may be. */
+const ratioMaxAssumed = 16
+
 /** How far a picture may be scaled up, a side; beyond it most of the picture would be invented. */
 const enlargementMax = 2
 
@@ -49,7 +52,7 @@ export function planSize(
   warnings.push({
     param: 'size',
     requested: size,
-    applied: size,
+    applied: made === undefined ? null : pixelsText(made),
     reason:
       made === undefined
         ? `${model} chooses the size itself; the picture is fitted to ${size}.`
@@ -176,7 +179,7 @@ function enlargement(asked: Pixels, made: Pixels): number {
 function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   if (rule.sizes?.includes(pixelsText(asked))) return { vendorPixels: asked }
   const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
-  const ratioMost = Math.min(rule.ratio_max ?? Infinity, most / least)
+  const ratioMost = Math.min(rule.ratio_max ?? ratioMaxAssumed, most / least)
   const longer = Math.max(asked.width, asked.height)
   const shorter = Math.min(asked.width, asked.height)
   if (longer > most || asked.width * asked.height > (rule.pixels_max ?? Infinity)) {

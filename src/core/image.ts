@@ -6,7 +6,19 @@ import type { Route } from './route.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
+export type ImageSource = Schemas['CanonicalImageSource']
 export type ImageRequest = Schemas['CanonicalImageRequest']
+
+/** The input pictures of one request, each with the parameter that names it. */
+export type NamedAddress = { address: string; param: string }
+/**
+ * Reads input pictures by HTTPS address or data URL, in order. Throws a GatewayError that names the
+ * parameter: 400 for what is no picture or cannot be fetched, 413 for what is too large.
+ */
+export type ReadSources = (
+  addresses: readonly NamedAddress[],
+  signal: AbortSignal,
+) => Promise<ImageSource[]>
 
 /** A picture as base64 text, in the pieces in which it arrived. */
 export type Picture = {
@@ -22,6 +34,9 @@ export type ImageResult = {
   usage?: Usage
   /** What the model wrote beside the pictures. */
   text?: string
+  /** As the vendor says, or as it was asked. */
+  quality?: string
+  background?: NonNullable<ImageRequest['background']>
 }
 
 /** `count` pictures asked of one route in one upstream call; `index` is that of the first. */
@@ -38,6 +53,13 @@ export type ImageAdapter = {
   picturesPerCall(route: Route): number
   problems(request: ImageRequest, route: Route): Problem[]
   generate(call: ImageCall): Promise<ImageResult>
+}
+
+const seedMax = 2_147_483_647
+
+/** The seed of the picture at `index`: vendors make the same picture again from the same seed. */
+export function seedOf({ plan, index }: Pick<ImageCall, 'plan' | 'index'>): { seed?: number } {
+  return plan.seed === undefined ? {} : { seed: (plan.seed + index) % (seedMax + 1) }
 }
 
 /**

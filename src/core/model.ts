@@ -1,4 +1,5 @@
 import type { components } from '../../generated/types.ts'
+import type { ErrorCode } from './error.ts'
 import type { Prices } from './price.ts'
 
 type Schemas = components['schemas']
@@ -16,9 +17,14 @@ export type Model = {
 export type Warning = { param: string; requested: unknown; applied: unknown; reason: string }
 
 /** A reason why a route cannot do what was asked. */
-export type Problem = { param: string; message: string }
+export type Problem = {
+  param: string
+  message: string
+  /** What the caller is told; `model_capability_mismatch` unless it says otherwise. */
+  code?: ErrorCode
+}
 
 /** Whether pictures are what this model makes. */
 export function makesImages({ row }: Model): boolean {
-  return row.capabilities.image_generation
+  return row.capabilities.image_generation || row.capabilities.image_edit
 }

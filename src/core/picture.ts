@@ -1,7 +1,12 @@
 import { imageSize } from 'image-size'
 import type { ImageFormat, Picture } from './image.ts'
 
-const formats: Record<string, ImageFormat> = { png: 'png', jpg: 'jpeg', webp: 'webp' }
+/** How the bytes of each format begin. */
+const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
+  { format: 'png', pattern: /^\x89PNG\r\n/ },
+  { format: 'jpeg', pattern: /^\xff\xd8\xff/ },
+  { format: 'webp', pattern: /^RIFF[^]{4}WEBP/ },
+]
 
 /** Enough of a picture to find its header in; a JPEG may carry metadata before it. */
 const headerCharacters = 65_536
@@ -14,10 +19,13 @@ export function readPicture(base64: readonly Buffer[]): Picture | undefined {
 
 /** Format and size of an image's bytes, from its header alone. */
 export function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
+  // The parsers of all other formats are never let near a stranger's bytes.
+  const beginning = bytes.toString('latin1', 0, 16)
+  const known = beginnings.find(({ pattern }) => pattern.test(beginning))
+  if (known === undefined) return undefined
   try {
-    const { type = '', width, height } = imageSize(bytes)
-    const format = formats[type]
-    return format === undefined ? undefined : { format, width, height }
+    const { width, height } = imageSize(bytes)
+    return { format: known.format, width, height }
   } catch {
     return undefined
   }

@@ -125,9 +125,11 @@ function tokenCost({ tokens, tiers }: Prices, usage: Usage, status: CostStatus):
   const prices = tier?.tokens ?? tokens
   const cached = usage.cachedInputTokens ?? 0
   const written = usage.cacheWriteTokens ?? 0
-  const imageInput = usage.imageInputTokens ?? 0
+  // Some of the pictures may have been read from the cache: nothing is paid for twice.
+  const uncached = Math.max(0, usage.inputTokens - cached - written)
+  const imageInput = Math.min(usage.imageInputTokens ?? 0, uncached)
   const imageOutput = usage.imageOutputTokens ?? 0
-  const plainInput = Math.max(0, usage.inputTokens - cached - written - imageInput)
+  const plainInput = uncached - imageInput
   const plainOutput = Math.max(0, usage.outputTokens - imageOutput)
   const total =
     BigInt(plainInput) * prices.input +

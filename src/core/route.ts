@@ -8,6 +8,10 @@ export type Provider = {
   id: string
   chat?: ChatAdapter
   image?: ImageAdapter
+  /** Whether a key is left that was not refused lately; absent where there is one key at most. */
+  hasSpareKey?: () => boolean
+  /** Fails only when it is asked to, which says nothing about its health. */
+  simulated?: true
 }
 
 /** One way to have a model answer. */
@@ -26,7 +30,7 @@ export function noAdapter({ provider }: Route, what: string): Problem {
 /** The routes that can do what was asked; none is a 400 that names each problem. */
 export function ableRoutes(
   routes: readonly Route[],
-  problemsOf: (route: Route) => Problem[],
+  problemsOf: (route: Route) => readonly Problem[],
 ): Route[] {
   const problems: Problem[] = []
   const able = routes.filter((route) => {
@@ -37,7 +41,7 @@ export function ableRoutes(
   const first = problems[0]
   if (able.length > 0 || first === undefined) return able
   throw new GatewayError(
-    'model_capability_mismatch',
+    first.code ?? 'model_capability_mismatch',
     [...new Set(problems.map(({ message }) => message))].join(' '),
     { param: first.param },
   )

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { Call, Delivered } from './call.ts'
-import type { ChatAdapter, ChatRequest, ChatResult } from './chat.ts'
+import type { ChatStream } from './chat.ts'
 import { prepareImage, runImage, type ImageParts } from './image-run.ts'
 import type { ImageRequest, ImageResult } from './image.ts'
 import type { Warning } from './model.ts'
 import type { Modality } from './receipt.ts'
-import { ableRoutes, noAdapter, type Route } from './route.ts'
+import type { Route } from './route.ts'
 
 /** What a modality brings to the one sequence. */
 export type Work<Result> = {
@@ -16,7 +16,7 @@ export type Work<Result> = {
   canonical: unknown
   timeoutMs: number
   /** Sets aside the routes that cannot do it. Throws a GatewayError when none is left. */
-  prepare(routes: readonly Route[]): Prepared<Result>
+  prepare(routes: readonly Route[], strict: boolean): Prepared<Result>
   /** A result as the cache keeps it, and back: small on the heap, since there may be many. */
   pack(result: Result): unknown
   unpack(packed: unknown): Result
@@ -25,40 +25,17 @@ export type Prepared<Result> = {
   routes: Route[]
   warnings: Warning[]
   run(call: Call, routes: readonly Route[]): Promise<Ran<Result>>
+  /** Begins to answer piece by piece; only where a modality can. */
+  stream?(call: Call, routes: readonly Route[]): Promise<Streaming>
 }
 /** `bytes` is about how much memory the result takes. */
-export type Ran<Result> = Delivered & { result: Result; bytes: number }
-
-/** A conversation with a language model. */
-export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResult> {
-  return {
-    modality: 'chat',
-    models: [request.model, ...(request.models ?? [])],
-    canonical: request,
-    timeoutMs,
-    prepare: (routes) => ({
-      routes: ableRoutes(
-        routes,
-        (route) => route.provider.chat?.problems(request, route) ?? [noAdapter(route, 'answers')],
-      ),
-      warnings: [],
-      run: async (call, able) => {
-        const { signal } = call.deadline
-        const { value, route } = await call.tryRoutes(able, (route) =>
-          chatOf(route).complete({ request, route, signal }),
-        )
-        return { route, usage: value.usage, result: value, bytes: value.bytes }
-      },
-    }),
-    pack: (result) => Buffer.from(JSON.stringify(result)),
-    unpack: (packed) => JSON.parse(String(packed)) as ChatResult,
-  }
+export type Ran<Result> = Delivered & {
+  result: Result
+  bytes: number
+  /** What only the route that answered does otherwise than asked. */
+  warnings?: readonly Warning[]
 }
-
-/** Only routes with an adapter are left when they are called. */
-export function chatOf({ provider }: Route): ChatAdapter {
-  return provider.chat!
-}
+export type Streaming = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
 
 /** Pictures. */
 export function imageWork(

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventSink } from '../core/chat.ts'
 import type { GatewayError } from '../core/error.ts'
 
@@ -12,7 +12,12 @@ export type Answer = {
   pieces?: readonly (string | Buffer)[]
   /** A stream of server-sent events, which ends when the promise is kept. */
   events?: (sink: EventSink) => Promise<void>
+  /** The stream waits for news: it is open, but it is not a request in work. */
+  held?: true
 }
+
+/** Words an error as a path's protocol has it. */
+export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
 
 /** A GatewayError as every path answers it. */
 export function errorAnswer(error: GatewayError): Answer {
@@ -28,8 +33,9 @@ export async function send(
   pingIntervalMs: number,
 ): Promise<void> {
   const { status, headers = {}, json, events } = answer
-  if (response.destroyed || response.headersSent) return
+  // A stream is heard to its end also when nobody listens: its call has to be closed and recorded.
   if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
+  if (response.destroyed || response.headersSent) return
   if (json !== undefined) {
     const body = JSON.stringify(json)
     headers['content-type'] = 'application/json'
@@ -68,8 +74,7 @@ async function sendEvents(
   headers['cache-control'] = 'no-cache, no-transform'
   // Proxies such as nginx must not collect the events.
   headers['x-accel-buffering'] = 'no'
-  response.writeHead(status, headers)
-  response.flushHeaders()
+  if (!response.destroyed) response.writeHead(status, headers).flushHeaders()
   const pings = setInterval(() => {
     if (!response.writableNeedDrain) response.write(ping)
   }, pingIntervalMs)

@@ -1,15 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import { bodyChecks, type Check } from '../../generated/checks.js'
-import { operations, type OperationId } from '../../generated/operations.ts'
+import { operations, type OperationId, type Protocol } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import type { Identify } from '../accounts/identify.ts'
+import type { Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import type { ErrorAnswer } from './answer.ts'
 import { assertValid } from './check-error.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { checkMediaType, mediaType, parseBody, readBody } from './read-body.ts'
 import { parseForm, type FormField } from './read-form.ts'
-import type { ExchangeState } from './exchange.ts'
+import { methodNotAllowed, type ExchangeState } from './exchange.ts'
 
 /** Every operation of the contract: one that is missing does not compile. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -27,15 +28,17 @@ export function bindOperations(
   router: Router<ExchangeState>,
   { handlers, forms, identify, bodyBytesMax }: Options,
 ): void {
-  for (const { id, method, path, bodyTypes } of operations) {
+  const whoIs = (request: IncomingMessage) =>
+    identify({
+      authorization: request.headers.authorization,
+      apiKey: header(request, 'x-api-key'),
+    })
+  for (const { id, method, path, bodyTypes, protocol } of operations) {
     // Which operation this is, only the loop knows: the types of its parts belong together.
     const handle = handlers[id] as Operation<OperationId>
     router[method](routePath(path), async (context) => {
       const { req: request, state } = context
-      const caller = await identify({
-        authorization: request.headers.authorization,
-        apiKey: header(request, 'x-api-key'),
-      })
+      const caller = await whoIs(request)
       state.caller = caller
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
@@ -44,6 +47,7 @@ export function bindOperations(
       const body = await readOperationBody(request, {
         id,
         types: bodyTypes,
+        protocol,
         bytesMax: bodyBytesMax,
         form: forms[id],
       })
@@ -61,6 +65,25 @@ export function bindOperations(
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
     })
   }
+  for (const path of pathsOfOwnProtocol.keys()) {
+    // Such a face tells nothing to strangers, not even which methods it has.
+    router.all(routePath(path), async ({ req: request, state }) => {
+      state.caller = await whoIs(request)
+      const methods = operations.filter((one) => one.path === path).map((one) => one.method)
+      throw methodNotAllowed(request, methods)
+    })
+  }
+}
+
+const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
+  operations.flatMap(({ path, protocol }) => (protocol === 'rest' ? [] : [[path, protocol]])),
+)
+
+/** How errors are worded at a path: as the contract says, by its face where it has a protocol of its own. */
+export function errorAnswersByPath(
+  answers: Record<Protocol, ErrorAnswer>,
+): (path: string) => ErrorAnswer {
+  return (path) => answers[pathsOfOwnProtocol.get(path.replace(/\/$/, '')) ?? 'rest']
 }
 
 /** `{model}` of the last segment takes slashes too: model identifiers have them. */
@@ -70,6 +93,7 @@ function routePath(path: string): string {
 
 type BodyRules = {
   id: OperationId
+  protocol: Protocol
   types: readonly string[]
   bytesMax: number
   form: ((fields: FormField[]) => object) | undefined
@@ -77,11 +101,12 @@ type BodyRules = {
 
 async function readOperationBody(
   request: IncomingMessage,
-  { id, types, bytesMax, form }: BodyRules,
+  { id, types, protocol, bytesMax, form }: BodyRules,
 ): Promise<unknown> {
   if (types.length === 0) return undefined
   checkMediaType(request, types)
   const bytes = await readBody(request, bytesMax)
+  if (protocol !== 'rest') return bytes
   const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
   const body = isForm
     ? form(await parseForm(bytes, request.headers['content-type']!))

@@ -10,12 +10,32 @@ const responseHeaders =
 const preflightSeconds = '86400'
 
 /**
- * Lets pages of any origin call `/v1`: a key is in the request itself, never in a cookie. Says
- * whether this was only the browser's question beforehand.
+ * Lets a page of another origin read an answer, where it may. Says whether this was only the
+ * browser's question beforehand.
  */
-export function allowCrossOrigin(request: IncomingMessage, response: ServerResponse): boolean {
-  if (request.headers.origin === undefined || !request.url?.startsWith('/v1/')) return false
-  response.setHeader('access-control-allow-origin', '*')
+export type AllowCrossOrigin = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/**
+ * What `access-control-allow-origin` says for an origin, by the beginning of a path; undefined keeps
+ * its pages out. A key is in the request itself, never in a cookie.
+ */
+export type CrossOriginRules = Readonly<Record<string, (origin: string) => string | undefined>>
+
+/** Rules by the beginning of a path; what no rule names is for the gateway's own pages. */
+export function createCrossOrigin(rules: CrossOriginRules): AllowCrossOrigin {
+  const list = Object.entries(rules)
+  return (request, response) => {
+    const { origin } = request.headers
+    if (origin === undefined) return false
+    const [, rule] = list.find(([start]) => request.url?.startsWith(start)) ?? []
+    const allowed = rule?.(origin)
+    return allowed !== undefined && allow(allowed, request, response)
+  }
+}
+
+function allow(allowed: string, request: IncomingMessage, response: ServerResponse): boolean {
+  response.setHeader('access-control-allow-origin', allowed)
+  if (allowed !== '*') response.setHeader('vary', 'Origin')
   response.setHeader('access-control-expose-headers', responseHeaders)
   const asked = request.headers['access-control-request-method']
   if (request.method !== 'OPTIONS' || asked === undefined) return false

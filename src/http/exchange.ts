@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
-import { errorAnswer, send, type Answer } from './answer.ts'
-import { allowCrossOrigin } from './cross-origin.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { send, type Answer, type ErrorAnswer } from './answer.ts'
+import type { AllowCrossOrigin } from './cross-origin.ts'
 import { ClientLeft } from './read-body.ts'
 
 /** What one exchange carries from middleware to handler and back. */
@@ -16,23 +17,11 @@ export type ExchangeState = {
   answer?: Answer
 }
 
-/** What is known of an exchange when it is over. */
-export type Exchange = {
-  requestId: string
-  method: string
-  path: string
-  status: number
-  durationMs: number
-  caller: Caller | undefined
-  /** What was thrown, when something was. */
-  error: unknown
-  /** The other side left before the answer was whole. */
-  left: boolean
-}
-
 export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
   draining: () => boolean
+  errorAnswerAt: (path: string) => ErrorAnswer
+  allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
   clock: () => number
 }
@@ -57,24 +46,41 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       if (!res.writableFinished) leaving.abort()
     })
     let error: unknown
+    let inWork = true
+    const leaveWork = () => {
+      if (inWork) open--
+      inWork = false
+    }
     open++
     try {
-      if (open > limits.concurrentRequestsMax) throw overloaded()
-      await answer(context, next, limits.pingIntervalMs)
+      if (open > limits.concurrentRequestsMax && !isProbe(req)) throw overloaded()
+      await answer(context, next, { ...options, leaveWork })
     } catch (thrown) {
-      error = thrown
-      await refuse(req, res, thrown, limits)
+      if (!(thrown instanceof ClientLeft)) error = thrown
+      await refuse(req, res, thrown, options)
     } finally {
-      open--
+      leaveWork()
       const { requestId, caller } = state
-      const { method = '', url = '' } = req
-      const path = url.split('?', 1)[0]!
+      const { method = '' } = req
+      const path = pathOf(req)
       const left = leaving.signal.aborted
-      const { statusCode: status } = res
+      const status = left && !res.headersSent ? statusOfLeft : res.statusCode
       const durationMs = clock() - startedAt
       onExchange({ requestId, method, path, status, durationMs, caller, error, left })
     }
   }
+}
+
+/** Nobody was there to be answered; nginx writes it so into its log. */
+const statusOfLeft = 499
+
+/** Whoever watches a busy gateway must not take it for a dead one. */
+function isProbe(request: IncomingMessage): boolean {
+  return request.url === '/health' || request.url === '/metrics'
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0]!
 }
 
 /** A name for an exchange, unique and without meaning. */
@@ -82,11 +88,16 @@ export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-async function answer(context: Context, next: Koa.Next, pingIntervalMs: number): Promise<void> {
+async function answer(
+  context: Context,
+  next: Koa.Next,
+  { limits, allowCrossOrigin, leaveWork }: ExchangeOptions & { leaveWork: () => void },
+): Promise<void> {
   const { req, res, state } = context
   if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
   else await next()
-  await send(res, state.answer ?? missing(context), pingIntervalMs)
+  if (state.answer?.held) leaveWork()
+  await send(res, state.answer ?? missing(context), limits.pingIntervalMs)
 }
 
 /** Answers an error; what is left of the request's body is read for a moment, then cut off. */
@@ -94,7 +105,7 @@ async function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   thrown: unknown,
-  { lingerTimeoutMs, pingIntervalMs }: ExchangeOptions['limits'],
+  { limits: { lingerTimeoutMs, pingIntervalMs }, errorAnswerAt }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
   if (response.headersSent) {
@@ -107,7 +118,8 @@ async function refuse(
     response.once('close', () => clearTimeout(timer))
     request.resume()
   }
-  await send(response, errorAnswer(toGatewayError(thrown)), pingIntervalMs)
+  const errorAnswer = errorAnswerAt(pathOf(request))
+  await send(response, errorAnswer(toGatewayError(thrown), request), pingIntervalMs)
 }
 
 type Matched = { matched?: { methods: string[] }[] }
@@ -116,18 +128,24 @@ type Matched = { matched?: { methods: string[] }[] }
 function missing(context: Context): Answer {
   const { matched = [] } = context as Matched
   const methods = [...new Set(matched.flatMap((layer) => layer.methods))]
-  const { method } = context
   const path = context.path.slice(0, 200)
   if (methods.length === 0) {
     throw new GatewayError('not_found', `There is no ${path} here. /docs lists what there is.`)
   }
-  const allow = methods.join(', ')
-  throw new GatewayError(
+  throw methodNotAllowed(context.req, methods)
+}
+
+/** The refusal of a method that a path does not have. */
+export function methodNotAllowed(
+  request: IncomingMessage,
+  methods: readonly string[],
+): GatewayError {
+  const allow = methods.join(', ').toUpperCase()
+  const path = pathOf(request).slice(0, 200)
+  return new GatewayError(
     'method_not_allowed',
-    `${path} does not take ${method}. It takes ${allow}.`,
-    {
-      headers: { allow },
-    },
+    `${path} does not take ${request.method}. It takes ${allow}.`,
+    { headers: { allow } },
   )
 }
 

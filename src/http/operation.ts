@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { OperationId } from '../../generated/operations.ts'
+import type { OperationId, RestOperationId } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
 import type { CallContext, Caller, Face } from '../core/caller.ts'
 import type { Answer } from './answer.ts'
@@ -9,11 +9,13 @@ type Parameters<
   Place extends 'query' | 'path',
 > = operations[Id]['parameters'] extends { [P in Place]?: infer T } ? NonNullable<T> : object
 
-/** The body that an operation reads as JSON, with its defaults filled in. */
+/** The JSON body of an operation with its defaults filled in; bytes where the face reads them itself. */
 export type Body<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/json': infer T } }
 }
-  ? T
+  ? Id extends RestOperationId
+    ? T
+    : Buffer
   : undefined
 
 /** One request of an operation, authenticated and checked against the contract. */

@@ -40,7 +40,7 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
       return reject(tooLarge(bytesMax))
     })
     request.once('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
-    request.once('error', reject)
+    request.once('error', () => reject(new ClientLeft()))
     request.once('close', () => {
       if (!request.complete) reject(new ClientLeft())
     })

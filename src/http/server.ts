@@ -8,6 +8,8 @@ import { refuseMalformed } from './malformed.ts'
 type Options = Omit<ExchangeOptions, 'draining'> & {
   router: Router<ExchangeState>
   limits: { requestTimeoutMs: number; drainTimeoutMs: number }
+  /** Told when draining begins: what waits for news would keep its connection open. */
+  onDrain: () => void
 }
 
 export type GatewayServer = {
@@ -19,7 +21,7 @@ export type GatewayServer = {
 }
 
 /** The HTTP server around a router. */
-export function createHttpServer({ router, limits, ...options }: Options): GatewayServer {
+export function createHttpServer({ router, limits, onDrain, ...options }: Options): GatewayServer {
   let draining = false
   const app = new Koa<ExchangeState>()
   // It would print the stack of each broken connection, beside the log.
@@ -31,7 +33,12 @@ export function createHttpServer({ router, limits, ...options }: Options): Gatew
   const handle = app.callback()
   const running = new Set<Promise<void>>()
   const server = createServer(
-    { requestTimeout, headersTimeout: requestTimeout },
+    {
+      requestTimeout,
+      headersTimeout: requestTimeout,
+      // Node looks for late requests this often; a short limit needs a shorter pause.
+      connectionsCheckingInterval: Math.min(requestTimeout, checkingIntervalMsMax),
+    },
     (request, response) => {
       const work = handle(request, response).finally(() => running.delete(work))
       running.add(work)
@@ -42,6 +49,7 @@ export function createHttpServer({ router, limits, ...options }: Options): Gatew
     listen: (port, host) => listen(server, port, host),
     drain: async () => {
       draining = true
+      onDrain()
       await close(server, limits.drainTimeoutMs)
       // Calls whose connection is gone still write their rows.
       await Promise.race([Promise.all(running), sleep(afterwordTimeoutMs, undefined, unheld)])
@@ -49,6 +57,8 @@ export function createHttpServer({ router, limits, ...options }: Options): Gatew
     draining: () => draining,
   }
 }
+
+const checkingIntervalMsMax = 30_000
 
 function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {

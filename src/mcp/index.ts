@@ -1,15 +1,96 @@
-import { GatewayError } from '../core/error.ts'
+import type { Catalog, RouteTable } from '../core/catalog.ts'
+import type { CallContext } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
+import type { Gateway } from '../core/gateway.ts'
+import type { ErrorAnswer } from '../http/answer.ts'
 import type { Operations } from '../http/contract-router.ts'
-import { toolHandlers } from './tools/index.ts'
+import type { Operation } from '../http/operation.ts'
+import { createCallTool } from './call-tool.ts'
+import { deleteMcp } from './delete-mcp.ts'
+import { createEventStreams } from './event-streams.ts'
+import { getMcp } from './get-mcp.ts'
+import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
+import { createLogLevels } from './log-levels.ts'
+import { createMultiplexer } from './multiplexer.ts'
+import { createOriginRule, type AllowsOrigin } from './origin.ts'
+import { postMcp } from './post-mcp.ts'
+import { connectServer } from './server.ts'
+import type { BoundTool } from './tool.ts'
+import { bindTools } from './tools/index.ts'
+import { createUploadFolder } from './upload-folder.ts'
 
-/** The operations of /mcp. */
-export function mcpOperations(): Pick<Operations, 'postMcp' | 'getMcp' | 'deleteMcp'> {
-  const notYet = async (): Promise<never> => {
-    const names = Object.keys(toolHandlers).join(', ')
-    throw new GatewayError(
-      'not_implemented',
-      `This version of the gateway does not serve its tools (${names}) yet. Use /v1.`,
-    )
+type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
+type Options = {
+  config: {
+    baseUrl: string | undefined
+    allowedOrigins: readonly string[]
+    uploadDir: string | undefined
+    defaultToolImageModel: string
+    limits: Parameters<typeof postMcp>[0]['limits'] &
+      Parameters<typeof createEventStreams>[0] & { toolProgressIntervalMs: number }
   }
-  return { postMcp: notYet, getMcp: notYet, deleteMcp: notYet }
+  gateway: Gateway
+  catalog: Catalog
+  routes: RouteTable
+  /** Tools beside those of mcp-tools.json. */
+  moreTools: readonly BoundTool[]
+  onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
+  clock: () => number
+}
+
+export type ToolServer = {
+  /** The operations of /mcp. */
+  operations: Pick<Operations, McpId>
+  errorAnswer: ErrorAnswer
+  /** The origin itself when its pages may use the tool server. */
+  allowedOrigin: (origin: string) => string | undefined
+  /** Tells everybody that the tools or models are others now: to be called after a reload. */
+  announceToolsChanged(): void
+  /** Ends the streams that wait for news. */
+  close(): void
+}
+
+/** The tool server: one SDK server behind a Streamable HTTP transport of our own. */
+export async function createToolServer(options: Options): Promise<ToolServer> {
+  const { config, moreTools, onFailure, clock } = options
+  const { limits, uploadDir } = config
+  const allowsOrigin = createOriginRule(config)
+  const own = bindTools({
+    ...options,
+    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir),
+    defaultImageModel: config.defaultToolImageModel,
+  })
+  const tools = new Map([...own, ...moreTools].map((tool) => [tool.description.name, tool]))
+  const multiplexer = createMultiplexer()
+  const streams = createEventStreams(limits)
+  const levels = createLogLevels()
+  const progressIntervalMs = limits.toolProgressIntervalMs
+  const callTool = createCallTool({ tools, streams, levels, progressIntervalMs, onFailure, clock })
+  await connectServer({ multiplexer, tools, callTool, levels })
+  return {
+    operations: {
+      postMcp: guarded(postMcp({ multiplexer, limits }), allowsOrigin),
+      getMcp: guarded(getMcp(streams), allowsOrigin),
+      deleteMcp: guarded(deleteMcp(), allowsOrigin),
+    },
+    errorAnswer: createErrorAnswer(config.baseUrl),
+    allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
+    announceToolsChanged: () =>
+      streams.broadcast({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }),
+    close: streams.close,
+  }
+}
+
+/** Keeps out pages of other origins (MCP specification, transports, security warning). */
+function guarded<Id extends McpId>(
+  handle: Operation<Id>,
+  allowsOrigin: AllowsOrigin,
+): Operation<Id> {
+  return async (call) => {
+    const { origin } = call.request.headers
+    if (origin === undefined || allowsOrigin(origin)) return handle(call)
+    const text =
+      'Pages of this origin may not use the tool server. The setting allowed_origins lists those that may.'
+    return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
+  }
 }

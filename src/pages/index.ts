@@ -1,12 +1,11 @@
 import type { Router } from '@koa/router'
 import { contract } from '../../generated/contract.ts'
 import type { ExchangeState } from '../http/exchange.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
 import { referencePage } from './api-reference.ts'
-import { metricsPage } from './metrics.ts'
+import { metricsPage, type ReadMetrics } from './metrics.ts'
 
 type Options = {
-  metrics: Metrics
+  readMetrics: ReadMetrics
   metricsToken: string | undefined
   /** Rejects while the gateway cannot answer calls. */
   checkReady: () => Promise<void>

@@ -2,14 +2,15 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
 
-type Options = { metrics: Metrics; metricsToken: string | undefined }
+/** The metrics as text, and the content type that says which text. */
+export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
+type Options = { readMetrics: ReadMetrics; metricsToken: string | undefined }
 
 /** The metrics, for this machine or for whoever has the token. Throws a GatewayError for others. */
 export async function metricsPage(
   request: IncomingMessage,
-  { metrics, metricsToken }: Options,
+  { readMetrics, metricsToken }: Options,
 ): Promise<Answer> {
   if (metricsToken === undefined ? !isLoopback(request) : !hasToken(request, metricsToken)) {
     throw new GatewayError(
@@ -17,9 +18,8 @@ export async function metricsPage(
       'Metrics are for this machine alone, or for the bearer of METRICS_TOKEN.',
     )
   }
-  const { registry } = metrics
-  const text = await registry.metrics()
-  return { status: 200, headers: { 'content-type': registry.contentType }, pieces: [text] }
+  const { contentType, text } = await readMetrics()
+  return { status: 200, headers: { 'content-type': contentType }, pieces: [text] }
 }
 
 function isLoopback({ socket, headers }: IncomingMessage): boolean {

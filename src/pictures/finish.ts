@@ -1,46 +1,63 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import sharp from 'sharp'
 import { GatewayError } from '../core/error.ts'
+import { ProviderFailure } from '../core/failure.ts'
 import type { Picture } from '../core/image.ts'
 import type { ImagePlan } from '../core/image-plan.ts'
 import { decode, readPicture } from '../core/picture.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
-/**
- * Makes a vendor's picture the one that was asked for: fitted to the size, cropped at the centre where
- * the shapes differ, and in the format. A picture that is right already passes as it is.
- */
-export function createFinish({ rendersConcurrentMax, rendersQueuedMax }: Limits) {
+/** The work with pixels, of which only a little is done at once. Throws `overloaded`. */
+export type Darkroom = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limits): Darkroom {
   const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)
-  return async (picture: Picture, plan: ImagePlan): Promise<Picture> => {
-    if (isRight(picture, plan)) return picture
+  return async (work) => {
     try {
-      return await policy.execute(() => convert(picture, plan))
+      return await policy.execute(work)
     } catch (error) {
       if (!(error instanceof BulkheadRejectedError)) throw error
-      throw new GatewayError('overloaded', 'Too many pictures wait to be converted. Try again.', {
+      throw new GatewayError('overloaded', 'Too many pictures are in work. Try again.', {
         cause: error,
       })
     }
   }
 }
 
-function isRight(
-  picture: Picture,
-  { targetPixels, targetFormat, compression }: ImagePlan,
-): boolean {
+/**
+ * Makes a vendor's picture the one that was asked for: fitted to the size, cropped at the centre where
+ * the shapes differ, and in the format. A picture that is right already passes as it is. Throws a
+ * ProviderFailure for a broken one.
+ */
+export function createFinish(darkroom: Darkroom) {
+  return (picture: Picture, plan: ImagePlan): Promise<Picture> =>
+    isRight(picture, plan)
+      ? Promise.resolve(picture)
+      : darkroom(async () => {
+          try {
+            return await convert(picture, plan)
+          } catch (cause) {
+            const message = "The provider's picture cannot be read."
+            throw new ProviderFailure('malformed', message, { cause })
+          }
+        })
+}
+
+function isRight(picture: Picture, plan: ImagePlan): boolean {
+  const { targetFormat, compression, vendorCompresses } = plan
+  const pixels = plan.targetPixels ?? plan.askedPixels
   const sized =
-    targetPixels === undefined ||
-    (targetPixels.width === picture.width && targetPixels.height === picture.height)
+    pixels === undefined || (pixels.width === picture.width && pixels.height === picture.height)
   const formatted = targetFormat === undefined || targetFormat === picture.format
-  return sized && formatted && compression === undefined
+  return sized && formatted && (compression === undefined || vendorCompresses === true)
 }
 
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
-  const { targetPixels: target, targetFormat: format = picture.format, compression } = plan
+  const { targetFormat: format = picture.format, compression } = plan
+  const pixels = plan.targetPixels ?? plan.askedPixels
   const image = sharp(decode(picture.base64, Infinity))
-  if (target !== undefined) image.resize(target.width, target.height, { fit: 'cover' })
+  if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)

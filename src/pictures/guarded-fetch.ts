@@ -20,17 +20,19 @@ type Lookup = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
-type Options = {
+/** Replaced in tests alone: what names resolve to, which addresses are public, whom TLS trusts. */
+export type PublicNet = {
+  lookup?: Lookup
+  isPublic?: (address: string) => boolean
+  port?: number
+  ca?: string
+}
+type Options = PublicNet & {
   connectTimeoutMs: number
   idleTimeoutMs: number
   totalTimeoutMs: number
   redirectsMax: number
   connectionsMax: number
-  /** Replaced in tests alone: what names resolve to, which addresses are public, whom TLS trusts. */
-  lookup?: Lookup
-  isPublic?: (address: string) => boolean
-  port?: number
-  ca?: string
 }
 
 /** Takes the bytes as they arrive. */
@@ -49,12 +51,14 @@ export type GuardedFetch = {
   close(): Promise<void>
 }
 
-const nat64 = ipaddr.parseCIDR('64:ff9b::/96')
+/** All of IPv6 that is handed out; the rest holds, among others, old spellings of IPv4 addresses. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Whether an IP address is on the public internet. */
 export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv6 && parsed.match(nat64 as [ipaddr.IPv6, number])) return false
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast)) return false
   return parsed.range() === 'unicast'
 }
 
@@ -68,7 +72,7 @@ export function createGuardedFetch(options: Options): GuardedFetch {
       for (let redirects = 0; redirects <= options.redirectsMax; redirects++) {
         const next = await fetchOnce(agent, url, { bytesMax, signal: ends }, sink)
         if (next === undefined) return
-        url = readAddress(new URL(next, url).href, port)
+        url = readAddress(next, port, url)
       }
       throw new FetchRefusal('unreachable', 'The address redirects too often.')
     },
@@ -76,8 +80,8 @@ export function createGuardedFetch(options: Options): GuardedFetch {
   }
 }
 
-function readAddress(address: string, port: number): URL {
-  const url = URL.parse(address)
+function readAddress(address: string, port: number, base?: URL): URL {
+  const url = URL.parse(address, base?.href)
   if (url?.protocol !== 'https:') throw refused('Only https addresses are fetched.')
   if (url.username !== '' || url.password !== '') throw refused('The address holds credentials.')
   if (Number(url.port || 443) !== port) throw refused('Only the port 443 is fetched from.')
@@ -107,11 +111,15 @@ async function fetchOnce(
       body.destroy()
       throw new FetchRefusal('unreachable', `The address answers ${statusCode}.`)
     }
+    if (Number(head['content-length'] ?? 0) > bytesMax) {
+      body.destroy()
+      throw tooMany(bytesMax)
+    }
     let bytes = 0
     // A false Content-Length must not help: the bytes themselves are counted.
     for await (const piece of body as AsyncIterable<Buffer>) {
       bytes += piece.length
-      if (bytes > bytesMax) throw new FetchRefusal('size', `There are more than ${bytesMax} bytes.`)
+      if (bytes > bytesMax) throw tooMany(bytesMax)
       sink.push(piece)
     }
     return undefined
@@ -124,7 +132,7 @@ async function fetchOnce(
 }
 
 function guardedAgent(options: Options): Agent {
-  const { lookup = systemLookup as Lookup, isPublic = isPublicAddress, ca } = options
+  const { lookup = systemLookup, isPublic = isPublicAddress, ca } = options
   const connect = buildConnector({
     timeout: options.connectTimeoutMs,
     ...(ca === undefined ? {} : { ca }),
@@ -151,6 +159,10 @@ function guardedAgent(options: Options): Agent {
       return connect(target, callback)
     },
   })
+}
+
+function tooMany(bytesMax: number): FetchRefusal {
+  return new FetchRefusal('size', `There are more than ${bytesMax} bytes.`)
 }
 
 function refused(message: string): FetchRefusal {

@@ -1,31 +1,20 @@
+import sharp from 'sharp'
 import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
+import type { ImageSource, NamedAddress, ReadSources } from '../core/image.ts'
 import { readHeader } from '../core/picture.ts'
+import type { Darkroom } from './finish.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
-export type ImageSource = components['schemas']['CanonicalImageSource']
 type Limits = {
   inputImageBytesMax: number
   inputImagesBytesMax: number
   inputImagePixelsMax: number
 }
+type Options = Pick<GuardedFetch, 'fetch'> & { darkroom: Darkroom; limits: Limits }
 
-/** The input pictures of one request, each with the parameter that names it. */
-export type NamedAddress = { address: string; param: string }
-/**
- * Reads input pictures by HTTPS address or data URL, in order. Throws a GatewayError that names the
- * parameter: 400 for what is no picture or cannot be fetched, 413 for what is too large.
- */
-export type ReadSources = (
-  addresses: readonly NamedAddress[],
-  signal: AbortSignal,
-) => Promise<ImageSource[]>
-
-export function createReadSources(
-  { fetch }: Pick<GuardedFetch, 'fetch'>,
-  limits: Limits,
-): ReadSources {
-  const { inputImagesBytesMax: allBytesMax } = limits
+export function createReadSources({ fetch, darkroom, limits }: Options): ReadSources {
+  const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
   return async (addresses, signal) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
@@ -34,22 +23,35 @@ export function createReadSources(
         throw tooLarge(`The images of one request may have ${allBytesMax} bytes together.`, param)
       }
     }
-    const read = async ({ address, param }: NamedAddress): Promise<ImageSource> => {
-      if (address.startsWith('data:')) return readDataUrl(address, param, limits, spend)
+    const siblings = new AbortController()
+    const limit = { bytesMax, signal: AbortSignal.any([signal, siblings.signal]) }
+    const fetchBytes = async ({ address, param }: NamedAddress): Promise<Buffer> => {
       const pieces: Buffer[] = []
       const push = (piece: Buffer) => {
         spend(piece.length, param)
         pieces.push(piece)
       }
       try {
-        await fetch(address, { bytesMax: limits.inputImageBytesMax, signal }, { push })
+        await fetch(address, limit, { push })
       } catch (error) {
         throw refusalOf(error, param)
       }
-      const bytes = Buffer.concat(pieces)
-      return { format: checkHeader(bytes, param, limits), base64: bytes.toString('base64') }
+      return Buffer.concat(pieces)
     }
-    return Promise.all(addresses.map(read))
+    const read = async (named: NamedAddress): Promise<ImageSource> => {
+      const { address, param } = named
+      const isData = /^data:/i.test(address)
+      const bytes = isData ? readDataUrl(address, param, limits, spend) : await fetchBytes(named)
+      const format = checkHeader(bytes, param, limits)
+      await darkroom(() => checkWhole(bytes, param, limits))
+      return { format, base64: bytes.toString('base64') }
+    }
+    try {
+      return await Promise.all(addresses.map(read))
+    } finally {
+      // One that is refused leaves no reason to fetch the others.
+      siblings.abort()
+    }
   }
 }
 
@@ -60,7 +62,7 @@ function readDataUrl(
   param: string,
   limits: Limits,
   spend: (bytes: number, param: string) => void,
-): ImageSource {
+): Buffer {
   // Only the head: the pattern must not walk over megabytes.
   const head = dataUrl.exec(address.slice(0, 256))
   if (head === null) throw refusal('invalid_value', 'The data URL is not in base64.', param)
@@ -75,8 +77,11 @@ function readDataUrl(
   if (announced - bytes.length > 2) {
     throw refusal('invalid_value', 'The data URL is not in base64.', param)
   }
+  if (bytes.length > limits.inputImageBytesMax) {
+    throw tooLarge(`An image may have ${limits.inputImageBytesMax} bytes.`, param)
+  }
   spend(bytes.length, param)
-  return { format: checkHeader(bytes, param, limits), base64 }
+  return bytes
 }
 
 function checkHeader(
@@ -95,6 +100,22 @@ function checkHeader(
     `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`,
     param,
   )
+}
+
+/** A vendor would refuse a broken picture in words of its own; decoding it line by line tells before. */
+async function checkWhole(
+  bytes: Buffer,
+  param: string,
+  { inputImagePixelsMax: limitInputPixels }: Limits,
+): Promise<void> {
+  try {
+    await sharp(bytes, { failOn: 'error', sequentialRead: true, limitInputPixels })
+      .resize(8, 8, { fit: 'fill', fastShrinkOnLoad: false })
+      .raw()
+      .toBuffer()
+  } catch (cause) {
+    throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param, cause)
+  }
 }
 
 function refusalOf(error: unknown, param: string): Error {

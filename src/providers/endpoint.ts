@@ -1,5 +1,6 @@
 import type { Dispatch, UpstreamRequest } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
+import type { ReadImages } from './inline-images.ts'
 
 /** One configured vendor or server, as its adapters need it. */
 export type Endpoint = {
@@ -11,6 +12,8 @@ export type Endpoint = {
   limits: UpstreamLimits
   /** Brings a picture that the vendor answers as an address. */
   fetchPicture: FetchPicture
+  /** Brings pictures that a caller named, for vendors that fetch none. */
+  readImages: ReadImages
 }
 export type UpstreamLimits = {
   headersTimeoutMs: number
@@ -25,6 +28,12 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
     ...endpoint,
     dispatch: (request, receiver) => dispatch({ ...request, path: path + request.path }, receiver),
   }
+}
+
+/** Neither sends nor is sent addresses, so that it never asks for a picture. */
+export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readImages'> = {
+  fetchPicture: () => Promise.reject(new Error('There are no addresses of pictures here.')),
+  readImages: () => Promise.reject(new Error('There are no addresses of pictures here.')),
 }
 
 /** The header that most vendors take their key in. */

@@ -26,26 +26,37 @@ export function createFetchPicture(options: Options): FetchPicture {
   const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
-  return async (address, signal) => {
+  const fetchOnce: FetchPicture = async (address, signal) => {
     const url = URL.parse(address)
     if (url === null) throw malformed('The provider answered with something that is no address.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
       const { headersTimeoutMs, idleTimeoutMs } = limits
       const request = { method: 'GET', path, headers: {}, headersTimeoutMs, idleTimeoutMs } as const
-      return receive({ dispatch, request, signal, bytesMax }, ({ status }) => {
-        if (status !== 200) throw malformed(`The provider's picture answers ${status}.`)
-        return pictureReader()
-      })
+      return receive({ dispatch, request, signal, bytesMax }, ({ status }) =>
+        status === 200 ? pictureReader() : refusedReader(status),
+      )
     }
+    // Some vendors write addresses of the old scheme for hosts that have both.
+    if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
-      await fetchPublic(address, { bytesMax, signal }, reader)
+      await fetchPublic(url.href, { bytesMax, signal }, reader)
     } catch (cause) {
       if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
       throw malformed("The provider's picture cannot be fetched.", cause)
     }
     return reader.finish()
+  }
+  return async (address, signal) => {
+    try {
+      return await fetchOnce(address, signal)
+    } catch (error) {
+      // The picture is made and paid for: that its host stumbles must not lose it.
+      const { status = 500 } = error as Partial<ProviderFailure>
+      if (signal.aborted || status < 500) throw error
+      return fetchOnce(address, signal)
+    }
   }
 }
 
@@ -66,6 +77,18 @@ export function pictureReader(): PieceReader<Picture> {
       const picture = readPicture(base64)
       if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
       return picture
+    },
+  }
+}
+
+/** What is thrown while an answer begins would not reach whoever waits for it. */
+function refusedReader(status: number): PieceReader<never> {
+  return {
+    push: () => undefined,
+    finish: () => {
+      throw new ProviderFailure('malformed', `The provider's picture answers ${status}.`, {
+        status,
+      })
     },
   }
 }

@@ -1,15 +1,20 @@
 import type { Provider } from '../core/route.ts'
 import { alibaba } from './alibaba/index.ts'
+import { writeChat as writeAnthropic } from './anthropic/chat-request.ts'
 import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { createDispatch } from './dispatch.ts'
-import type { Endpoint, UpstreamLimits } from './endpoint.ts'
+import { bearer, type Endpoint, type UpstreamLimits } from './endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './fetch-picture.ts'
+import { writeChat as writeGemini } from './google/chat-request.ts'
 import { google } from './google/index.ts'
+import type { ReadImages } from './inline-images.ts'
+import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { openai } from './openai/index.ts'
+import { writeChat } from './openai-compatible/chat-request.ts'
+import { dialectOf } from './openai-compatible/dialect.ts'
 import { openAiCompatible } from './openai-compatible/index.ts'
-
-import { sandboxProviders } from './sandbox/index.ts'
+import { sandboxProviders, type CheckChat } from './sandbox/index.ts'
 import { vendors } from './vendors.ts'
 import { zai } from './zai/index.ts'
 
@@ -20,6 +25,8 @@ export type EndpointConfig = {
   keys: readonly string[]
   /** The operator's own endpoint takes any model, or those listed; a vendor those of the catalog. */
   models: '*' | readonly string[] | 'catalog'
+  /** Whether it fetches the pictures of a conversation by their address. */
+  fetchesImages?: boolean
 }
 
 export type ProviderLimits = {
@@ -28,6 +35,8 @@ export type ProviderLimits = {
   upstreamIdleTimeoutMs: number
   upstreamConnectionsMax: number
   upstreamAnswerBytesMax: number
+  circuitOpenMs: number
+  circuitOpenMaxMs: number
   rendersConcurrentMax: number
   rendersQueuedMax: number
 }
@@ -42,8 +51,22 @@ const builders: Record<string, (endpoint: Endpoint) => Provider> = {
 }
 
 /** Endpoints like OpenAI's answer with an address of a picture unless they are asked for the picture. */
-function likeOpenAi(endpoint: Endpoint): Provider {
-  return openAiCompatible({ ...endpoint, imageFields: () => ({ response_format: 'b64_json' }) })
+function likeOpenAi(endpoint: Endpoint, fetchesImages: boolean): Provider {
+  const dialect = dialectOf(endpoint.id)
+  return openAiCompatible({
+    ...endpoint,
+    dialect: fetchesImages ? dialect : { ...dialect, inlineImages: true },
+    imageFields: () => ({ response_format: 'b64_json' }),
+  })
+}
+
+/** What a vendor would say to a conversation, for the sandbox in its place. */
+const checkChat: CheckChat = (request, route) => {
+  const { provider } = route.model.row
+  if (provider === 'google') return writeGemini(request, route)
+  if (provider === 'anthropic') return writeAnthropic(request, route)
+  // Named as the vendor whom it stands for.
+  return writeChat(request, { ...route, provider: { id: provider } }, dialectOf(provider))
 }
 
 export type Providers = {
@@ -52,31 +75,47 @@ export type Providers = {
   close: () => Promise<void>
 }
 
+/** What providers need besides their settings. */
+type Outside = {
+  sandboxRoutesMax: number
+  fetchPublic: FetchPublic
+  readImages: ReadImages
+  clock: () => number
+}
+
 /** Builds each configured provider, and the sandbox. */
 export function createProviders(
   endpoints: readonly EndpointConfig[],
   limits: ProviderLimits,
-  sandboxRoutesMax: number,
-  fetchPublic: FetchPublic,
+  { sandboxRoutesMax, fetchPublic, readImages, clock }: Outside,
 ): Providers {
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
   }
-  const built = endpoints.map(({ id, baseUrl, keys }) => {
+  const built = endpoints.map(({ id, baseUrl, keys, fetchesImages = true }) => {
     const { dispatch, dispatchToOrigin, close } = createDispatch(baseUrl, {
       connectTimeoutMs: limits.upstreamConnectTimeoutMs,
       connectionsMax: limits.upstreamConnectionsMax,
     })
-    const build = builders[id] ?? likeOpenAi
     const fetchPicture = createFetchPicture({
       fetchPublic,
       dispatchToOrigin,
       baseUrl,
       limits: upstreamLimits,
     })
-    const provider = build({ id, dispatch, keys, limits: upstreamLimits, fetchPicture })
+    const ring = ringOf(id, { dispatch, keys, limits, clock })
+    const endpoint: Endpoint = {
+      id,
+      dispatch: ring?.dispatch ?? dispatch,
+      keys,
+      limits: upstreamLimits,
+      fetchPicture,
+      readImages,
+    }
+    const built = builders[id]?.(endpoint) ?? likeOpenAi(endpoint, fetchesImages)
+    const provider = ring === undefined ? built : { ...built, hasSpareKey: ring.hasSpareKey }
     return { provider, close }
   })
   return {
@@ -84,11 +123,28 @@ export function createProviders(
     sandbox: sandboxProviders({
       limits: { ...upstreamLimits, ...limits },
       routesMax: sandboxRoutesMax,
+      checkChat,
     }),
     close: async () => {
       await Promise.all(built.map(({ close }) => close()))
     },
   }
+}
+
+type Keys = Pick<Endpoint, 'dispatch' | 'keys'> & { limits: ProviderLimits; clock: () => number }
+
+/** With one key there is nothing to choose. */
+function ringOf(id: string, { dispatch, keys, limits, clock }: Keys): KeyRing | undefined {
+  if (keys.length < 2) return undefined
+  const header = vendors.find((vendor) => vendor.id === id)?.keyHeader
+  return createKeyRing({
+    dispatch,
+    keys,
+    headersOf: (key) => (header === undefined ? bearer(key) : { [header]: key }),
+    restMs: limits.circuitOpenMs,
+    restMaxMs: limits.circuitOpenMaxMs,
+    clock,
+  })
 }
 
 /** The variable that enables a provider; undefined when none does. */

@@ -4,7 +4,7 @@ import type { Attempt } from '../core/failover.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
-import type { Exchange } from '../http/exchange.ts'
+import type { Exchange } from '../core/exchange.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -42,6 +42,14 @@ export function createEvents(log: Log, metrics: Metrics) {
       metrics.tokens.inc({ direction: 'input', mode }, usage.inputTokens)
       metrics.tokens.inc({ direction: 'output', mode }, usage.outputTokens)
       metrics.costUsd.inc({ mode }, (costNanoUsd ?? 0) / 1e9)
+    },
+    /** A tool could not answer; its caller was told why. */
+    toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
+      const { code, status } = error
+      const { accountId, keyId } = caller
+      const fields = { requestId, tool, code, accountId, keyId }
+      if (status >= 500) log.error({ ...fields, err: causeOf(error) }, 'tool failed')
+      else log.info(fields, 'tool refused')
     },
     /** The cache failed; the call went on without it. */
     cacheFailed(error: unknown): void {

@@ -10,7 +10,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   return {
-    registry,
+    read: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',

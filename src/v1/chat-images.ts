@@ -4,17 +4,19 @@ import { chatUsage } from '../core/chat-stream.ts'
 import {
   chatToImage,
   conversationImages,
+  ignoredFields,
   imageConfigSchema,
   type ImageConfig,
 } from '../core/chat-to-image.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
+import { checkReferences, refuseWarnings } from '../core/image-plan.ts'
 import type { Picture } from '../core/image.ts'
 import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import type { ReadSources } from '../pictures/read-source.ts'
+import type { ReadSources } from '../core/image.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 
 type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
@@ -28,9 +30,16 @@ export async function chatImages(
 ): Promise<Answer> {
   const config: object = request.image_config ?? {}
   assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
-  const sources = await readSources(conversationImages(request), context.signal)
-  const image = chatToImage(request, config as ImageConfig, sources)
-  const { result, usage = noUsage, receipt } = await gateway.image(image, context)
+  const ignored = ignoredFields(request, config as ImageConfig)
+  if (context.strict) refuseWarnings(ignored)
+  const addresses = conversationImages(request)
+  // What no model would take is not fetched either.
+  checkReferences(model, addresses.length, 'messages')
+  const image = chatToImage(request, config as ImageConfig)
+  const sources = await readSources(addresses, context.signal)
+  const answered = await gateway.image({ ...image, sources }, context)
+  const { result, usage = noUsage } = answered
+  const receipt = { ...answered.receipt, warnings: [...ignored, ...answered.receipt.warnings] }
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,
     created: Math.floor(clock() / 1000),

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import type { Catalog } from '../core/catalog.ts'
 import { chatUsage } from '../core/chat-stream.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
@@ -8,7 +8,7 @@ import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
-import type { ReadSources } from '../pictures/read-source.ts'
+import type { ReadSources } from '../core/image.ts'
 import { chatImages } from './chat-images.ts'
 
 type Options = {

@@ -1,16 +1,25 @@
+import type { Catalog } from '../core/catalog.ts'
 import type { Gateway } from '../core/gateway.ts'
+import { checkReferences } from '../core/image-plan.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import type { ReadSources } from '../pictures/read-source.ts'
+import type { ReadSources } from '../core/image.ts'
 import { imagesAnswer } from './image-answer.ts'
 import { imageRequest } from './image-request.ts'
 
-type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
+type Options = {
+  gateway: Gateway
+  catalog: Pick<Catalog, 'find'>
+  readSources: ReadSources
+  clock: () => number
+}
 
 /** POST /v1/images/edits */
 export function createImageEdit(options: Options): Operation<'createImageEdit'> {
-  const { gateway, readSources, clock } = options
+  const { gateway, catalog, readSources, clock } = options
   return async (call) => {
     const { images, ...body } = call.body
+    // What no model would take is not fetched either.
+    checkReferences(catalog.find(body.model).model, images.length, 'images')
     const addresses = images.map(({ image_url: address }, index) => ({
       address,
       param: `images[${index}].image_url`,
@@ -18,6 +27,6 @@ export function createImageEdit(options: Options): Operation<'createImageEdit'> 
     const sources = await readSources(addresses, call.signal)
     const request = imageRequest(body, sources)
     const answered = await gateway.image(request, contextOf(call, 'images'))
-    return imagesAnswer(answered, request, clock())
+    return imagesAnswer(answered, clock())
   }
 }

@@ -8,6 +8,6 @@ export function createImage(gateway: Gateway, clock: () => number): Operation<'c
   return async (call) => {
     const request = imageRequest(call.body, [])
     const answered = await gateway.image(request, contextOf(call, 'images'))
-    return imagesAnswer(answered, request, clock())
+    return imagesAnswer(answered, clock())
   }
 }

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Answered } from '../core/gateway.ts'
-import type { ImageRequest, ImageResult, Picture } from '../core/image.ts'
+import type { ImageResult, Picture } from '../core/image.ts'
 import { pixelsText } from '../core/image-size.ts'
 import type { Usage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
@@ -11,11 +11,9 @@ type Schemas = components['schemas']
 /** Prints pictures as an ImagesResponse; their base64 goes out as the bytes it came in. */
 export function imagesAnswer(
   { result, usage, receipt }: Answered<ImageResult>,
-  request: ImageRequest,
   createdAt: number,
 ): Answer {
-  const { pictures } = result
-  const { background, quality } = request
+  const { pictures, background, quality } = result
   const formats = new Set(pictures.map(({ format }) => format))
   const sizes = new Set(pictures.map(pixelsText))
   const tail: Omit<Schemas['ImagesResponse'], 'created' | 'data'> = {

@@ -3,7 +3,8 @@ import type { Body } from '../http/operation.ts'
 
 /** A body of the images API in the core's words. OpenAI's clients may send null for what they leave open. */
 export function imageRequest(
-  body: Omit<Body<'createImage'>, 'response_format'> & Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>,
+  body: Omit<Body<'createImage'>, 'response_format'> &
+    Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>,
   sources: ImageRequest['sources'],
 ): ImageRequest {
   const { model, prompt, n } = body

@@ -1,6 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import type { RouteTable } from '../catalog/routes.ts'
+import type { Catalog, RouteTable } from '../core/catalog.ts'
 import type { Model } from '../core/model.ts'
 import type { Operation } from '../http/operation.ts'
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,8 @@ import { stringify } from 'yaml'
 import { assemble } from '../../src/assemble.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
 import type { Mode } from '../../src/core/caller.ts'
+import type { BoundTool } from '../../src/mcp/tool.ts'
+import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/render.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -14,6 +17,9 @@ type Options = {
   /** What gateway.yaml holds. */
   file?: object
   clock?: () => number
+  /** What stands for the internet. */
+  publicNet?: PublicNet
+  moreTools?: readonly BoundTool[]
 }
 
 /** As for `fetch`; `key` replaces the test key, null sends none. */
@@ -22,12 +28,16 @@ export type CallOptions = Omit<RequestInit, 'headers'> & {
   key?: string | null
 }
 
+type KeyOptions = { accountId?: string; models?: string[]; expiresAt?: number }
+
 /** A real gateway on a free port of this machine, with a store of its own. */
 export type TestGateway = {
   url: string
   testKey: string
   liveKey: string
-  createKey(mode: Mode, options?: { models?: string[]; expiresAt?: number }): Promise<string>
+  createKey(mode: Mode, options?: KeyOptions): Promise<string>
+  /** A further account, for `createKey`. */
+  createAccount(): Promise<string>
   revokeKeys(): Promise<void>
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
@@ -36,6 +46,10 @@ export type TestGateway = {
   fetch(path: string, init?: CallOptions): Promise<Response>
   /** Posts JSON with the test key, or the key that is given. */
   post(path: string, body: unknown, init?: CallOptions): Promise<Response>
+  /** What a reload of the catalog tells the clients of the tool server. */
+  announceToolsChanged(): void
+  /** What a signal to stop does to the server; the ledger can still be read. */
+  drain(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -52,10 +66,12 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
-  const { clock } = options
-  const { server, accounts, store, close } = await assemble({
+  const { clock, publicNet = {}, moreTools = [] } = options
+  const { server, accounts, store, toolServer, close } = await assemble({
     config,
     log,
+    moreTools,
+    publicNet,
     ...(clock === undefined ? {} : { clock }),
   })
   const port = await server.listen(0, '127.0.0.1')
@@ -63,6 +79,11 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const { id: accountId } = await accounts.first()
   const createKey: TestGateway['createKey'] = (mode, more = {}) =>
     accounts.createKey({ accountId, mode, name: `${mode} key`, ...more })
+  const createAccount = async () => {
+    const id = `acc_${randomUUID()}`
+    await store.db.insertInto('accounts').values({ id, name: 'other', created_at: 0 }).execute()
+    return id
+  }
   const testKey = await createKey('test')
   const liveKey = await createKey('live')
 
@@ -76,6 +97,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     testKey,
     liveKey,
     createKey,
+    createAccount,
     revokeKeys: async () => {
       for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
     },
@@ -89,6 +111,8 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
         ...init,
         headers: { 'content-type': 'application/json', ...headers },
       }),
+    announceToolsChanged: toolServer.announceToolsChanged,
+    drain: () => server.drain(),
     stop: async () => {
       await server.drain()
       await close()

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -13,11 +14,13 @@ export type ScriptedAnswer = {
   headers?: Record<string, string>
   /** Sent as JSON when it is an object, else as it is. */
   body?: object | string | Buffer
-  /** Sent one by one, each as its own write. */
-  pieces?: (string | Buffer)[]
+  /** Sent one by one, each as its own write, as fast as they are read. */
+  pieces?: Iterable<string | Buffer> | AsyncIterable<string | Buffer>
+  /** Waited for before anything is sent. */
+  after?: Promise<unknown>
   /** Waited before anything is sent. */
   delayMs?: number
-  /** Never answers. */
+  /** Never answers; with pieces, never ends. */
   hang?: boolean
   /** Breaks the connection: before the head, or after the body. */
   reset?: 'before' | 'after'
@@ -29,8 +32,13 @@ export type ReceivedRequest = {
   headers: IncomingHttpHeaders
   /** The parsed body, or its text when it is not JSON. */
   body: unknown
+  bytes: Buffer
   /** Whether the gateway closed the connection before the answer was whole. */
   aborted: boolean
+  /** Kept when the answer is over, whole or not. */
+  closed: Promise<void>
+  /** How much of the answer was written so far. */
+  bytesSent: number
 }
 
 /** An upstream that plays what a test prescribes, and remembers what it was asked. */
@@ -53,16 +61,18 @@ export async function startUpstream(): Promise<Upstream> {
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const received = await receive(request)
+    const closed = Promise.withResolvers<void>()
+    const received = await receive(request, closed.promise)
     requests.push(received)
     response.once('close', () => {
       received.aborted = !response.writableFinished
+      closed.resolve()
     })
-    await play(script(received, requests.length - 1), response)
+    await play(script(received, requests.length - 1), response, received)
   }
 
   server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -78,12 +88,13 @@ export async function startUpstream(): Promise<Upstream> {
   }
 }
 
-async function receive(request: IncomingMessage): Promise<ReceivedRequest> {
+async function receive(request: IncomingMessage, closed: Promise<void>): Promise<ReceivedRequest> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece as Buffer)
-  const text = Buffer.concat(pieces).toString()
+  const bytes = Buffer.concat(pieces)
+  const body = parse(bytes.toString())
   const { method = '', url: path = '', headers } = request
-  return { method, path, headers, body: parse(text), aborted: false }
+  return { method, path, headers, body, bytes, aborted: false, closed, bytesSent: 0 }
 }
 
 function parse(text: string): unknown {
@@ -94,9 +105,14 @@ function parse(text: string): unknown {
   }
 }
 
-async function play(answer: ScriptedAnswer, response: ServerResponse): Promise<void> {
-  const { status = 200, headers, body = '', pieces, delayMs, hang, reset } = answer
-  if (hang) return
+async function play(
+  answer: ScriptedAnswer,
+  response: ServerResponse,
+  received: ReceivedRequest,
+): Promise<void> {
+  const { status = 200, headers, body = '', pieces, after, delayMs, hang, reset } = answer
+  if (hang && pieces === undefined) return
+  await after
   if (delayMs !== undefined) await sleep(delayMs)
   if (reset === 'before') return void response.destroy()
   const json = typeof body === 'object' && !Buffer.isBuffer(body)
@@ -104,10 +120,13 @@ async function play(answer: ScriptedAnswer, response: ServerResponse): Promise<v
     'content-type': pieces ? 'text/event-stream' : json ? 'application/json' : 'text/plain',
     ...headers,
   })
-  for (const piece of pieces ?? []) {
-    response.write(piece)
+  for await (const piece of pieces ?? []) {
+    if (response.destroyed) return
+    received.bytesSent += piece.length
+    if (!response.write(piece)) await Promise.race([once(response, 'drain'), received.closed])
     await new Promise((resolve) => setImmediate(resolve))
   }
+  if (hang) return
   if (reset === 'after') {
     response.write(json ? JSON.stringify(body) : body)
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,24 +1,63 @@
+import { toolChecks } from '../../../generated/checks.js'
 import type { components } from '../../../generated/tool-types.ts'
-import type { ToolName } from '../../../generated/tools.ts'
-import { GatewayError } from '../../core/error.ts'
+import { tools, type ToolName } from '../../../generated/tools.ts'
+import type { Catalog, RouteTable } from '../../core/catalog.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import type { ToolContent } from '../content.ts'
+import type { BoundTool, ToolCall } from '../tool.ts'
+import type { UploadFolder } from '../upload-folder.ts'
+import { chat } from './chat.ts'
+import { generateImagePreview } from './generate-image-preview.ts'
+import { generateImage } from './generate-image.ts'
+import { listImageModels } from './list-image-models.ts'
+import { listModels } from './list-models.ts'
 
-/** What a tool answers: blocks of text and pictures. */
-export type ToolContent =
-  { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
-/** Handles one tool, with arguments that passed its schema. */
+/** Handles one tool, with arguments that passed its schema. Throws a GatewayError. */
 export type ToolHandler<Name extends ToolName> = (
   input: components['schemas'][Name],
-) => Promise<ToolContent[]>
+  call: ToolCall,
+) => Promise<readonly ToolContent[]>
 
-const notYet = async (): Promise<never> => {
-  throw new GatewayError('not_implemented', 'This version of the gateway does not serve tools yet.')
+type Options = {
+  gateway: Gateway
+  catalog: Catalog
+  routes: RouteTable
+  uploads: UploadFolder | undefined
+  defaultImageModel: string
+  clock: () => number
 }
 
-/** Every tool of mcp-tools.json: one that is missing does not compile. */
-export const toolHandlers: { [Name in ToolName]: ToolHandler<Name> } = {
-  chat: notYet,
-  'generate-image': notYet,
-  'generate-image-preview': notYet,
-  'list-models': notYet,
-  'list-image-models': notYet,
+/** The tools of mcp-tools.json, bound by name: one that is missing does not compile. */
+export function bindTools(options: Options): BoundTool[] {
+  const handlers: { [Name in ToolName]: ToolHandler<Name> } = {
+    chat: chat(options),
+    'generate-image': generateImage(options.gateway),
+    'generate-image-preview': generateImagePreview(options),
+    'list-models': listModels(options),
+    'list-image-models': listImageModels(options),
+  }
+  return tools.map((description) => {
+    const { name } = description
+    const bound = {
+      description: withDefault(description, options.defaultImageModel),
+      check: toolChecks[name],
+      isGeneration: !name.startsWith('list-'),
+      // Which tool this is, only the loop knows: its check and its handler belong together.
+      handle: handlers[name] as BoundTool['handle'],
+    }
+    if (name !== 'generate-image') return bound
+    return { ...bound, defaults: { model: options.defaultImageModel } }
+  })
+}
+
+/** Shows the model that the operator made the default of the tool `generate-image`. */
+function withDefault(
+  description: (typeof tools)[number],
+  defaultImageModel: string,
+): BoundTool['description'] {
+  if (description.name !== 'generate-image') return description
+  const { inputSchema } = description
+  const { properties } = inputSchema
+  const model = { ...properties.model, default: defaultImageModel }
+  return { ...description, inputSchema: { ...inputSchema, properties: { ...properties, model } } }
 }

@@ -1,5 +1,5 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall } from '../../core/image.ts'
+import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
 import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
@@ -34,8 +34,9 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   }
 }
 
-function wireRequest({ request, plan, route, count, index }: ImageCall): object {
-  const { vendorPixels: pixels, seed } = plan
+function wireRequest(call: ImageCall): object {
+  const { request, plan, route, count } = call
+  const { vendorPixels: pixels } = plan
   const pictures = request.sources.map(({ base64, format }) => ({
     image: `data:image/${format};base64,${base64}`,
   }))
@@ -47,7 +48,7 @@ function wireRequest({ request, plan, route, count, index }: ImageCall): object 
       n: count,
       watermark: false,
       ...(pixels === undefined ? {} : { size: `${pixels.width}*${pixels.height}` }),
-      ...(seed === undefined ? {} : { seed: seed + index }),
+      ...seedOf(call),
     },
   }
 }

@@ -1,8 +1,8 @@
 import type { Provider } from '../../core/route.ts'
-import { below, type Endpoint } from '../endpoint.ts'
-import { chatAdapter } from '../openai-compatible/chat.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { chatAdapter } from './chat.ts'
 
 /** Anthropic. */
 export function anthropic(endpoint: Endpoint): Provider {
-  return { id: endpoint.id, chat: chatAdapter(below(endpoint, '/v1')) }
+  return { id: endpoint.id, chat: chatAdapter(endpoint) }
 }

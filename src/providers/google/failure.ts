@@ -1,9 +1,10 @@
-import type { FailureKind } from '../../core/failure.ts'
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../upstream.ts'
 
 type WireError = {
   error?: {
+    code?: number
     message?: string
     status?: string
     details?: { '@type'?: string; reason?: string; retryDelay?: string }[]
@@ -13,6 +14,13 @@ type WireError = {
 /** Reads a Gemini refusal, which it throws as a ProviderFailure (providers.md section 1.5). */
 export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
   return failureReader(head, complaintOf, kindOf, secrets)
+}
+
+/** The failure that an event in mid-stream reports. */
+export function streamFailure(event: unknown): ProviderFailure {
+  const complaint = complaintOf(event)
+  const status = (event as WireError).error?.code ?? 500
+  return new ProviderFailure(kindOf(status, complaint), 'The provider failed while it answered.')
 }
 
 function complaintOf(body: unknown): Complaint {
@@ -31,5 +39,7 @@ function complaintOf(body: unknown): Complaint {
 function kindOf(status: number, { code }: Complaint): FailureKind {
   // A bad key is answered with 400, as if the caller had sent it.
   if (code === 'API_KEY_INVALID') return 'credentials'
+  // Of our account as well: where it is served, and whether it pays.
+  if (code === 'FAILED_PRECONDITION') return 'credentials'
   return kindOfStatus(status)
 }

@@ -1,5 +1,14 @@
+import type {
+  Candidate,
+  Content,
+  GenerateContentResponseUsageMetadata,
+  GenerationConfig,
+  ImageConfig,
+  Modality,
+  ModalityTokenCount,
+} from '@google/genai'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall, ImageResult } from '../../core/image.ts'
+import { seedOf, type ImageAdapter, type ImageCall, type ImageResult } from '../../core/image.ts'
 import { readPicture } from '../../core/picture.ts'
 import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
@@ -7,22 +16,17 @@ import { jsonRequests, type Endpoint } from '../endpoint.ts'
 import { receive } from '../upstream.ts'
 import { readFailure } from './failure.ts'
 
-type WirePart = {
-  text?: string
-  thought?: boolean
-  inlineData?: { mimeType?: string; data?: string }
-}
+/** What of an answer is read; the vendor's own types say the rest. */
 type WireAnswer = {
-  candidates?: { content?: { parts?: WirePart[] }; finishReason?: string; finishMessage?: string }[]
+  candidates?: (Pick<Candidate, 'content' | 'finishMessage'> & { finishReason?: string })[]
   promptFeedback?: { blockReason?: string; blockReasonMessage?: string }
-  usageMetadata?: {
-    promptTokenCount?: number
-    toolUsePromptTokenCount?: number
-    candidatesTokenCount?: number
-    thoughtsTokenCount?: number
-    cachedContentTokenCount?: number
-    promptTokensDetails?: { modality?: string; tokenCount?: number }[]
-    candidatesTokensDetails?: { modality?: string; tokenCount?: number }[]
+  usageMetadata?: GenerateContentResponseUsageMetadata
+}
+type WireRequest = {
+  contents: Content[]
+  generationConfig: Omit<GenerationConfig, 'responseModalities'> & {
+    responseModalities: `${Modality}`[]
+    imageConfig?: ImageConfig
   }
 }
 
@@ -34,20 +38,32 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: () => 1,
     problems: () => [],
-    generate: (call) => {
+    generate: async (call) => {
       const path = `/v1beta/models/${encodeURIComponent(call.route.upstreamModel)}:generateContent`
-      const request = requestTo(path, wireRequest(call))
-      return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
-        if (head.status !== 200) return readFailure(head, keys)
-        const reader = base64Reader('data')
-        return { push: reader.push, finish: () => readAnswer(reader.finish()) }
-      })
+      const body = wireRequest(call)
+      for (let triesLeft = picturelessTriesMax; ; triesLeft--) {
+        const request = requestTo(path, body)
+        const { signal } = call
+        const answer = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+          if (head.status !== 200) return readFailure(head, keys)
+          const reader = base64Reader('data')
+          return { push: reader.push, finish: () => readAnswer(reader.finish()) }
+        })
+        if (!('pictureless' in answer)) return answer
+        if (triesLeft > 1) continue
+        const message = `The provider made no picture (${answer.pictureless}).`
+        throw new ProviderFailure('malformed', message, { status: 200 })
+      }
     },
   }
 }
 
-function wireRequest({ request, plan, route, index }: ImageCall): object {
-  const { aspectRatio, sizeClass, seed } = plan
+/** An answer of words alone is an accident that is rare to come twice. */
+const picturelessTriesMax = 2
+
+function wireRequest(call: ImageCall): WireRequest {
+  const { request, plan, route } = call
+  const { aspectRatio, sizeClass } = plan
   // A model of one class refuses to be told which.
   const classes = route.model.row.image?.size.size_classes ?? []
   const imageSize = classes.length > 1 ? sizeClass : undefined
@@ -63,7 +79,7 @@ function wireRequest({ request, plan, route, index }: ImageCall): object {
     generationConfig: {
       responseModalities: ['IMAGE'],
       ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig }),
-      ...(seed === undefined ? {} : { seed: seed + index }),
+      ...seedOf(call),
     },
   }
 }
@@ -80,7 +96,7 @@ const blocked = new Set([
   'IMAGE_RECITATION',
 ])
 
-function readAnswer({ json, texts }: SplicedJson): ImageResult {
+function readAnswer({ json, texts }: SplicedJson): ImageResult | { pictureless: string } {
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
     throw refused(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason)
@@ -92,7 +108,7 @@ function readAnswer({ json, texts }: SplicedJson): ImageResult {
   if (final === undefined) {
     const reason = candidate?.finishReason ?? 'no candidate'
     if (blocked.has(reason)) throw refused(candidate?.finishMessage ?? reason)
-    throw new ProviderFailure('malformed', `The provider made no picture (${reason}).`)
+    return { pictureless: reason }
   }
   const picture = readPicture(texts[Number(final.inlineData!.data!.slice(1))] ?? [])
   if (picture === undefined) {
@@ -116,9 +132,9 @@ function refused(reason: string): ProviderFailure {
 
 function readUsage(wire: WireAnswer['usageMetadata']): Usage | undefined {
   if (wire?.promptTokenCount === undefined) return undefined
-  const images = (details: { modality?: string; tokenCount?: number }[] = []) =>
+  const images = (details: readonly ModalityTokenCount[] = []) =>
     details
-      .filter(({ modality }) => modality === 'IMAGE')
+      .filter(({ modality }) => String(modality) === 'IMAGE')
       .reduce((sum, { tokenCount = 0 }) => sum + tokenCount, 0)
   return {
     inputTokens: wire.promptTokenCount + (wire.toolUsePromptTokenCount ?? 0),

@@ -1,54 +1,80 @@
 import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { open, receive } from '../upstream.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
+import { inlineImages, needsInlining } from '../inline-images.ts'
+import { open, receive } from '../upstream.ts'
+import { writeChat } from './chat-request.ts'
+import { plainDialect, type ChatDialect } from './dialect.ts'
 import { startStream } from './event-stream.ts'
-import { readFailure } from './failure.ts'
+import { bodyFailure, readFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
-/** Chat over `POST /chat/completions`: the canonical request as it is, without what is ours. */
+/** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
-  const { dispatch, keys, limits } = endpoint
+  const { dispatch, keys, limits, dialect = plainDialect } = endpoint
   const requestTo = requestsTo(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
-    problems: () => [],
-    complete: ({ request, route, signal }) => {
-      const sent = requestTo('/chat/completions', wireRequest(request, route.upstreamModel))
-      return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return readFailure(head, keys)
-        const whole = wholeReader()
-        return { push: whole.push, finish: () => readCompletion(whole.finish(), request) }
-      })
-    },
-    stream: async ({ request, route, signal }) => {
-      const sent = requestTo('/chat/completions', wireRequest(request, route.upstreamModel))
-      const answer = await open({ dispatch, request: sent, signal })
-      if (answer.head.status === 200) return startStream(answer, bytesMax)
-      const failure = readFailure(answer.head, keys)
-      await answer.each(failure.push)
-      return failure.finish()
+    prepare: (request, route) => {
+      const { body, problems, warnings } = writeChat(request, route, dialect)
+      const fetches = dialect.inlineImages === true && needsInlining(request)
+      const send = async (signal: AbortSignal) => {
+        if (!fetches) return requestTo('/chat/completions', body)
+        const inlined = await inlineImages(request, endpoint.readImages, signal)
+        return requestTo('/chat/completions', writeChat(inlined, route, dialect).body)
+      }
+      return {
+        problems,
+        warnings,
+        complete: async ({ signal }) => {
+          const sent = await send(signal)
+          return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
+            if (head.status !== 200) return readFailure(head, keys)
+            const whole = wholeReader()
+            const finish = () => readCompletion(whole.finish(), request, dialect)
+            return { push: whole.push, finish }
+          })
+        },
+        stream: async ({ signal }) => {
+          const answer = await open({ dispatch, request: await send(signal), signal })
+          if (answer.head.status === 200) return startStream(answer, bytesMax, dialect)
+          const failure = readFailure(answer.head, keys)
+          await answer.each(failure.push)
+          return failure.finish()
+        },
+      }
     },
   }
 }
 
-function wireRequest(request: ChatRequest, model: string): object {
-  const { models: _models, image_config: _imageConfig, ...rest } = request
-  if (request.stream !== true) return { ...rest, model }
-  // The ledger wants the counts, also when the caller does not.
-  return { ...rest, model, stream_options: { ...request.stream_options, include_usage: true } }
-}
+type WireCompletion = ChatCompletion & { usage?: WireUsage; error?: unknown }
 
-function readCompletion(bytes: Buffer, request: ChatRequest): ChatResult {
-  const body = parseJson(bytes) as ChatCompletion & { usage?: WireUsage }
+function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialect): ChatResult {
+  const body = parseJson(bytes) as WireCompletion | null
   const choices = body?.choices
   if (!Array.isArray(choices) || choices.length === 0) {
-    throw new ProviderFailure('malformed', 'The answer has no choices.')
+    throw bodyFailure(body) ?? new ProviderFailure('malformed', 'The answer has no choices.')
   }
-  const { usage: reported, ...completion } = body
+  for (const choice of choices) mend(choice, dialect)
+  const { usage: reported, ...completion } = body!
   const said = choices.map(({ message }) => spokenText(message)).join('')
   const usage = readUsage(reported) ?? estimateTokens(conversationText(request), said)
   return { completion, usage, bytes: bytes.length }
+}
+
+/** Puts right what some vendors write otherwise. */
+function mend(choice: ChatCompletion['choices'][number], { finishReasons }: ChatDialect): void {
+  const reason = choice.finish_reason
+  if (reason === 'error' || reason === 'network_error') {
+    throw new ProviderFailure('overloaded', 'The provider failed while it answered.')
+  }
+  if (finishReasons !== undefined && reason !== null) {
+    choice.finish_reason = finishReasons[reason] ?? reason
+  }
+  for (const call of choice.message?.tool_calls ?? []) {
+    const written: unknown = call?.function?.arguments
+    if (typeof written === 'object') call.function.arguments = JSON.stringify(written ?? {})
+  }
 }

@@ -1,13 +1,23 @@
 import type { ChatStream, ChunkIdentity, EventSink, StreamEnd } from '../../core/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
+import {
+  dataOf,
+  endOfEvent,
+  endOfEvents,
+  pausingWriter,
+  startEvents,
+  type EventSource,
+} from '../event-source.ts'
 import type { OpenAnswer } from '../upstream.ts'
-import { complaintOf, kindOf } from './failure.ts'
+import type { ChatDialect } from './dialect.ts'
+import { bodyFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
 type Chunk = Partial<ChunkIdentity> & {
-  choices?: unknown[]
+  choices?: { finish_reason?: string | null }[]
   usage?: WireUsage
+  x_groq?: { usage?: WireUsage }
   error?: unknown
 }
 
@@ -17,194 +27,171 @@ const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
 const finishReason = /"finish_reason":\s*"/
 
-/** An answer as the events that it is made of. */
-type EventSource = {
-  answer: OpenAnswer
-  /** Hands over whole events, several at once where they came so. */
-  listen(onEvents: (events: Buffer) => void): void
-  ended: Promise<void>
-}
-
 /**
  * Passes an OpenAI-shaped event stream on as the bytes that arrive. Only an event that counts tokens,
  * reports an error or ends the stream is looked into: parsing each would cost three times the
  * forwarding of a burst (performance.md section 3).
  * Resolves when the first event is there that is more than a comment. Throws a ProviderFailure when
- * there is none, or when it is an error. An event of more than `eventBytesMax` breaks the stream off.
+ * there is none, or when it is an error.
  */
-export async function startStream(answer: OpenAnswer, eventBytesMax: number): Promise<ChatStream> {
-  const refuse = (failure: ProviderFailure) => {
-    answer.abort(failure)
-    return failure
-  }
-  if (!String(answer.head.headers['content-type']).startsWith('text/event-stream')) {
-    throw refuse(new ProviderFailure('malformed', 'The answer is not an event stream.'))
-  }
-  const waiting: Buffer[] = []
-  const opened = Promise.withResolvers<void>()
-  let onEvents = (events: Buffer) => {
-    if (waiting.length === 0 && !events.includes(dataKey)) return
-    waiting.push(events)
-    answer.pause()
-    opened.resolve()
-  }
-  const ended = eachEvents(answer, eventBytesMax, (events) => onEvents(events))
-  // Whoever forwards the stream hears of it too.
-  ended.catch(() => undefined)
-  await Promise.race([opened.promise, ended])
-  const [first] = waiting
-  if (first === undefined) {
-    throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
-  }
-  const failure = first.includes(errorKey) ? failureOf(firstChunk(first)) : undefined
-  if (failure !== undefined) throw refuse(failure)
-  const listen: EventSource['listen'] = (listener) => {
-    onEvents = listener
-    for (const events of waiting.splice(0)) listener(events)
-  }
-  return { forward: (sink) => forward({ answer, listen, ended }, sink) }
-}
-
-/** Hands over the pieces of an answer again, cut behind events. */
-async function eachEvents(
+export async function startStream(
   answer: OpenAnswer,
   eventBytesMax: number,
-  onEvents: (events: Buffer) => void,
-): Promise<void> {
-  let carried: Buffer[] = []
-  let bytes = 0
-  await answer.each((piece) => {
-    carried.push(piece)
-    bytes += piece.length
-    if (piece.includes(lineFeed)) {
-      const joined = carried.length === 1 ? piece : Buffer.concat(carried)
-      const end = endOfEvents(joined)
-      carried = end === joined.length ? [] : [joined.subarray(end)]
-      bytes -= end
-      if (end > 0) onEvents(joined.subarray(0, end))
-    }
-    if (bytes > eventBytesMax) {
-      answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
-    }
+  { finishReasons = {} }: ChatDialect,
+): Promise<ChatStream> {
+  let begun = false
+  const source = await startEvents(answer, eventBytesMax, (events) => {
+    if (begun) return events
+    if (!events.includes(dataKey)) return undefined
+    begun = true
+    const failure = events.includes(errorKey) ? bodyFailure(firstChunk(events)) : undefined
+    if (failure !== undefined) throw failure
+    return events
   })
-  const last = Buffer.concat([...carried, emptyLine])
-  const data = dataOf(last)
-  // A last event without its empty line is legal when it is whole.
-  if (data === '[DONE]' || parse(data ?? '') !== undefined) onEvents(last)
+  const marks = Object.keys(finishReasons).map((reason) => Buffer.from(`"${reason}"`))
+  const state: State = { over: false }
+  return {
+    forward: (sink) => forward({ source, sink, state, marks, finishReasons }),
+    usageSoFar: () => state.usage,
+  }
 }
 
-const lineFeed = 0x0a
-const emptyLine = Buffer.from('\n\n')
+type State = {
+  usage?: Usage
+  identity?: ChunkIdentity
+  failure?: ProviderFailure
+  /** Behind the end mark, or an error. */
+  over: boolean
+}
+type Passage = {
+  source: EventSource
+  sink: EventSink
+  state: State
+  /** Reasons to end that have to be put in OpenAI's words, as they stand in an event. */
+  marks: readonly Buffer[]
+  finishReasons: Readonly<Record<string, string>>
+}
 
-async function forward(
-  { answer, listen, ended }: EventSource,
-  sink: EventSink,
-): Promise<StreamEnd> {
-  let usage: Usage | undefined
-  let identity: ChunkIdentity | undefined
-  let failure: ProviderFailure | undefined
-  let last: Buffer | undefined
-  let over = false
-  let paused = false
+async function forward(passage: Passage): Promise<StreamEnd> {
+  const { source, sink, state, marks, finishReasons } = passage
+  const { answer, listen, ended } = source
+  const writer = pausingWriter(answer, sink)
   const told = Promise.withResolvers<void>()
+  let last: Buffer | undefined
 
-  const finish = () => {
-    over = true
-    told.resolve()
-  }
   const write = (events: Buffer) => {
     last = events
-    if (sink.write(events) || paused) return
-    paused = true
-    answer.pause()
-    sink.onDrain(() => {
-      paused = false
-      answer.resume()
-    })
+    writer.write(events)
+  }
+  const finish = () => {
+    state.over = true
+    told.resolve()
   }
   const readEvent = (event: Buffer) => {
     const data = dataOf(event)
-    if (data === undefined || over) return
+    if (data === undefined) return
     // Some upstreams keep the connection open behind it.
     if (data === '[DONE]') return finish()
     const chunk = parse(data)
-    failure = failureOf(chunk)
+    const failure = bodyFailure(chunk)
     if (failure !== undefined) {
+      state.failure = failure
       answer.abort(failure)
       return finish()
     }
-    if (!chunk?.usage) return write(event)
-    usage = readUsage(chunk.usage) ?? usage
-    if (chunk.choices === undefined || chunk.choices.length === 0) return
-    const { usage: _usage, ...rest } = chunk
-    write(Buffer.from(`data: ${JSON.stringify(rest)}\n\n`))
+    const rewritten = rewrite(chunk, state, finishReasons)
+    if (rewritten !== undefined) write(rewritten === chunk ? event : eventOf(rewritten))
   }
 
   listen((events) => {
-    if (over) return
-    identity ??= identityOf(events)
-    if (isPlain(events)) write(events)
-    else for (const event of split(events)) readEvent(event)
+    if (state.over) return
+    state.identity ??= identityOf(events)
+    for (let rest = events; rest.length > 0 && !state.over;) {
+      const special = findSpecial(rest, marks)
+      if (special === undefined) return write(rest)
+      if (special.start > 0) write(rest.subarray(0, special.start))
+      readEvent(rest.subarray(special.start, special.end))
+      rest = rest.subarray(special.end)
+    }
   })
-  if (!paused) answer.resume()
+  if (!writer.paused()) answer.resume()
   await Promise.race([told.promise, ended])
-  if (failure !== undefined) throw failure
-  if (!over && usage === undefined && !finishReason.test(String(last))) {
+  if (state.failure !== undefined) throw state.failure
+  if (!state.over && state.usage === undefined && !finishReason.test(String(last))) {
     throw new ProviderFailure('unreachable', 'The provider broke the stream off.')
   }
-  return { usage, identity: identity ?? { id: '', created: 0, model: '' } }
+  return { usage: state.usage, identity: state.identity ?? { id: '', created: 0, model: '' } }
 }
 
-/** Whether nothing in these events has to be looked into. */
-function isPlain(events: Buffer): boolean {
-  return !events.includes(doneMark) && !events.includes(errorKey) && !hasUsage(events)
+/** The chunk that is passed on: itself, one without counts, or none when there were only counts. */
+function rewrite(
+  chunk: Chunk | undefined,
+  state: State,
+  finishReasons: Readonly<Record<string, string>>,
+): Chunk | undefined {
+  if (chunk === undefined) return undefined
+  const counted = chunk.usage ?? chunk.x_groq?.usage
+  const usage = readUsage(counted)
+  if (usage !== undefined) state.usage = usage
+  const choices = chunk.choices ?? []
+  const renamed = choices.some(({ finish_reason: reason }) => reason && finishReasons[reason])
+  if (!chunk.usage && !renamed) return chunk
+  if (choices.length === 0) return undefined
+  const { usage: _usage, ...rest } = chunk
+  if (!renamed) return rest
+  return {
+    ...rest,
+    choices: choices.map((choice) => {
+      const reason = choice.finish_reason ?? ''
+      return { ...choice, finish_reason: finishReasons[reason] ?? choice.finish_reason ?? null }
+    }),
+  }
+}
+
+function eventOf(chunk: Chunk): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+}
+
+/** The first event that has to be looked into; all before it passes as it is. */
+function findSpecial(
+  events: Buffer,
+  marks: readonly Buffer[],
+): { start: number; end: number } | undefined {
+  let at = nearer(nearer(Infinity, events.indexOf(doneMark)), events.indexOf(errorKey))
+  at = nearer(at, indexOfUsage(events))
+  for (const mark of marks) at = nearer(at, events.indexOf(mark))
+  if (at === Infinity) return undefined
+  return { start: endOfEvents(events.subarray(0, at)), end: endOfEvent(events, at) }
 }
 
 /** `"usage": null` stands in every chunk of some upstreams; only counts matter. */
-function hasUsage(events: Buffer): boolean {
+function indexOfUsage(events: Buffer): number {
   for (let at = events.indexOf(usageKey); at >= 0; at = events.indexOf(usageKey, at + 1)) {
     let next = at + usageKey.length
     while (events[next] === 0x3a || events[next] === 0x20) next++
-    if (events[next] === 0x7b) return true
+    if (events[next] === 0x7b) return at
   }
-  return false
+  return -1
 }
 
-/** Where the last whole event ends: behind an empty line, whichever line ends are used. */
-function endOfEvents(bytes: Buffer): number {
-  const unix = bytes.lastIndexOf('\n\n')
-  const windows = bytes.lastIndexOf('\r\n\r\n')
-  return Math.max(unix < 0 ? 0 : unix + 2, windows < 0 ? 0 : windows + 4)
+function nearer(at: number, index: number): number {
+  return index < 0 ? at : Math.min(at, index)
 }
 
-function split(events: Buffer): Buffer[] {
-  return events
-    .toString()
-    .split(/(?<=\r?\n\r?\n)/)
-    .map((event) => Buffer.from(event))
-}
-
-/** The data of an event; undefined for comments and empty lines. */
-function dataOf(event: Buffer): string | undefined {
-  const lines = event
-    .toString()
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trim())
-  return lines.length === 0 ? undefined : lines.join('\n')
-}
-
+/** The first chunk of some events; comments may come before it. */
 function firstChunk(events: Buffer): Chunk | undefined {
-  return parse(split(events).map(dataOf).find(Boolean) ?? '')
+  for (let start = 0; start < events.length;) {
+    const end = endOfEvent(events, start)
+    const data = dataOf(events.subarray(start, end))
+    if (data !== undefined && data !== '') return parse(data)
+    start = end
+  }
+  return undefined
 }
 
 function identityOf(events: Buffer): ChunkIdentity | undefined {
-  for (const event of split(events)) {
-    const chunk = parse(dataOf(event) ?? '')
-    if (typeof chunk?.id !== 'string') continue
-    return { id: chunk.id, created: chunk.created ?? 0, model: chunk.model ?? '' }
-  }
-  return undefined
+  const { id, created = 0, model = '' } = firstChunk(events) ?? {}
+  return typeof id === 'string' ? { id, created, model } : undefined
 }
 
 function parse(data: string): Chunk | undefined {
@@ -213,13 +200,4 @@ function parse(data: string): Chunk | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The error that a chunk reports; undefined when it reports none. */
-function failureOf(chunk: Chunk | undefined): ProviderFailure | undefined {
-  if (chunk?.error === undefined || chunk.error === null) return undefined
-  const complaint = complaintOf(chunk)
-  const status = Number(complaint.code) >= 400 ? Number(complaint.code) : 500
-  const message = 'The provider failed in mid-stream.'
-  return new ProviderFailure(kindOf(status, complaint), message, { status })
 }

@@ -1,4 +1,4 @@
-import type { FailureKind } from '../../core/failure.ts'
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../upstream.ts'
 
@@ -21,6 +21,16 @@ export function complaintOf(body: unknown): Complaint {
     ...text('type', inner['type']),
     ...text('param', inner['param']),
   }
+}
+
+/** The error that stands in an answer of status 200; undefined when it reports none. */
+export function bodyFailure(body: unknown): ProviderFailure | undefined {
+  const { error } = record(body)
+  if (error === undefined || error === null) return undefined
+  const complaint = complaintOf(body)
+  const status = Number(complaint.code) >= 400 ? Number(complaint.code) : 500
+  const message = 'The provider failed while it answered.'
+  return new ProviderFailure(kindOf(status, complaint), message, { status })
 }
 
 const outOfCredit = new Set([

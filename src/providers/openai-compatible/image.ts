@@ -1,21 +1,44 @@
+import type {
+  Image,
+  ImageGenerateParamsNonStreaming,
+  ImagesResponse,
+} from 'openai/resources/images'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image.ts'
+import {
+  seedOf,
+  type ImageAdapter,
+  type ImageCall,
+  type ImageResult,
+  type Picture,
+} from '../../core/image.ts'
 import { pixelsText } from '../../core/image-size.ts'
 import { readPicture } from '../../core/picture.ts'
 import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import type { UpstreamRequest } from '../dispatch.ts'
 import { receive } from '../upstream.ts'
-import { readFailure } from './failure.ts'
+import { bodyFailure, readFailure } from './failure.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
+/** What of an answer is read; servers like OpenAI's leave out any of it. */
 type WireImages = {
-  data?: { b64_json?: string; url?: string; revised_prompt?: string }[]
-  usage?: {
-    input_tokens?: number
-    output_tokens?: number
-    input_tokens_details?: { image_tokens?: number }
+  data?: Partial<Image>[]
+  background?: ImagesResponse['background']
+  quality?: string
+  usage?: Partial<Omit<ImagesResponse.Usage, 'input_tokens_details'>> & {
+    input_tokens_details?: Partial<ImagesResponse.Usage.InputTokensDetails>
   }
+}
+/** OpenAI's fields; a size, quality or style is whatever the model's catalog row or server has. */
+type WireRequest = Omit<
+  ImageGenerateParamsNonStreaming,
+  'quality' | 'size' | 'style' | 'stream'
+> & {
+  quality?: string
+  size?: string
+  style?: string
+  seed?: number
+  input_fidelity?: string
 }
 
 /** Pictures over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
@@ -52,7 +75,8 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => Promise<U
       return requestTo('/images/edits', { ...body, images })
     }
     const form = new FormData()
-    for (const [name, value] of Object.entries(body)) form.append(name, String(value))
+    for (const [name, value] of Object.entries(body))
+      form.append(name, `${value as string | number}`)
     for (const [index, { base64, format }] of sources.entries()) {
       const file = new Blob([Buffer.from(base64, 'base64')], { type: `image/${format}` })
       form.append(sources.length === 1 ? 'image' : 'image[]', file, `image-${index}.${format}`)
@@ -72,19 +96,23 @@ function dataUrl({ base64, format }: ImageCall['request']['sources'][number]): s
   return `data:image/${format};base64,${base64}`
 }
 
-function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): object {
-  const { request, plan, route, count, index } = call
+function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequest {
+  const { request, plan, route, count } = call
+  const { quality, vendorFormat, style, inputFidelity, user } = plan
+  const compression = plan.vendorCompresses === true ? plan.compression : undefined
   return {
     model: route.upstreamModel,
     prompt: request.prompt,
     n: count,
     ...(plan.vendorPixels === undefined ? {} : { size: pixelsText(plan.vendorPixels) }),
-    ...(plan.quality === undefined ? {} : { quality: plan.quality }),
-    ...(plan.vendorFormat === undefined ? {} : { output_format: plan.vendorFormat }),
-    ...(plan.seed === undefined ? {} : { seed: plan.seed + index }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
+    ...(compression === undefined ? {} : { output_compression: compression }),
+    ...seedOf(call),
+    ...(style === undefined ? {} : { style }),
     ...(request.background === undefined ? {} : { background: request.background }),
-    ...(plan.inputFidelity === undefined ? {} : { input_fidelity: plan.inputFidelity }),
-    ...(request.user === undefined ? {} : { user: request.user }),
+    ...(inputFidelity === undefined ? {} : { input_fidelity: inputFidelity }),
+    ...(user === undefined ? {} : { user }),
     ...imageFields?.(call),
   }
 }
@@ -93,7 +121,9 @@ async function readImages(
   { json, texts }: SplicedJson,
   fetchPicture: (address: string) => Promise<Picture>,
 ): Promise<ImageResult> {
-  const { data = [], usage } = (json ?? {}) as WireImages
+  const failure = bodyFailure(json)
+  if (failure !== undefined) throw failure
+  const { data = [], usage, quality, background } = (json ?? {}) as WireImages
   const pictures = await Promise.all(
     data.map(async ({ b64_json: mark = '', url, revised_prompt: revisedPrompt }) => {
       const picture =
@@ -108,7 +138,12 @@ async function readImages(
   )
   if (pictures.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
   const counted = readUsage(usage)
-  return counted === undefined ? { pictures } : { pictures, usage: counted }
+  return {
+    pictures,
+    ...(counted === undefined ? {} : { usage: counted }),
+    ...(typeof quality === 'string' ? { quality } : {}),
+    ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
+  }
 }
 
 function readUsage(usage: WireImages['usage']): Usage | undefined {
@@ -117,7 +152,7 @@ function readUsage(usage: WireImages['usage']): Usage | undefined {
     inputTokens: usage.input_tokens ?? 0,
     outputTokens: usage.output_tokens,
     imageInputTokens: usage.input_tokens_details?.image_tokens ?? 0,
-    imageOutputTokens: usage.output_tokens,
+    imageOutputTokens: usage.output_tokens_details?.image_tokens ?? usage.output_tokens,
     images: 0,
     estimated: false,
   }

@@ -1,9 +1,12 @@
 import type { ImageCall } from '../../core/image.ts'
 import type { UpstreamRequest } from '../dispatch.ts'
+import type { ChatDialect } from './dialect.ts'
 import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 
 /** An endpoint that speaks OpenAI's protocol, and what is particular about it. */
 export type OpenAiEndpoint = Endpoint & {
+  /** In what its chat differs from OpenAI's. */
+  dialect?: ChatDialect
   /** What image requests carry beyond OpenAI's fields. */
   imageFields?: (call: ImageCall) => object
   /** How input pictures are sent; as a form unless it is said. */

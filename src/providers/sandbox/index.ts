@@ -1,8 +1,9 @@
 import { bulkhead } from 'cockatiel'
 import type { ImageCall } from '../../core/image.ts'
-import type { Provider } from '../../core/route.ts'
+import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat.ts'
+import type { Provider, Route } from '../../core/route.ts'
 import { openAiCompatible } from '../openai-compatible/index.ts'
-import type { UpstreamLimits } from '../endpoint.ts'
+import { noPictures, type UpstreamLimits } from '../endpoint.ts'
 import { renderPicture } from './render.ts'
 import { sandboxUpstream } from './upstream.ts'
 
@@ -10,32 +11,46 @@ type Options = {
   limits: UpstreamLimits & { rendersConcurrentMax: number; rendersQueuedMax: number }
   /** As many as a model may have routes. */
   routesMax: number
+  checkChat: CheckChat
 }
+
+/** What the vendor that the sandbox stands for cannot do, or does otherwise than asked. */
+export type CheckChat = (
+  request: ChatRequest,
+  route: Route,
+) => Pick<PreparedChat, 'problems' | 'warnings'>
 
 /**
  * The provider of test keys: a vendor inside the process, behind the same wire as the real ones. One
  * a route, so that failing over can be tried too.
  */
-export function sandboxProviders({ limits, routesMax }: Options): Provider[] {
+export function sandboxProviders({ limits, routesMax, checkChat }: Options): Provider[] {
   // Rendering is the only work here that takes a core for long.
   const policy = bulkhead(limits.rendersConcurrentMax, limits.rendersQueuedMax)
   const render: typeof renderPicture = (request) => policy.execute(() => renderPicture(request))
-  return Array.from({ length: routesMax }, (_, routeIndex) =>
-    openAiCompatible({
+  return Array.from({ length: routesMax }, (_, routeIndex) => {
+    const provider = openAiCompatible({
       id: 'sandbox',
       dispatch: sandboxUpstream({ routeIndex, render }),
       keys: [],
       limits,
-      fetchPicture,
+      ...noPictures,
       imageFields,
       edits: 'generations',
-    }),
-  )
+    })
+    const chat: ChatAdapter = {
+      prepare: (request, route) => {
+        const { problems, warnings } = checkChat(request, route)
+        return { ...provider.chat!.prepare(request, undescribed(route)), problems, warnings }
+      },
+    }
+    return { ...provider, chat, simulated: true }
+  })
 }
 
-/** The sandbox answers with pictures, never with addresses. */
-function fetchPicture(): Promise<never> {
-  throw new Error('The sandbox has no addresses.')
+/** The sandbox itself takes everything. */
+function undescribed(route: Route): Route {
+  return { ...route, model: { ...route.model, undescribed: true } }
 }
 
 /** The vendor's own format, so that what is converted live is converted in a test too. */

@@ -14,6 +14,7 @@ type ImageBody = {
   size?: string
   seed?: number
   output_format: ImageFormat
+  output_compression?: number
   background?: string
   sources?: string[]
 }
@@ -63,6 +64,7 @@ async function pictures(body: ImageBody, { noUsage }: Scenario, render: Render):
       seed: (body.seed ?? 0) + index,
       ...pixels,
       format: body.output_format,
+      ...(body.output_compression === undefined ? {} : { quality: body.output_compression }),
       transparent: body.background === 'transparent',
       sources: (body.sources ?? []).map((base64) => Buffer.from(base64, 'base64')),
     })

@@ -1,9 +1,14 @@
 import type { Provider } from '../../core/route.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { chatAdapter } from '../openai-compatible/chat.ts'
+import { dialects } from '../openai-compatible/dialect.ts'
 import { imageAdapter } from './image.ts'
 
 /** Z.AI (provider group 3). */
 export function zai(endpoint: Endpoint): Provider {
-  return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
+  return {
+    id: endpoint.id,
+    chat: chatAdapter({ ...endpoint, dialect: dialects.zai }),
+    image: imageAdapter(endpoint),
+  }
 }

@@ -1,0 +1,59 @@
+import { checkConversation, modelProblems } from './chat-check.ts'
+import type { Call } from './call.ts'
+import type { ChatRequest, ChatResult, ChatTurn, PreparedChat } from './chat.ts'
+import type { Problem } from './model.ts'
+import { ableRoutes, noAdapter, type Route } from './route.ts'
+import type { Work } from './work.ts'
+
+/** A conversation with a language model. */
+export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResult> {
+  return {
+    modality: 'chat',
+    models: [request.model, ...(request.models ?? [])],
+    canonical: request,
+    timeoutMs,
+    prepare: (routes, strict) => {
+      checkConversation(request)
+      const prepared = new Map<Route, PreparedChat>()
+      const able = ableRoutes(routes, (route) => {
+        const chat = route.provider.chat?.prepare(request, route)
+        if (chat === undefined) return [noAdapter(route, 'answers')]
+        prepared.set(route, chat)
+        const problems = [...modelProblems(request, route.model), ...chat.problems]
+        return strict ? [...problems, ...asProblems(chat)] : problems
+      })
+      // Only routes that were prepared are left.
+      const chatOf = (route: Route) => prepared.get(route)!
+      return {
+        routes: able,
+        warnings: [],
+        run: async (call, able) => {
+          const turn = turnOf(call)
+          const { value, route } = await call.tryRoutes(able, (one) => chatOf(one).complete(turn))
+          const { usage, bytes } = value
+          return { route, usage, result: value, bytes, warnings: chatOf(route).warnings }
+        },
+        stream: async (call, able) => {
+          const turn = turnOf(call)
+          const { value, route } = await call.tryRoutes(able, (one) => chatOf(one).stream(turn))
+          return { stream: value, route, warnings: chatOf(route).warnings }
+        },
+      }
+    },
+    pack: (result) => Buffer.from(JSON.stringify(result)),
+    unpack: (packed) => JSON.parse(String(packed)) as ChatResult,
+  }
+}
+
+function turnOf({ deadline, startedAt }: Call): ChatTurn {
+  return { signal: deadline.signal, createdSeconds: Math.floor(startedAt / 1000) }
+}
+
+/** With `x-gateway-strict: true` a route that would adjust the request cannot do what was asked. */
+function asProblems({ warnings }: PreparedChat): Problem[] {
+  return warnings.map(({ param, reason }) => ({
+    param,
+    message: `${reason} (x-gateway-strict is on.)`,
+    code: 'unsupported_parameter',
+  }))
+}

@@ -1,0 +1,111 @@
+import type { CallContext } from '../core/caller.ts'
+import { toGatewayError, type GatewayError } from '../core/error.ts'
+import { assertValid } from '../http/check-error.ts'
+import { printContent, printFailure, type PrintedResult } from './content.ts'
+import type { EventStreams } from './event-streams.ts'
+import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
+import type { LogLevels } from './log-levels.ts'
+import type { Params } from './messages.ts'
+import { startProgress, type ProgressNotification } from './progress.ts'
+import type { BoundTool } from './tool.ts'
+
+export type CallToolOptions = {
+  tools: ReadonlyMap<string, BoundTool>
+  streams: EventStreams
+  levels: LogLevels
+  progressIntervalMs: number
+  /** Told of each call that a tool did not answer. */
+  onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
+  clock: () => number
+}
+export type CallTool = (
+  params: Params,
+  context: CallContext,
+  notify: (notification: ProgressNotification) => void,
+) => Promise<PrintedResult>
+
+/**
+ * `tools/call`: what is wrong with the call itself is an error of the protocol, what the tool has to
+ * complain about is a result that a model can read (behaviour.md section 7).
+ */
+export function createCallTool(options: CallToolOptions): CallTool {
+  const { tools, onFailure } = options
+  return async (params, context, notify) => {
+    const { name, arguments: given = {} } = params
+    const tool = typeof name === 'string' ? tools.get(name) : undefined
+    if (tool === undefined) throw noTool(name)
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      throw new JsonRpcError(rpcCodes.invalidParams, "'arguments' must be an object.")
+    }
+    const work = announce(tool, { params, context, notify, options })
+    try {
+      const input: object = { ...tool.defaults, ...given }
+      assertValid(tool.check, input)
+      const content = await tool.handle(input, { context, report: work.report })
+      work.end('finished')
+      return printContent(content)
+    } catch (thrown) {
+      const error = toGatewayError(thrown)
+      onFailure(tool.description.name, error, context)
+      work.end(context.signal.aborted ? 'cancelled' : 'failed')
+      return printFailure(error.message)
+    }
+  }
+}
+
+function noTool(name: unknown): JsonRpcError {
+  const what =
+    typeof name === 'string' ? `There is no tool '${name.slice(0, 200)}'.` : 'No tool is named.'
+  return new JsonRpcError(rpcCodes.invalidParams, `${what} The method tools/list lists the tools.`)
+}
+
+type Announced = Pick<CallToolOptions, 'streams'> & {
+  params: Params
+  context: CallContext
+  notify: (notification: ProgressNotification) => void
+  options: CallToolOptions
+}
+
+/** Tells the caller, and those who hold a stream of the account open, how far the work is. */
+function announce(
+  tool: BoundTool,
+  { params, context, notify, options }: Omit<Announced, 'streams'>,
+) {
+  const { streams, levels, progressIntervalMs, clock } = options
+  const { name } = tool.description
+  const { caller, requestId } = context
+  const isObserved = tool.isGeneration && streams.isHeard(caller.accountId)
+  const tell = (state: string, elapsedMs: number) => {
+    if (!isObserved) return
+    const data = { tool: name, requestId, state, elapsedMs }
+    const message = { level: 'info', logger: 'generation', data }
+    streams.publish(
+      caller.accountId,
+      { jsonrpc: '2.0', method: 'notifications/message', params: message },
+      levels.wantsInfo,
+    )
+  }
+  const startedAt = clock()
+  tell('started', 0)
+  const { report, stop } = startProgress({
+    toolName: name,
+    token: tokenOf(params),
+    notify,
+    onTick: (elapsedMs) => tell('running', elapsedMs),
+    isObserved,
+    intervalMs: progressIntervalMs,
+    clock,
+  })
+  return {
+    report,
+    end: (state: string) => {
+      stop()
+      tell(state, clock() - startedAt)
+    },
+  }
+}
+
+/** The shape of `_meta` was checked with the message. */
+function tokenOf({ _meta: meta }: Params): MessageId | undefined {
+  return (meta as { progressToken?: MessageId } | undefined)?.progressToken
+}

@@ -1,0 +1,71 @@
+import { GatewayError } from '../core/error.ts'
+import type { ImageFormat } from '../core/image.ts'
+
+/** With room for a counter and an extension below the 255 bytes that file systems allow. */
+const bytesMax = 200
+
+/** Separators, and what looks like one or becomes one when a system normalises the name. */
+const separators =
+  /[/\\\u2044\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c]/u
+/** Characters that Windows refuses or gives a meaning, such as drives and streams. */
+const special = /[<>:"|?*\ua789\uff1a]/u
+/** Control characters, and invisible ones that make a name look like another. */
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u
+/** Device names of Windows, with any extension. */
+const reserved = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/iu
+
+const rules: readonly { isBroken: (name: string) => boolean; text: string }[] = [
+  { isBroken: (name) => name.trim() === '', text: 'must not be blank' },
+  { isBroken: (name) => separators.test(name), text: 'must have no path separator' },
+  { isBroken: (name) => name.startsWith('.'), text: 'must not begin with a dot' },
+  {
+    isBroken: (name) => /[. ]$/.test(name) || name.startsWith(' '),
+    text: 'must not begin with a space or end with a space or dot',
+  },
+  { isBroken: (name) => special.test(name), text: 'must have none of < > : " | ? *' },
+  {
+    isBroken: (name) => !name.isWellFormed() || invisible.test(name),
+    text: 'must have no control or invisible characters',
+  },
+  {
+    isBroken: (name) => reserved.test(name.normalize('NFKC')),
+    text: 'must not be a device name such as CON',
+  },
+  {
+    isBroken: (name) => Buffer.byteLength(name) > bytesMax,
+    text: `must have at most ${bytesMax} bytes`,
+  },
+]
+
+/** Throws unless a name is the plain name of a file on every system (behaviour.md section 7). */
+export function checkFileName(name: string): void {
+  const rule = rules.find(({ isBroken }) => isBroken(name))
+  if (rule === undefined) return
+  throw new GatewayError('invalid_value', `'filename' ${rule.text}.`, { param: 'filename' })
+}
+
+const extensions: Record<ImageFormat, readonly string[]> = {
+  png: ['.png'],
+  jpeg: ['.jpg', '.jpeg'],
+  webp: ['.webp'],
+}
+
+/** The format that a name announces. */
+export function formatOf(name: string): ImageFormat | undefined {
+  const own = extensionOf(name).toLowerCase()
+  const formats = Object.entries(extensions) as [ImageFormat, readonly string[]][]
+  return formats.find(([, fitting]) => fitting.includes(own))?.[0]
+}
+
+/** The name in two parts, with an extension that says what the bytes are. */
+export function splitName(name: string, format: ImageFormat): { stem: string; extension: string } {
+  const own = extensionOf(name)
+  const stem = own === '' ? name : name.slice(0, -own.length)
+  const fitting = extensions[format]
+  return { stem, extension: fitting.includes(own.toLowerCase()) ? own : fitting[0]! }
+}
+
+/** Its letter tells it from the end of a version. */
+function extensionOf(name: string): string {
+  return /\.[a-z][a-z0-9]{0,9}$/i.exec(name)?.[0] ?? ''
+}

@@ -1,0 +1,15 @@
+import type { Operation } from '../http/operation.ts'
+import type { EventStreams } from './event-streams.ts'
+import { accepts } from './post-mcp.ts'
+import { toolServerCard } from './server.ts'
+
+/** GET /mcp: a stream of news, or a sign of life. */
+export function getMcp(streams: EventStreams): Operation<'getMcp'> {
+  return async ({ request, caller, signal }) => {
+    const { method, headers } = request
+    if (method === 'GET' && accepts(headers.accept, 'text/event-stream')) {
+      return streams.open(caller, signal)
+    }
+    return { status: 200, json: toolServerCard }
+  }
+}

@@ -1,0 +1,64 @@
+import { schemaChecks } from '../../generated/checks.js'
+import { GatewayError } from '../core/error.ts'
+import { parseBody } from '../http/read-body.ts'
+import type { MessageId } from './json-rpc.ts'
+
+export type Params = Readonly<Record<string, unknown>>
+export type RequestMessage = { kind: 'request'; id: MessageId; method: string; params: Params }
+/** What a client may send in one POST. */
+export type Message =
+  | RequestMessage
+  | { kind: 'notification'; method: string; params: Params }
+  | { kind: 'response' }
+  | { kind: 'invalid'; id: MessageId | null; reason: string }
+
+export type Messages = { isBatch: boolean; messages: Message[] }
+
+/** Reads the body of a POST: one message, or a batch of them. Throws a GatewayError for neither. */
+export function readMessages(body: Buffer, batchMessagesMax: number): Messages {
+  const value = parseBody(body)
+  if (!Array.isArray(value)) return { isBatch: false, messages: [readMessage(value)] }
+  if (value.length === 0) throw new GatewayError('invalid_value', 'The batch is empty.')
+  if (value.length > batchMessagesMax) {
+    throw new GatewayError(
+      'invalid_value',
+      `A batch holds at most ${batchMessagesMax} messages. Send the others in further ones.`,
+    )
+  }
+  return { isBatch: true, messages: value.map(readMessage) }
+}
+
+function readMessage(value: unknown): Message {
+  if (!schemaChecks.JsonRpcMessage(value)) return invalid(idOf(value), shapeReason)
+  const { id, method, params = {} } = value
+  if (method === undefined) {
+    const answers = id !== undefined && ('result' in value || 'error' in value)
+    return answers ? { kind: 'response' } : invalid(id ?? null, shapeReason)
+  }
+  if (id === undefined) return { kind: 'notification', method, params }
+  if (id === null) return invalid(null, "The 'id' of a request must not be null.")
+  const reason = metaReason(params['_meta'])
+  return reason === undefined ? { kind: 'request', id, method, params } : invalid(id, reason)
+}
+
+const shapeReason =
+  "This is not a JSON-RPC 2.0 message. Send 'jsonrpc', 'id', 'method' and, if any, 'params'."
+
+function invalid(id: MessageId | null, reason: string): Message {
+  return { kind: 'invalid', id, reason }
+}
+
+function idOf(value: unknown): MessageId | null {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return null
+  const { id } = value
+  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as MessageId) : null
+}
+
+function metaReason(meta: unknown): string | undefined {
+  if (meta === undefined) return undefined
+  if (typeof meta !== 'object' || meta === null) return "'params._meta' must be an object."
+  const token = 'progressToken' in meta ? meta.progressToken : undefined
+  if (token === undefined || typeof token === 'string' || Number.isSafeInteger(token))
+    return undefined
+  return "'params._meta.progressToken' must be a string or a whole number."
+}

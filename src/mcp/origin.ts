@@ -1,0 +1,15 @@
+/** Whether a page of this origin may use the tool server. */
+export type AllowsOrigin = (origin: string) => boolean
+
+type Options = { baseUrl: string | undefined; allowedOrigins: readonly string[] }
+
+const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/
+
+/**
+ * Pages of the gateway itself, of this machine, and those that the operator lists. A name that
+ * merely resolves to this machine is not among them (the MCP specification's DNS rebinding warning).
+ */
+export function createOriginRule({ baseUrl, allowedOrigins }: Options): AllowsOrigin {
+  const listed = new Set([...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins])
+  return (origin) => listed.has(origin) || loopback.test(origin)
+}

@@ -1,0 +1,100 @@
+import type { CallContext } from '../core/caller.ts'
+import { contextOf, type Operation } from '../http/operation.ts'
+import { openAnswerLine, type AnswerLine } from './answer-line.ts'
+import { errorMessage, rpcCodes } from './json-rpc.ts'
+import { readMessages, type Message, type RequestMessage } from './messages.ts'
+import type { Multiplexer } from './multiplexer.ts'
+
+type Options = {
+  multiplexer: Multiplexer
+  limits: {
+    batchMessagesMax: number
+    batchCallsConcurrentMax: number
+    toolStreamAfterMs: number
+  }
+}
+
+/** POST /mcp: one message or a batch. */
+export function postMcp({ multiplexer, limits }: Options): Operation<'postMcp'> {
+  return async (call) => {
+    const { isBatch, messages } = readMessages(call.body, limits.batchMessagesMax)
+    const [first] = messages
+    if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
+    const context = contextOf(call, 'mcp')
+    const acceptsEvents = accepts(call.request.headers.accept, 'text/event-stream')
+    const line = openAnswerLine({ acceptsEvents, isBatch })
+    const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
+    const passage: Passage = {
+      multiplexer,
+      context,
+      line,
+      concurrency: limits.batchCallsConcurrentMax,
+    }
+    void answerAll(messages, passage).finally(() => {
+      clearTimeout(slow)
+      line.end()
+    })
+    return line.answer
+  }
+}
+
+/** Whether a client names a media type; a wildcard does not ask for a stream. */
+export function accepts(accept: string | undefined, type: string): boolean {
+  return (accept ?? '').split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return name === type && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+  })
+}
+
+type Passage = {
+  multiplexer: Multiplexer
+  context: CallContext
+  line: AnswerLine
+  concurrency: number
+}
+
+/** Answers the requests of a batch side by side, but not too many at once. */
+async function answerAll(messages: readonly Message[], passage: Passage): Promise<void> {
+  const { multiplexer, context, line, concurrency } = passage
+  const requests: RequestMessage[] = []
+  for (const message of messages) {
+    if (message.kind === 'request') requests.push(message)
+    else if (message.kind === 'invalid') line.reply([JSON.stringify(refusalOf(message))])
+    // The others have nothing to say to a server without sessions.
+    else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      multiplexer.cancelByClient(context.caller.keyId, message.params['requestId'])
+    }
+  }
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < requests.length && !context.signal.aborted) {
+      const index = next++
+      // Each call has a row of its own in the ledger.
+      const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
+      await answerOne(requests[index]!, { ...passage, context: { ...context, requestId } })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, requests.length) }, worker))
+}
+
+/** Resolves when the request is answered, or the work for a cancelled one is over. */
+function answerOne(
+  message: RequestMessage,
+  { multiplexer, context, line }: Passage,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const { signal } = context
+    const leave = () => multiplexer.cancel(number)
+    const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
+      signal.removeEventListener('abort', leave)
+      if (reply !== undefined) line.reply(reply)
+      resolve()
+    }
+    const number = multiplexer.send({ message, context, line: { notify: line.notify, end } })
+    signal.addEventListener('abort', leave, { once: true })
+  })
+}
+
+function refusalOf({ id, reason }: Extract<Message, { kind: 'invalid' }>) {
+  return errorMessage(id, rpcCodes.invalidRequest, reason)
+}

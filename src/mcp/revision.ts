@@ -1,0 +1,18 @@
+import type { components } from '../../generated/types.ts'
+
+type Revision = components['schemas']['ProtocolRevision']
+
+/** The tool server's own protocol version (the document, Versioning). */
+export const protocolVersion: Revision = '2024-11-05'
+
+const known: readonly string[] = [
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+] satisfies Revision[]
+
+/** The revision that a client asks for, when it is one with a handshake, else our own. */
+export function negotiate(asked: unknown): string {
+  return typeof asked === 'string' && known.includes(asked) ? asked : protocolVersion
+}

@@ -1,0 +1,47 @@
+import type { Catalog } from '../../core/catalog.ts'
+import { chatToImage } from '../../core/chat-to-image.ts'
+import { GatewayError } from '../../core/error.ts'
+import type { ChatRequest, ChatResult } from '../../core/chat.ts'
+import type { Answered, Gateway } from '../../core/gateway.ts'
+import { makesImages } from '../../core/model.ts'
+import { noUsage } from '../../core/price.ts'
+import type { ToolContent } from '../content.ts'
+import { costText, warningLines } from '../receipt-text.ts'
+import { pictureContent } from './pictures.ts'
+import type { ToolHandler } from './index.ts'
+
+type Options = { gateway: Gateway; catalog: Pick<Catalog, 'find'> }
+
+/** The tool `chat`: a language model answers, or an image model paints. */
+export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
+  return async ({ model: name, messages, temperature, max_tokens: maxTokens }, { context }) => {
+    const options = {
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    }
+    const request: ChatRequest = { model: name, messages, ...options }
+    if (!makesImages(catalog.find(name).model)) return said(await gateway.chat(request, context))
+    const ignored = Object.keys(options).map((option) => {
+      const reason = 'an image model does not take it.'
+      if (!context.strict) return `Note on ${option}: ${reason} It was ignored.`
+      throw new GatewayError('unsupported_parameter', `'${option}': ${reason}`, { param: option })
+    })
+    return pictureContent(await gateway.image(chatToImage(request, {}), context), ignored)
+  }
+}
+
+/** The answer, then a line with model, tokens and cost. */
+function said({ result, usage = noUsage, receipt }: Answered<ChatResult>): ToolContent[] {
+  const [choice] = result.completion.choices
+  const { content, refusal } = choice?.message ?? {}
+  const { inputTokens, outputTokens } = usage
+  const tokens = `${inputTokens} input and ${outputTokens} output tokens`
+  const lines = [
+    content ?? refusal ?? '',
+    '',
+    `${receipt.model.row.id}, ${tokens}, ${costText(receipt)}.`,
+    ...(choice?.finish_reason === 'length' ? ['The answer was cut at max_tokens.'] : []),
+    ...warningLines(receipt),
+  ]
+  return [{ type: 'text', text: lines.join('\n') }]
+}

@@ -1,0 +1,64 @@
+import type { Catalog } from '../../core/catalog.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import type { ImageRequest } from '../../core/image.ts'
+import type { Model } from '../../core/model.ts'
+import { checkFileName, formatOf } from '../file-name.ts'
+import type { UploadFolder } from '../upload-folder.ts'
+import { pictureContent } from './pictures.ts'
+import type { ToolHandler } from './index.ts'
+
+type Options = {
+  gateway: Gateway
+  catalog: Pick<Catalog, 'find'>
+  /** Where pictures are saved; undefined on a deployment that saves none. */
+  uploads: UploadFolder | undefined
+  clock: () => number
+}
+type AspectRatio = NonNullable<Parameters<ToolHandler<'generate-image-preview'>>[0]['aspect_ratio']>
+
+/** The tool `generate-image-preview`: one picture of the preview image model, saved where there is a folder. */
+export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
+  const { gateway, catalog, uploads, clock } = options
+  return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
+    // Whatever stands in the way of saving is told before a picture is paid for.
+    if (filename !== undefined) checkFileName(filename)
+    await uploads?.checkWritable()
+    const name = filename ?? `image-preview-${clock()}.png`
+    // A saved picture is of the kind that its name says.
+    const outputFormat = uploads === undefined ? undefined : formatOf(name)
+    const request: ImageRequest = {
+      model: 'auto',
+      prompt,
+      n: 1,
+      sources: [],
+      ...(outputFormat === undefined ? {} : { outputFormat }),
+    }
+    const { model } = catalog.find(request.model)
+    const shape = ratio === undefined ? {} : shapeFor(model, ratio)
+    const answered = await gateway.image({ ...request, ...shape }, context)
+    const lines = await saved(uploads, name, answered.result.pictures[0]!, filename !== undefined)
+    return pictureContent(answered, lines)
+  }
+}
+
+async function saved(
+  uploads: UploadFolder | undefined,
+  name: string,
+  picture: Parameters<UploadFolder['save']>[1],
+  isAsked: boolean,
+): Promise<string[]> {
+  if (uploads !== undefined) return [await uploads.save(name, picture)]
+  return isAsked ? ['Not saved: this server has no upload folder (UPLOAD_DIR).'] : []
+}
+
+const sizes: Record<AspectRatio, string> = {
+  '1:1': '1024x1024',
+  '16:9': '1280x720',
+  '4:3': '1152x864',
+  '5:4': '1280x1024',
+}
+
+/** Another preview model than the document's may want pixels instead of a ratio. */
+function shapeFor({ row }: Model, ratio: AspectRatio): Pick<ImageRequest, 'aspectRatio' | 'size'> {
+  return row.image?.size.kind === 'classes' ? { aspectRatio: ratio } : { size: sizes[ratio] }
+}

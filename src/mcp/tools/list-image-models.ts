@@ -1,0 +1,37 @@
+import type { Catalog, RouteTable } from '../../core/catalog.ts'
+import { makesImages, type Model } from '../../core/model.ts'
+import { usdText, type Prices } from '../../core/price.ts'
+import type { ToolHandler } from './index.ts'
+
+type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
+
+/** The tool `list-image-models`, in the form that the document gives (Image model listing entry). */
+export function listImageModels({ catalog, routes }: Options): ToolHandler<'list-image-models'> {
+  return async (_input, { context }) => {
+    const { models } = catalog.list(
+      {},
+      (model) => makesImages(model) && routes.usable(model, context.caller),
+    )
+    const text = ['# Image Generation Models', ...models.map(entry)].join('\n\n')
+    return [{ type: 'text', text }]
+  }
+}
+
+function entry({ row, prices }: Model): string {
+  return [
+    `## ${row.name}`,
+    `- **Model ID:** ${row.id}`,
+    `- **Description:** ${row.description ?? 'Text to image'}`,
+    `- **Price:** ${priceText(prices)}`,
+  ].join('\n')
+}
+
+/** The first row is what a request without a size or quality costs. */
+function priceText({ perImage, perImageIsEstimate, tokens }: Prices): string {
+  const [first] = perImage
+  if (first === undefined) return tokens === null ? 'not known' : 'not known; billed by tokens'
+  const most = Math.max(...perImage.map(({ nanoUsd }) => nanoUsd))
+  const upTo = most > first.nanoUsd ? `, up to $${usdText(most)} by size and quality` : ''
+  const estimated = perImageIsEstimate ? ' (estimated)' : ''
+  return `$${usdText(first.nanoUsd)} per request${upTo}${estimated}`
+}

@@ -1,0 +1,66 @@
+import type { Catalog, RouteTable } from '../../core/catalog.ts'
+import { makesImages, type Model } from '../../core/model.ts'
+import type { ToolHandler } from './index.ts'
+
+type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
+
+/** The tool `list-models`: language models, grouped by family. */
+export function listModels({ catalog, routes }: Options): ToolHandler<'list-models'> {
+  return async (input, { context }) => {
+    const filter = {
+      includeDeactivated: input.include_deactivated,
+      excludeDeprecated: input.exclude_deprecated,
+      family: input.family,
+      limit: input.limit,
+    }
+    const { models, total } = catalog.list(
+      filter,
+      (model) => !makesImages(model) && speaks(model) && routes.usable(model, context.caller),
+    )
+    const families = Map.groupBy(models, ({ row }) => row.family)
+    const parts = [...families].map(
+      ([family, members]) => `## ${family}\n${members.map(modelLine).join('\n')}`,
+    )
+    const text = ['# Language Models', countLine(models.length, total), ...parts].join('\n\n')
+    return [{ type: 'text', text }]
+  }
+}
+
+function speaks({ row }: Model): boolean {
+  return row.output_modalities.includes('text')
+}
+
+function countLine(shown: number, total: number): string {
+  if (total === 0)
+    return 'No model matches. Leave out a filter, or ask the operator for a provider key.'
+  if (shown === total) return `All ${total} models that match.`
+  return `${shown} of ${total} models that match; raise 'limit' to see more.`
+}
+
+function modelLine({ row }: Model): string {
+  const { name, status, context_window: window, capabilities } = row
+  const able = Object.entries(capabilities).flatMap(([what, can]) =>
+    can && isAbility(what) ? what : [],
+  )
+  const facts = [
+    ...(status === 'active' ? [] : [status]),
+    window === undefined ? 'context unknown' : `context ${window} tokens`,
+    `capabilities: ${able.join(', ')}`,
+    priceText(row.pricing),
+  ]
+  return `- **${row.id}** (${name}): ${facts.join('; ')}`
+}
+
+const notes = new Set(['accepts_temperature', 'image_generation'])
+
+function isAbility(name: string): boolean {
+  return !notes.has(name)
+}
+
+function priceText({
+  input_per_million_tokens: input,
+  output_per_million_tokens: output,
+}: Model['row']['pricing']): string {
+  if (input === undefined || output === undefined) return 'price unknown'
+  return `price per 1M tokens: $${input} input, $${output} output`
+}

@@ -1,0 +1,41 @@
+import type { Route } from '../core/route.ts'
+
+type Options = {
+  by: 'listed' | 'price'
+  isOpen: (route: Route) => boolean
+  /** What a route costs, in whatever measure compares; undefined where nobody knows. */
+  priceOf: (route: Route) => bigint | undefined
+}
+
+/**
+ * Puts routes in the order in which they are tried: those that are well first, within them the models
+ * in the caller's order, within a model as listed or the cheapest first. A route that is not well is
+ * the last resort, not forbidden: with nothing else left, a try is better than none.
+ */
+export function createRouteOrder({ by, isOpen, priceOf }: Options): (routes: Route[]) => Route[] {
+  const cheaperFirst = (a: Route, b: Route): number => {
+    if (by === 'listed' || a.model !== b.model) return 0
+    const [first, second] = [priceOf(a), priceOf(b)]
+    if (first === second) return 0
+    if (first === undefined) return 1
+    return second === undefined || first < second ? -1 : 1
+  }
+  return (routes) => {
+    if (routes.length < 2) return routes
+    const rank = new Map(routes.map((route) => [route, isOpen(route) ? 1 : 0]))
+    return byModel(routes)
+      .flatMap((group) => group.toSorted(cheaperFirst))
+      .toSorted((a, b) => rank.get(a)! - rank.get(b)!)
+  }
+}
+
+/** Comparing across models would not be an order: neighbours alone are compared. */
+function byModel(routes: readonly Route[]): Route[][] {
+  const groups: Route[][] = []
+  for (const route of routes) {
+    const last = groups.at(-1)
+    if (last?.[0]?.model === route.model) last.push(route)
+    else groups.push([route])
+  }
+  return groups
+}

@@ -1,0 +1,153 @@
+import type { MessageCreateParamsBase, Tool } from '@anthropic-ai/sdk/resources/messages'
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Problem, Warning } from '../../core/model.ts'
+import type { Route } from '../../core/route.ts'
+import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
+import { writeMessages } from './messages.ts'
+import { writeThinking } from './thinking.ts'
+
+/** The sampling fields are of the pinned version 2023-06-01; newer clients no longer know them. */
+export type WireRequest = MessageCreateParamsBase & { temperature?: number; top_p?: number }
+export type Notes = { problems: Problem[]; warnings: Warning[] }
+type Field = keyof ChatRequest
+
+/** What is sent in some form; whatever else a request carries is reported as ignored. */
+const known: ReadonlySet<string> = new Set<Field>([
+  'model',
+  'models',
+  'messages',
+  'temperature',
+  'top_p',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'stream',
+  'stream_options',
+  'user',
+])
+const maxTokensUsual = 4096
+const temperatureMax = 1
+/** Models that let nobody choose a tool for them (providers.md section 6.3). */
+const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
+
+/** The canonical request in the words of the Messages API (providers.md section 6.3). */
+export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireRequest> {
+  const notes: Notes = { problems: [], warnings: [] }
+  for (const [field, value] of Object.entries(request)) {
+    if (known.has(field) || isIdle(field as Field, value)) continue
+    notes.warnings.push(dropped(field, value, 'Anthropic has no such parameter.'))
+  }
+  if ((request.n ?? 1) > 1) {
+    notes.problems.push({ param: 'n', message: 'Anthropic gives one answer a call.' })
+  }
+  const { system, messages } = writeMessages(request.messages, notes)
+  const instructions = [...system, ...formatInstructions(request, notes)]
+  const stops = [request.stop ?? []].flat().filter((stop) => stop.trim() !== '')
+  const body: WireRequest = {
+    model: route.upstreamModel,
+    max_tokens:
+      request.max_completion_tokens ??
+      request.max_tokens ??
+      route.model.row.max_output_tokens ??
+      maxTokensUsual,
+    messages,
+    ...(instructions.length > 0
+      ? { system: instructions.map((text) => ({ type: 'text', text })) }
+      : {}),
+    ...(stops.length > 0 ? { stop_sequences: stops } : {}),
+    ...(request.user === undefined ? {} : { metadata: { user_id: request.user } }),
+    ...(request.stream === true ? { stream: true } : {}),
+    ...writeTools(request, route, notes),
+  }
+  writeFormat(request, body)
+  writeThinking(request, route, body, notes)
+  writeSampling(request, route, body, notes)
+  return { body, ...notes }
+}
+
+function writeTools(
+  request: ChatRequest,
+  { upstreamModel }: Route,
+  { warnings }: Notes,
+): Pick<WireRequest, 'tools' | 'tool_choice'> {
+  const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
+  if (tools.length === 0) return {}
+  const written = tools.map(({ function: { name, description, parameters, strict } }): Tool => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+    input_schema: { type: 'object', properties: {}, ...parameters },
+    ...(strict === true ? { strict } : {}),
+  }))
+  if (choice === 'none') return { tools: written, tool_choice: { type: 'none' } }
+  const single = parallel === false ? { disable_parallel_tool_use: true } : {}
+  const forced = choice === 'required' || typeof choice === 'object'
+  if (forced && !choosesItself.test(upstreamModel)) {
+    return {
+      tools: written,
+      tool_choice:
+        typeof choice === 'object'
+          ? { type: 'tool', name: choice.function.name, ...single }
+          : { type: 'any', ...single },
+    }
+  }
+  if (forced) {
+    const reason = `${upstreamModel} chooses by itself whether it calls a tool.`
+    warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
+  }
+  if (choice === undefined && parallel !== false) return { tools: written }
+  return { tools: written, tool_choice: { type: 'auto', ...single } }
+}
+
+/** There is no mode for JSON without a schema: the model is asked in words. */
+function formatInstructions({ response_format: format }: ChatRequest, notes: Notes): string[] {
+  const bare = format?.type === 'json_schema' && format.json_schema.schema === undefined
+  if (format?.type !== 'json_object' && !bare) return []
+  const reason = 'Anthropic is asked for JSON in words; it does not enforce it.'
+  const param = 'response_format'
+  notes.warnings.push({ param, requested: format.type, applied: 'system', reason })
+  return ['Answer with one JSON object and nothing else, without a code fence around it.']
+}
+
+function writeFormat({ response_format: format }: ChatRequest, body: WireRequest): void {
+  if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return
+  body.output_config = { format: { type: 'json_schema', schema: format.json_schema.schema } }
+}
+
+/** Clamped from OpenAI's range; one of the two at most, and none beside thinking (section 6.2). */
+function writeSampling(
+  request: ChatRequest,
+  { model }: Route,
+  body: WireRequest,
+  { warnings }: Notes,
+): void {
+  const { temperature, top_p: topP } = request
+  const { row } = model
+  const refused =
+    row.capabilities['accepts_temperature'] === false
+      ? `${row.id} does not take it.`
+      : body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive'
+        ? 'It is not taken beside reasoning.'
+        : undefined
+  if (temperature !== undefined && temperature !== null) {
+    const applied = Math.min(temperature, row.temperature_max ?? temperatureMax)
+    if (refused === undefined) body.temperature = applied
+    if (refused !== undefined && !isIdle('temperature', temperature)) {
+      warnings.push(dropped('temperature', temperature, refused))
+    } else if (refused === undefined && applied !== temperature) {
+      const reason = `The temperature of ${row.id} is at most ${applied}.`
+      warnings.push({ param: 'temperature', requested: temperature, applied, reason })
+    }
+  }
+  if (topP === undefined || isIdle('top_p', topP)) return
+  const reason = refused ?? (body.temperature === undefined ? undefined : besideTemperature)
+  if (reason === undefined) body.top_p = topP!
+  else warnings.push(dropped('top_p', topP, reason))
+}
+
+const besideTemperature = 'Anthropic takes the temperature or top_p, not both.'

@@ -1,0 +1,115 @@
+import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
+import {
+  brokenOff,
+  chunkWriter,
+  parseEvent,
+  roleDelta,
+  type ChunkWriter,
+  type Translator,
+} from '../translated-stream.ts'
+import { streamFailure, type WireError } from './failure.ts'
+import { finishReasonOf } from './finish-reason.ts'
+import { readUsage, type WireUsage } from './usage.ts'
+
+type WireEvent = RawMessageStreamEvent | { type: 'ping' } | ({ type: 'error' } & WireError)
+type BlockEvent = Extract<
+  WireEvent,
+  { type: 'content_block_start' | 'content_block_delta' | 'content_block_stop' }
+>
+
+/** Nearly all events of a stream; their text is passed on as the JSON that it is. */
+const textDelta =
+  /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
+
+/** Anthropic's events as chunks (providers.md section 6.5). */
+export function translator(createdSeconds: number): Translator {
+  let identity = { id: '', created: createdSeconds, model: '' }
+  let writer: ChunkWriter = chunkWriter(identity)
+  let usage: WireUsage = {}
+  let begun = false
+  let finished = false
+  const readBlock = blockReader()
+
+  const begin = () => {
+    if (begun) return ''
+    begun = true
+    return writer.delta(0, roleDelta)
+  }
+  return {
+    read: (data) => {
+      const text = textDelta.exec(data)
+      if (text !== null) return begin() + writer.delta(0, `{"content":${text[1]}}`)
+      const event = parseEvent<WireEvent>(data)
+      switch (event.type) {
+        case 'message_start': {
+          const { id, model } = event.message
+          identity = { id, created: createdSeconds, model }
+          writer = chunkWriter(identity)
+          usage = event.message.usage
+          return ''
+        }
+        case 'content_block_start':
+        case 'content_block_delta':
+        case 'content_block_stop': {
+          const delta = readBlock(event)
+          return delta === undefined ? '' : begin() + writer.delta(0, delta)
+        }
+        case 'message_delta':
+          usage = { ...usage, ...present(event.usage) }
+          finished = true
+          return begin() + writer.finish(0, finishReasonOf(event.delta.stop_reason))
+        case 'error':
+          throw streamFailure(event)
+        default:
+          return ''
+      }
+    },
+    finish: () => {
+      if (!finished) throw brokenOff()
+      return { usage: readUsage(usage), identity }
+    },
+    usageSoFar: () => readUsage(usage),
+  }
+}
+
+/** Blocks in pieces as deltas in JSON; undefined where a piece says nothing in OpenAI's words. */
+function blockReader(): (event: BlockEvent) => string | undefined {
+  const tools = new Map<number, { call: number; empty: boolean }>()
+  return (event) => {
+    const tool = tools.get(event.index)
+    if (event.type === 'content_block_stop') {
+      // Whoever parses the arguments wants an object.
+      if (tool?.empty !== true) return undefined
+      return toolDelta({ index: tool.call, function: { arguments: '{}' } })
+    }
+    if (event.type === 'content_block_start') {
+      const block = event.content_block
+      if (block.type === 'text') return member('content', block.text)
+      if (block.type !== 'tool_use') return undefined
+      const call = tools.size
+      tools.set(event.index, { call, empty: true })
+      const { id, name } = block
+      return toolDelta({ index: call, id, type: 'function', function: { name, arguments: '' } })
+    }
+    const { delta } = event
+    if (delta.type === 'text_delta') return member('content', delta.text)
+    if (delta.type === 'thinking_delta') return member('reasoning_content', delta.thinking)
+    if (delta.type !== 'input_json_delta' || tool === undefined) return undefined
+    if (delta.partial_json === '') return undefined
+    tool.empty = false
+    return toolDelta({ index: tool.call, function: { arguments: delta.partial_json } })
+  }
+}
+
+function member(name: 'content' | 'reasoning_content', text: string): string | undefined {
+  return text === '' ? undefined : `{"${name}":${JSON.stringify(text)}}`
+}
+
+function toolDelta(call: object): string {
+  return `{"tool_calls":[${JSON.stringify(call)}]}`
+}
+
+/** Counts that the last event leaves out are those of the first. */
+function present(usage: WireUsage | undefined): WireUsage {
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, count]) => count !== null))
+}

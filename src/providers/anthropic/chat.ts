@@ -1,0 +1,92 @@
+import type { Message } from '@anthropic-ai/sdk/resources/messages'
+import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
+import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
+import { ProviderFailure } from '../../core/failure.ts'
+import { parseJson, wholeReader } from '../base64-reader.ts'
+import { jsonRequests, type Endpoint } from '../endpoint.ts'
+import { translateStream } from '../translated-stream.ts'
+import { open, receive } from '../upstream.ts'
+import { writeChat } from './chat-request.ts'
+import { translator } from './chat-stream.ts'
+import { readFailure } from './failure.ts'
+import { finishReasonOf } from './finish-reason.ts'
+import { readUsage } from './usage.ts'
+
+/** Newer versions refuse the sampling fields altogether (providers.md section 6.2). */
+const version = '2023-06-01'
+const path = '/v1/messages'
+
+/** Chat over the Messages API. */
+export function chatAdapter(endpoint: Endpoint): ChatAdapter {
+  const { dispatch, keys, limits } = endpoint
+  const requestTo = jsonRequests(endpoint, (key) => ({
+    'x-api-key': key,
+    'anthropic-version': version,
+  }))
+  const bytesMax = limits.answerBytesMax
+  return {
+    prepare: (request, route) => {
+      const { body, problems, warnings } = writeChat(request, route)
+      return {
+        problems,
+        warnings,
+        complete: ({ signal, createdSeconds }) =>
+          receive({ dispatch, request: requestTo(path, body), signal, bytesMax }, (head) => {
+            if (head.status !== 200) return readFailure(head, keys)
+            const whole = wholeReader()
+            const finish = () => readMessage(whole.finish(), request, createdSeconds)
+            return { push: whole.push, finish }
+          }),
+        stream: async ({ signal, createdSeconds }) => {
+          const answer = await open({ dispatch, request: requestTo(path, body), signal })
+          if (answer.head.status === 200) {
+            return translateStream(answer, bytesMax, translator(createdSeconds))
+          }
+          const failure = readFailure(answer.head, keys)
+          await answer.each(failure.push)
+          return failure.finish()
+        },
+      }
+    },
+  }
+}
+
+function readMessage(bytes: Buffer, request: ChatRequest, created: number): ChatResult {
+  const wire = parseJson(bytes) as Partial<Message> | null
+  if (!Array.isArray(wire?.content)) {
+    throw new ProviderFailure('malformed', 'The answer is not a message.')
+  }
+  const message = answerOf(wire.content)
+  if (wire.stop_reason === 'refusal') message.refusal = wire.stop_details?.explanation ?? null
+  const completion: ChatCompletion = {
+    id: wire.id ?? '',
+    object: 'chat.completion',
+    created,
+    model: wire.model ?? '',
+    choices: [
+      { index: 0, message, logprobs: null, finish_reason: finishReasonOf(wire.stop_reason) },
+    ],
+  }
+  const usage =
+    readUsage(wire.usage) ?? estimateTokens(conversationText(request), spokenText(message))
+  return { completion, usage, bytes: bytes.length }
+}
+
+function answerOf(blocks: Message['content']): ChatCompletion['choices'][number]['message'] {
+  let text = ''
+  let thinking = ''
+  const calls = blocks.flatMap((block) => {
+    if (block.type === 'text') text += block.text
+    if (block.type === 'thinking') thinking += block.thinking
+    if (block.type !== 'tool_use') return []
+    const call = { name: block.name, arguments: JSON.stringify(block.input ?? {}) }
+    return [{ id: block.id, type: 'function' as const, function: call }]
+  })
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(thinking === '' ? {} : { reasoning_content: thinking }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  }
+}

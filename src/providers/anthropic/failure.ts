@@ -1,0 +1,42 @@
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import type { PieceReader, UpstreamHead } from '../upstream.ts'
+
+export type WireError = { error?: { type?: string; message?: string } }
+
+/** Reads an Anthropic refusal, which it throws as a ProviderFailure (providers.md section 6.6). */
+export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, secrets)
+}
+
+/** The failure that an event in mid-stream reports. */
+export function streamFailure(event: WireError): ProviderFailure {
+  const complaint = complaintOf(event)
+  return new ProviderFailure(kindOf(500, complaint), 'The provider failed while it answered.')
+}
+
+function complaintOf(body: unknown): Complaint {
+  const { error } = (body ?? {}) as WireError
+  return {
+    ...(typeof error?.message === 'string' ? { message: error.message } : {}),
+    ...(typeof error?.type === 'string' ? { type: error.type } : {}),
+  }
+}
+
+const kinds: Readonly<Record<string, FailureKind>> = {
+  authentication_error: 'credentials',
+  permission_error: 'credentials',
+  billing_error: 'out_of_credit',
+  not_found_error: 'not_found',
+  request_too_large: 'too_large',
+  rate_limit_error: 'rate_limited',
+  timeout_error: 'timeout',
+  api_error: 'overloaded',
+  overloaded_error: 'overloaded',
+}
+
+function kindOf(status: number, { type = '', message = '' }: Complaint): FailureKind {
+  // An empty account is answered with 400, as if the caller had asked for something wrong.
+  if (message.includes('credit balance is too low')) return 'out_of_credit'
+  return (Object.hasOwn(kinds, type) ? kinds[type] : undefined) ?? kindOfStatus(status)
+}

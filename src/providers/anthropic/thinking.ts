@@ -1,0 +1,71 @@
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Route } from '../../core/route.ts'
+import { dropped } from '../chat-fields.ts'
+import type { Notes, WireRequest } from './chat-request.ts'
+
+type Effort = NonNullable<NonNullable<ChatRequest['reasoning_effort']>>
+type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/** Models of this generation are given a budget instead of an effort. */
+const budgeted = /-4-5(?:-|$)/
+/** Models without the level between high and max. */
+const withoutExtra = /-4-6(?:-|$)/
+const budgetMin = 1024
+const budgets: Record<Exclude<Effort, 'none'>, number> = {
+  minimal: 1024,
+  low: 1024,
+  medium: 4096,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
+
+/** How hard the model is asked to reason (providers.md section 6.3). */
+export function writeThinking(
+  request: ChatRequest,
+  { upstreamModel }: Route,
+  body: WireRequest,
+  notes: Notes,
+): void {
+  const { reasoning_effort: effort } = request
+  if (effort === undefined || effort === null || effort === 'none') return
+  if (budgeted.test(upstreamModel)) return writeBudget(effort, request, body, notes)
+  const applied = effortOf(effort, upstreamModel)
+  if (applied !== effort) {
+    const reason = `${upstreamModel} has no effort '${effort}'.`
+    notes.warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
+  }
+  body.output_config = { ...body.output_config, effort: applied }
+  body.thinking = { type: 'adaptive' }
+}
+
+function effortOf(effort: Exclude<Effort, 'none'>, model: string): WireEffort {
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && withoutExtra.test(model) ? 'max' : effort
+}
+
+function writeBudget(
+  effort: Exclude<Effort, 'none'>,
+  request: ChatRequest,
+  body: WireRequest,
+  { warnings }: Notes,
+): void {
+  const reason = obstacle(request, body)
+  if (reason !== undefined) {
+    warnings.push(dropped('reasoning_effort', effort, reason))
+    return
+  }
+  body.thinking = {
+    type: 'enabled',
+    budget_tokens: Math.min(budgets[effort], body.max_tokens - 1),
+  }
+}
+
+function obstacle({ messages }: ChatRequest, body: WireRequest): string | undefined {
+  if (body.max_tokens <= budgetMin) return `Reasoning takes more than ${budgetMin} tokens.`
+  const { type } = body.tool_choice ?? { type: 'auto' }
+  if (type === 'any' || type === 'tool') return 'Reasoning does not go with a forced tool call.'
+  // What the model thought before a call would have to come back with it, signed.
+  if (messages.at(-1)?.role === 'tool') return 'Reasoning does not go on behind a tool call.'
+  return undefined
+}

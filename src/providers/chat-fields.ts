@@ -1,0 +1,35 @@
+import type { ChatRequest } from '../core/chat.ts'
+import type { Problem, Warning } from '../core/model.ts'
+
+/** A request in a vendor's words, and what could not be said in them. */
+export type WrittenChat<Body> = { body: Body; problems: Problem[]; warnings: Warning[] }
+
+/** A warning about something that is not sent. */
+export function dropped(param: string, requested: unknown, reason: string): Warning {
+  return { param, requested, applied: null, reason }
+}
+
+/** Whether a field says what would be so without it: then nothing is lost when it is not sent. */
+export function isIdle(field: keyof ChatRequest, value: unknown): boolean {
+  if (value === null || value === undefined) return true
+  switch (field) {
+    case 'logprobs':
+      return value === false
+    case 'temperature':
+    case 'top_p':
+    case 'n':
+      return value === 1
+    case 'presence_penalty':
+    case 'frequency_penalty':
+    case 'top_logprobs':
+      return value === 0
+    case 'parallel_tool_calls':
+      return value === true
+    case 'logit_bias':
+      return Object.keys(value).length === 0
+    case 'stop':
+      return Array.isArray(value) && value.length === 0
+    default:
+      return false
+  }
+}

@@ -1,0 +1,147 @@
+import type { EventSink } from '../core/chat.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import type { OpenAnswer } from './upstream.ts'
+
+/** An answer as the events that it is made of; it rests until somebody listens. */
+export type EventSource = {
+  answer: OpenAnswer
+  /** Hands over whole events, several at once where they came so. */
+  listen(onEvents: (events: Buffer) => void): void
+  /** Rejects with a ProviderFailure when the answer breaks off or reports an error. */
+  ended: Promise<void>
+}
+
+/**
+ * Reads an answer as events, each lot of which `read` makes what is handed on; undefined is nothing
+ * yet. Resolves when there is something. Throws a ProviderFailure when there never is, or what `read`
+ * throws. An event of more than `eventBytesMax` breaks the stream off.
+ */
+export async function startEvents(
+  answer: OpenAnswer,
+  eventBytesMax: number,
+  read: (events: Buffer) => Buffer | undefined,
+): Promise<EventSource> {
+  const refuse = (failure: ProviderFailure) => {
+    answer.abort(failure)
+    return failure
+  }
+  if (!String(answer.head.headers['content-type']).startsWith('text/event-stream')) {
+    throw refuse(new ProviderFailure('malformed', 'The answer is not an event stream.'))
+  }
+  const waiting: Buffer[] = []
+  const opened = Promise.withResolvers<void>()
+  let failure: unknown
+  let hand = (events: Buffer) => {
+    waiting.push(events)
+    answer.pause()
+    opened.resolve()
+  }
+  const onEvents = (events: Buffer) => {
+    if (failure !== undefined) return
+    try {
+      const handed = read(events)
+      if (handed !== undefined) hand(handed)
+    } catch (thrown) {
+      failure = thrown
+      if (thrown instanceof ProviderFailure) answer.abort(thrown)
+      opened.resolve()
+    }
+  }
+  const ended = eachEvents(answer, eventBytesMax, onEvents).then(() => {
+    if (failure !== undefined) throw failure
+  })
+  // Whoever forwards the stream hears of it too.
+  ended.catch(() => undefined)
+  await Promise.race([opened.promise, ended])
+  if (waiting.length === 0) {
+    if (failure !== undefined) throw failure
+    throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
+  }
+  const listen: EventSource['listen'] = (listener) => {
+    hand = listener
+    for (const events of waiting.splice(0)) listener(events)
+  }
+  return { answer, listen, ended }
+}
+
+/** Writes to a sink; while it takes no more, the answer rests. */
+export function pausingWriter(answer: OpenAnswer, sink: EventSink) {
+  let paused = false
+  return {
+    paused: () => paused,
+    write: (events: Buffer) => {
+      if (sink.write(events) || paused) return
+      paused = true
+      answer.pause()
+      sink.onDrain(() => {
+        paused = false
+        answer.resume()
+      })
+    },
+  }
+}
+
+/** Hands over the pieces of an answer again, cut behind events. */
+async function eachEvents(
+  answer: OpenAnswer,
+  eventBytesMax: number,
+  onEvents: (events: Buffer) => void,
+): Promise<void> {
+  let carried: Buffer[] = []
+  let bytes = 0
+  await answer.each((piece) => {
+    carried.push(piece)
+    bytes += piece.length
+    if (piece.includes(lineFeed)) {
+      const joined = carried.length === 1 ? piece : Buffer.concat(carried)
+      const end = endOfEvents(joined)
+      carried = end === joined.length ? [] : [joined.subarray(end)]
+      bytes -= end
+      if (end > 0) onEvents(joined.subarray(0, end))
+    }
+    if (bytes > eventBytesMax) {
+      answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
+    }
+  })
+  const last = Buffer.concat([...carried, emptyLine])
+  const data = dataOf(last)
+  // A last event without its empty line is legal when it is whole.
+  if (data === '[DONE]' || isJson(data ?? '')) onEvents(last)
+}
+
+const lineFeed = 0x0a
+const emptyLine = Buffer.from('\n\n')
+
+/** Where the last whole event ends: behind an empty line, whichever line ends are used. */
+export function endOfEvents(bytes: Buffer): number {
+  const unix = bytes.lastIndexOf('\n\n')
+  const windows = bytes.lastIndexOf('\r\n\r\n')
+  return Math.max(unix < 0 ? 0 : unix + 2, windows < 0 ? 0 : windows + 4)
+}
+
+/** Where the event ends that `from` is in. */
+export function endOfEvent(events: Buffer, from: number): number {
+  const unix = events.indexOf('\n\n', from)
+  const windows = events.indexOf('\r\n\r\n', from)
+  const ends = [unix < 0 ? Infinity : unix + 2, windows < 0 ? Infinity : windows + 4]
+  return Math.min(...ends, events.length)
+}
+
+/** The data of an event; undefined for comments and empty lines. */
+export function dataOf(event: Buffer): string | undefined {
+  const lines = event
+    .toString()
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trim())
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

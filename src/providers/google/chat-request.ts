@@ -1,0 +1,148 @@
+import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Problem, Warning } from '../../core/model.ts'
+import type { Route } from '../../core/route.ts'
+import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
+import { writeContents, type WireContent } from './contents.ts'
+import { writeThinking, type ThinkingConfig } from './thinking.ts'
+
+type GenerationConfig = Pick<
+  GenerateContentConfig,
+  | 'temperature'
+  | 'topP'
+  | 'maxOutputTokens'
+  | 'stopSequences'
+  | 'seed'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'candidateCount'
+  | 'responseMimeType'
+  | 'responseJsonSchema'
+  | 'responseLogprobs'
+  | 'logprobs'
+> & { thinkingConfig?: ThinkingConfig }
+export type WireRequest = {
+  contents: WireContent[]
+  systemInstruction?: { parts: { text: string }[] }
+  generationConfig?: GenerationConfig
+  tools?: { functionDeclarations: FunctionDeclaration[] }[]
+  toolConfig?: { functionCallingConfig: { mode: string; allowedFunctionNames?: string[] } }
+}
+export type Notes = { problems: Problem[]; warnings: Warning[] }
+type Field = keyof ChatRequest
+
+/** What is sent in some form; whatever else a request carries is reported as ignored. */
+const known: ReadonlySet<string> = new Set<Field>([
+  'model',
+  'models',
+  'messages',
+  'temperature',
+  'top_p',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'reasoning_effort',
+  'stream',
+  'stream_options',
+])
+const choicesMax = 8
+/** Models whose newer siblings take penalties (providers.md section 1.2). */
+const withoutPenalties = /^gemini-2\.5/
+
+/** The canonical request in the words of `generateContent` (providers.md section 1.2). */
+export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireRequest> {
+  const notes: Notes = { problems: [], warnings: [] }
+  for (const [field, value] of Object.entries(request)) {
+    if (known.has(field) || isIdle(field as Field, value)) continue
+    notes.warnings.push(dropped(field, value, 'Gemini has no such parameter.'))
+  }
+  if ((request.n ?? 1) > choicesMax) {
+    const message = `Gemini gives at most ${choicesMax} answers a call.`
+    notes.problems.push({ param: 'n', message })
+  }
+  const { system, contents } = writeContents(request.messages, route.upstreamModel, notes)
+  const generationConfig: GenerationConfig = {
+    ...sampling(request, route, notes),
+    ...format(request),
+    ...writeThinking(request, route, notes),
+  }
+  const body: WireRequest = {
+    contents,
+    ...(system.length > 0
+      ? { systemInstruction: { parts: system.map((text) => ({ text })) } }
+      : {}),
+    ...(Object.keys(generationConfig).length > 0 ? { generationConfig } : {}),
+    ...writeTools(request, notes),
+  }
+  return { body, ...notes }
+}
+
+function sampling(request: ChatRequest, route: Route, notes: Notes): GenerationConfig {
+  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens ?? undefined
+  const stopSequences = [request.stop ?? []].flat()
+  const config: GenerationConfig = {
+    ...(typeof request.temperature === 'number' ? { temperature: request.temperature } : {}),
+    ...(typeof request.top_p === 'number' ? { topP: request.top_p } : {}),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(stopSequences.length > 0 ? { stopSequences } : {}),
+    ...(typeof request.seed === 'number' ? { seed: request.seed } : {}),
+    ...((request.n ?? 1) > 1 ? { candidateCount: request.n! } : {}),
+    ...(request.logprobs === true
+      ? { responseLogprobs: true, logprobs: request.top_logprobs ?? 0 }
+      : {}),
+  }
+  for (const field of ['presence_penalty', 'frequency_penalty'] as const) {
+    const penalty = request[field]
+    if (penalty === undefined || penalty === null || isIdle(field, penalty)) continue
+    if (withoutPenalties.test(route.upstreamModel)) {
+      notes.warnings.push(dropped(field, penalty, `${route.upstreamModel} does not take it.`))
+    } else config[field === 'presence_penalty' ? 'presencePenalty' : 'frequencyPenalty'] = penalty
+  }
+  return config
+}
+
+function format({ response_format: asked }: ChatRequest): GenerationConfig {
+  if (asked === undefined || asked.type === 'text') return {}
+  const responseMimeType = 'application/json'
+  const schema = asked.type === 'json_schema' ? asked.json_schema.schema : undefined
+  if (schema === undefined) return { responseMimeType }
+  return { responseMimeType, responseJsonSchema: schema }
+}
+
+const modes = { none: 'NONE', auto: 'AUTO', required: 'ANY' }
+
+function writeTools(
+  { tools = [], tool_choice: choice }: ChatRequest,
+  { warnings }: Notes,
+): Pick<WireRequest, 'tools' | 'toolConfig'> {
+  if (tools.length === 0) return {}
+  const strict = tools.findIndex(({ function: { strict: asked } }) => asked === true)
+  if (strict >= 0) {
+    const param = `tools[${strict}].function.strict`
+    warnings.push(dropped(param, true, 'Gemini does not hold calls to their schema strictly.'))
+  }
+  const functionDeclarations = tools.map(({ function: { name, description, parameters } }) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters === undefined ? {} : { parametersJsonSchema: parameters }),
+  }))
+  const config =
+    choice === undefined
+      ? undefined
+      : typeof choice === 'string'
+        ? { mode: modes[choice] }
+        : { mode: 'ANY', allowedFunctionNames: [choice.function.name] }
+  return {
+    tools: [{ functionDeclarations }],
+    ...(config === undefined ? {} : { toolConfig: { functionCallingConfig: config } }),
+  }
+}

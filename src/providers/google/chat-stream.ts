@@ -1,0 +1,84 @@
+import {
+  brokenOff,
+  chunkWriter,
+  parseEvent,
+  roleDelta,
+  type ChunkWriter,
+  type Translator,
+} from '../translated-stream.ts'
+import {
+  finishReasonOf,
+  logprobsOf,
+  refuseBlocked,
+  toolCallOf,
+  type WireAnswer,
+  type WireCandidate,
+  type WirePart,
+} from './answer.ts'
+import { streamFailure } from './failure.ts'
+import { readUsage, type WireUsage } from './usage.ts'
+
+/** What one of the answers of a stream has said so far. */
+type Choice = { anything: boolean; calls: number }
+
+/** Gemini's partial answers as chunks (providers.md section 1.4). */
+export function translator(createdSeconds: number): Translator {
+  let identity: { id: string; created: number; model: string } | undefined
+  let writer: ChunkWriter
+  let usage: WireUsage | undefined
+  let finished = false
+  const choices: (Choice | undefined)[] = []
+
+  const piece = (part: WirePart, answer: WireAnswer, choice: Choice): string | undefined => {
+    if (part.functionCall !== undefined) {
+      const index = choice.calls++
+      return `{"tool_calls":[${JSON.stringify({ index, ...toolCallOf(part, answer, index) })}]}`
+    }
+    if (part.text === undefined || part.text === '') return undefined
+    return `{"${part.thought === true ? 'reasoning_content' : 'content'}":${JSON.stringify(part.text)}}`
+  }
+  const readCandidate = (candidate: WireCandidate, answer: WireAnswer): string => {
+    const { index = 0, content, finishReason, logprobsResult } = candidate
+    const choice = (choices[index] ??= { anything: false, calls: 0 })
+    let chunks = ''
+    const begin = () => {
+      if (!choice.anything) chunks += writer.delta(index, roleDelta)
+      choice.anything = true
+    }
+    for (const part of content?.parts ?? []) {
+      const delta = piece(part, answer, choice)
+      if (delta === undefined) continue
+      begin()
+      chunks += writer.delta(index, delta)
+    }
+    const logprobs = logprobsOf(logprobsResult)
+    if (logprobs !== null) chunks += writer.logprobs(index, JSON.stringify(logprobs))
+    if (finishReason === undefined) return chunks
+    const reason = finishReasonOf(candidate, choice)
+    begin()
+    finished = true
+    return chunks + writer.finish(index, reason)
+  }
+
+  return {
+    read: (data) => {
+      const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
+      if (answer.error !== undefined) throw streamFailure(answer)
+      refuseBlocked(answer)
+      if (identity === undefined) {
+        const { responseId: id = '', modelVersion: model = '' } = answer
+        identity = { id, created: createdSeconds, model }
+        writer = chunkWriter(identity)
+      }
+      usage = answer.usageMetadata ?? usage
+      let chunks = ''
+      for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate, answer)
+      return chunks
+    },
+    finish: () => {
+      if (!finished || identity === undefined) throw brokenOff()
+      return { usage: readUsage(usage), identity }
+    },
+    usageSoFar: () => readUsage(usage),
+  }
+}

@@ -1,0 +1,65 @@
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Route } from '../../core/route.ts'
+import { dropped } from '../chat-fields.ts'
+import type { Notes } from './chat-request.ts'
+
+type Effort = NonNullable<ChatRequest['reasoning_effort']>
+type Level = 'minimal' | 'low' | 'medium' | 'high'
+export type ThinkingConfig = {
+  includeThoughts?: true
+  thinkingBudget?: number
+  thinkingLevel?: Level
+}
+
+/** Models that are given a budget instead of a level (providers.md section 1.2). */
+const budgeted = /^gemini-2\.5/
+/** They always think, if only a little. */
+const alwaysThinks = /^gemini-2\.5-pro/
+const budgetMin = 128
+const budgets: Record<Effort, number> = {
+  none: 0,
+  minimal: 512,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+}
+const levels: Record<Effort, Level> = {
+  none: 'minimal',
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+  max: 'high',
+}
+
+/** How hard the model is asked to think. */
+export function writeThinking(
+  { reasoning_effort: effort }: ChatRequest,
+  { model, upstreamModel }: Route,
+  { warnings }: Notes,
+): { thinkingConfig?: ThinkingConfig } {
+  if (effort === undefined || effort === null) return {}
+  if (!model.row.capabilities.reasoning) {
+    if (effort === 'none') return {}
+    warnings.push(dropped('reasoning_effort', effort, `${model.row.id} does not reason.`))
+    return {}
+  }
+  const level = levels[effort]
+  const includeThoughts = effort === 'none' ? {} : { includeThoughts: true as const }
+  const adjusted = (applied: unknown) => {
+    const reason = `${model.row.id} has no effort '${effort}'.`
+    warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
+  }
+  if (!budgeted.test(upstreamModel)) {
+    if (level !== effort) adjusted(level)
+    return { thinkingConfig: { thinkingLevel: level, ...includeThoughts } }
+  }
+  const least = alwaysThinks.test(upstreamModel) ? budgetMin : 0
+  const thinkingBudget = Math.max(least, budgets[effort])
+  if (effort === 'xhigh' || effort === 'max') adjusted('high')
+  if (thinkingBudget !== budgets[effort]) adjusted(thinkingBudget)
+  return { thinkingConfig: { thinkingBudget, ...includeThoughts } }
+}

@@ -1,0 +1,50 @@
+import type { ChatRequest } from '../core/chat.ts'
+
+/** Reads pictures by address through the guarded door; throws a GatewayError that names the parameter. */
+export type ReadImages = (
+  addresses: readonly { address: string; param: string }[],
+  signal: AbortSignal,
+) => Promise<readonly { format: string; base64: string }[]>
+
+type Named = { address: string; param: string }
+
+/** Whether a picture of the conversation would have to be fetched. */
+export function needsInlining(request: ChatRequest): boolean {
+  return remoteImages(request).length > 0
+}
+
+/** The same request with every picture in it, for vendors that fetch none. */
+export async function inlineImages(
+  request: ChatRequest,
+  readImages: ReadImages,
+  signal: AbortSignal,
+): Promise<ChatRequest> {
+  const remote = remoteImages(request)
+  const images = await readImages(remote, signal)
+  const urls = new Map(
+    remote.map(({ address }, index) => {
+      const { format, base64 } = images[index]!
+      return [address, `data:image/${format};base64,${base64}`]
+    }),
+  )
+  const messages = request.messages.map((message) => {
+    if (!Array.isArray(message.content)) return message
+    const content = message.content.map((part) => {
+      const url = part.type === 'image_url' ? urls.get(part.image_url.url) : undefined
+      if (part.type !== 'image_url' || url === undefined) return part
+      return { ...part, image_url: { ...part.image_url, url } }
+    })
+    return { ...message, content }
+  })
+  return { ...request, messages }
+}
+
+function remoteImages({ messages }: ChatRequest): Named[] {
+  return messages.flatMap(({ content }, index) =>
+    (Array.isArray(content) ? content : []).flatMap((part, place) => {
+      if (part.type !== 'image_url' || part.image_url.url.startsWith('data:')) return []
+      const param = `messages[${index}].content[${place}].image_url.url`
+      return [{ address: part.image_url.url, param }]
+    }),
+  )
+}

@@ -1,0 +1,159 @@
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Problem, Warning } from '../../core/model.ts'
+import type { Route } from '../../core/route.ts'
+import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
+import type { ChatDialect } from './dialect.ts'
+
+type Field = keyof ChatRequest
+type Body = Record<string, unknown>
+type Draft = { request: ChatRequest; route: Route; dialect: ChatDialect; body: Body }
+type Notes = { problems: Problem[]; warnings: Warning[] }
+
+const sampling: readonly Field[] = [
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+]
+
+/** The canonical request in a dialect of OpenAI's protocol, without what is ours. */
+export function writeChat(
+  request: ChatRequest,
+  route: Route,
+  dialect: ChatDialect,
+): WrittenChat<Body> {
+  const { models: _models, image_config: imageConfig, ...body } = request
+  body.model = route.upstreamModel
+  if (request.stream === true && !dialect.alwaysCounts) {
+    // The ledger wants the counts, also when the caller does not.
+    body.stream_options = { ...request.stream_options, include_usage: true }
+  }
+  const notes: Notes = { problems: [], warnings: [] }
+  if (imageConfig !== undefined) {
+    notes.warnings.push(dropped('image_config', imageConfig, 'Only image models have it.'))
+  }
+  const draft: Draft = { request, route, dialect, body }
+  if (!route.model.undescribed) adjustToModel(draft, notes)
+  adjustToDialect(draft, notes)
+  return { body, ...notes }
+}
+
+/** What the catalog knows of the model. */
+function adjustToModel({ request, route, dialect, body }: Draft, notes: Notes): void {
+  const { row } = route.model
+  const { reasoning, accepts_temperature: takesSampling } = row.capabilities
+  const { reasoning_effort: effort } = request
+  if (takesSampling === false) {
+    const freed = effort === 'none' && dialect.samplingWithoutReasoning?.test(route.upstreamModel)
+    if (!freed)
+      for (const field of sampling) drop(field, body, notes, `${row.id} does not take it.`)
+  }
+  const most = row.temperature_max
+  if (most !== undefined && typeof body['temperature'] === 'number' && body['temperature'] > most) {
+    const reason = `The temperature of ${row.id} is at most ${most}.`
+    notes.warnings.push({
+      param: 'temperature',
+      requested: body['temperature'],
+      applied: most,
+      reason,
+    })
+    body['temperature'] = most
+  }
+  if (!reasoning && effort !== 'none') {
+    drop('reasoning_effort', body, notes, `${row.id} does not reason.`)
+  }
+  const field = row.max_tokens_field
+  if (field === undefined) return
+  const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  if (body[other] === undefined) return
+  body[field] = request.max_completion_tokens ?? request.max_tokens
+  delete body[other]
+}
+
+/** What is particular about the vendor. */
+function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes): void {
+  const { id } = route.provider
+  for (const field of dialect.without ?? []) drop(field, body, notes, `${id} does not take it.`)
+  if (dialect.withoutWhenReasoning && route.model.row.capabilities.reasoning) {
+    const reason = `Models of ${id} that reason do not take it.`
+    for (const field of dialect.withoutWhenReasoning) drop(field, body, notes, reason)
+  }
+  for (const [field, name] of Object.entries(dialect.renamed ?? {})) {
+    if (body[field] === undefined) continue
+    body[name] = body[field]
+    delete body[field]
+  }
+  if (dialect.oneChoice && (request.n ?? 1) > 1) {
+    notes.problems.push({ param: 'n', message: `${id} gives one answer a call.` })
+  }
+  if (dialect.alwaysCounts) delete body['stream_options']
+  if (dialect.noDeveloper && request.messages.some(({ role }) => role === 'developer')) {
+    body['messages'] = request.messages.map((message) =>
+      message.role === 'developer' ? { ...message, role: 'system' } : message,
+    )
+  }
+  if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, id, body, notes)
+  if (dialect.reasoning) adjustReasoning(dialect.reasoning, id, body, notes)
+  if (dialect.noJsonSchema) adjustFormat(request, id, body, notes)
+}
+
+function drop(field: Field, body: Body, { warnings }: Notes, reason: string): void {
+  const value = body[field]
+  if (value === undefined) return
+  delete body[field]
+  if (!isIdle(field, value)) warnings.push(dropped(field, value, reason))
+}
+
+function adjustToolChoice(
+  required: 'auto' | 'any',
+  id: string,
+  body: Body,
+  { warnings }: Notes,
+): void {
+  const choice = body['tool_choice']
+  const named = typeof choice === 'object' && choice !== null
+  if (required === 'any') {
+    if (choice === 'required') body['tool_choice'] = 'any'
+    return
+  }
+  if (choice !== 'required' && !named) return
+  const reason = `${id} lets the model choose whether it calls a tool.`
+  warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
+  body['tool_choice'] = 'auto'
+}
+
+function adjustReasoning(
+  reasoning: (enabled: boolean) => object,
+  id: string,
+  body: Body,
+  { warnings }: Notes,
+): void {
+  const effort = body['reasoning_effort']
+  delete body['reasoning_effort']
+  if (effort === undefined || effort === null) return
+  Object.assign(body, reasoning(effort !== 'none'))
+  if (effort === 'none') return
+  const reason = `${id} reasons or does not; it has no efforts.`
+  warnings.push({ param: 'reasoning_effort', requested: effort, applied: 'on', reason })
+}
+
+function adjustFormat(request: ChatRequest, id: string, body: Body, { warnings }: Notes): void {
+  const format = request.response_format
+  if (format?.type !== 'json_schema') return
+  const schema = JSON.stringify(format.json_schema.schema ?? {})
+  const content = `Answer with one JSON value that is valid against this JSON Schema: ${schema}`
+  // It may stand in place of `messages` already.
+  const messages = body['messages'] as ChatRequest['messages']
+  body['messages'] = [{ role: 'system', content }, ...messages]
+  body['response_format'] = { type: 'json_object' }
+  const reason = `${id} is asked for the schema in words; it does not enforce it.`
+  warnings.push({
+    param: 'response_format',
+    requested: 'json_schema',
+    applied: 'json_object',
+    reason,
+  })
+}

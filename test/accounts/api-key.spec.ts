@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createKey, digestOf, hintOf, isWellFormedKey } from '../../src/accounts/api-key.ts'
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const keys = fc.constantFrom('live' as const, 'test' as const).map(createKey)
+
+describe('API keys', () => {
+  for (const mode of ['live', 'test'] as const) {
+    it(`of mode ${mode} say so, and hold 256 bits and a checksum`, () => {
+      const key = createKey(mode)
+      expect(key).to.match(new RegExp(`^mag_${mode}_[A-Za-z0-9_-]{49}$`))
+      expect(Buffer.from(key.slice(9, 52), 'base64url')).to.have.length(32)
+      expect(isWellFormedKey(key)).to.equal(true)
+    })
+  }
+
+  it('never come twice', () => {
+    const many = Array.from({ length: 2000 }, () => createKey('test'))
+    expect(new Set(many).size).to.equal(many.length)
+  })
+
+  it('are refused with any one character mistyped', () => {
+    fc.assert(
+      fc.property(
+        keys,
+        fc.nat({ max: 57 }),
+        fc.constantFrom(...alphabet, ' ', '\n', 'é'),
+        (key, at, typed) => {
+          fc.pre(key[at] !== typed)
+          expect(isWellFormedKey(key.slice(0, at) + typed + key.slice(at + 1))).to.equal(false)
+        },
+      ),
+    )
+  })
+
+  it('are refused with two neighbours swapped, cut short or grown', () => {
+    fc.assert(
+      fc.property(keys, fc.nat({ max: 56 }), (key, at) => {
+        expect(isWellFormedKey(key.slice(0, at))).to.equal(false)
+        expect(isWellFormedKey(key + key[at])).to.equal(false)
+        const [one, other] = [key[at]!, key[at + 1]!]
+        fc.pre(one !== other)
+        const swapped = key.slice(0, at) + other + one + key.slice(at + 2)
+        expect(isWellFormedKey(swapped)).to.equal(false)
+      }),
+    )
+  })
+
+  it('are stored as their SHA-256', () => {
+    const key = createKey('live')
+    expect(digestOf(key)).to.equal(hash('sha256', key, 'base64url'))
+  })
+
+  it('are told apart by a hint that holds none of their random bits', () => {
+    fc.assert(
+      fc.property(keys, (key) => {
+        const [start, end] = hintOf(key).split('…')
+        expect(start).to.equal(key.slice(0, 9))
+        expect(key.slice(52).endsWith(end!)).to.equal(true)
+      }),
+    )
+  })
+})

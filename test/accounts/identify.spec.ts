@@ -1,0 +1,166 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createAccounts, type Accounts } from '../../src/accounts/accounts.ts'
+import { createKey } from '../../src/accounts/api-key.ts'
+import { createIdentify } from '../../src/accounts/identify.ts'
+import type { Credentials, Identify } from '../../src/core/caller.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import { openStore, type Store } from '../../src/storage/store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+
+const keyCacheMs = 1000
+
+describe('identifying a caller', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  let accounts: Accounts
+  let identify: Identify
+  let accountId: string
+  let now: number
+  const clock = () => now
+  beforeEach(async () => {
+    folder = makeFolder()
+    now = 1_800_000_000_000
+    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    accounts = createAccounts(store, clock)
+    identify = createIdentify({ store, clock, keyCacheMs, keyCacheEntriesMax: 100 })
+    accountId = (await accounts.first()).id
+  })
+  afterEach(async () => {
+    await store.close()
+    folder.remove()
+  })
+
+  const bearer = (key: string): Credentials => ({
+    authorization: `Bearer ${key}`,
+    apiKey: undefined,
+  })
+  const newKey = (options: { models?: string[]; expiresAt?: number } = {}) =>
+    accounts.createKey({ accountId, mode: 'test', name: 'mine', ...options })
+  const revokeAll = async () => {
+    for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
+  }
+  /** The caller, or the code of the error. */
+  const outcome = async (credentials: Credentials) => {
+    try {
+      return await identify(credentials)
+    } catch (error) {
+      if (error instanceof GatewayError) return error.code
+      throw error
+    }
+  }
+
+  it('finds account, key, mode and models behind a key, in either header', async () => {
+    const key = await newKey({ models: ['a', 'b'] })
+    const [{ id: keyId } = { id: '' }] = await accounts.listKeys()
+    const caller = { accountId, keyId, mode: 'test', models: ['a', 'b'] }
+    expect(await outcome(bearer(key))).to.deep.equal(caller)
+    expect(await outcome({ authorization: undefined, apiKey: key })).to.deep.equal(caller)
+    expect(await outcome({ authorization: `bearer   ${key} `, apiKey: undefined })).to.deep.equal(
+      caller,
+    )
+  })
+
+  it('allows every model to a key that names none', async () => {
+    const caller = await outcome(bearer(await newKey()))
+    expect(caller).to.have.property('models', null)
+  })
+
+  const refused: { name: string; credentials: Credentials; code: string }[] = [
+    {
+      name: 'no credentials',
+      credentials: { authorization: undefined, apiKey: undefined },
+      code: 'missing_api_key',
+    },
+    {
+      name: 'an empty x-api-key',
+      credentials: { authorization: undefined, apiKey: '' },
+      code: 'missing_api_key',
+    },
+    {
+      name: 'another scheme',
+      credentials: { authorization: 'Basic dXNlcjpwYXNz', apiKey: undefined },
+      code: 'invalid_api_key',
+    },
+    { name: 'a bearer of nothing', credentials: bearer(''), code: 'invalid_api_key' },
+    { name: 'a key of another product', credentials: bearer('sk-1234'), code: 'invalid_api_key' },
+    {
+      name: 'a key that nobody made',
+      credentials: bearer(createKey('live')),
+      code: 'invalid_api_key',
+    },
+  ]
+  for (const { name, credentials, code } of refused) {
+    it(`refuses ${name} with ${code}`, async () => {
+      expect(await outcome(credentials)).to.equal(code)
+    })
+  }
+
+  it('refuses what cannot be a key without asking the store', async () => {
+    await store.close()
+    const text = fc.string().filter((one) => !one.startsWith('mag_'))
+    await fc.assert(
+      fc.asyncProperty(text, async (apiKey) => {
+        const code = apiKey === '' ? 'missing_api_key' : 'invalid_api_key'
+        expect(await outcome({ authorization: undefined, apiKey })).to.equal(code)
+      }),
+    )
+    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+  })
+
+  it('does not take a store that is away for a wrong key', async () => {
+    const key = await newKey()
+    await store.close()
+    const error = await Promise.resolve(identify(bearer(key))).catch((thrown: unknown) => thrown)
+    expect(error).to.be.an('error').and.not.instanceOf(GatewayError)
+    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+  })
+
+  it('asks the store again only after key_cache_ms', async () => {
+    const key = await newKey()
+    const caller = await outcome(bearer(key))
+    await revokeAll()
+    now += keyCacheMs
+    expect(await outcome(bearer(key))).to.deep.equal(caller)
+    now += 1
+    expect(await outcome(bearer(key))).to.equal('invalid_api_key')
+  })
+
+  it('does not trust a key for longer because it is used', async () => {
+    const key = await newKey()
+    await outcome(bearer(key))
+    await revokeAll()
+    for (let used = 0; used < 9; used++) {
+      now += keyCacheMs / 10
+      expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
+    }
+    now += keyCacheMs / 10 + 1
+    expect(await outcome(bearer(key))).to.equal('invalid_api_key')
+  })
+
+  it('asks the store every time when key_cache_ms is 0', async () => {
+    identify = createIdentify({ store, clock, keyCacheMs: 0, keyCacheEntriesMax: 100 })
+    const key = await newKey()
+    expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
+    await revokeAll()
+    expect(await outcome(bearer(key))).to.equal('invalid_api_key')
+  })
+
+  it('refuses a key at the moment when it expires, also one that it knows', async () => {
+    const key = await newKey({ expiresAt: now + 10 })
+    now += 9
+    expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
+    now += 1
+    expect(await outcome(bearer(key))).to.equal('expired_api_key')
+  })
+
+  it('knows no more keys than key_cache_entries_max', async () => {
+    identify = createIdentify({ store, clock, keyCacheMs, keyCacheEntriesMax: 1 })
+    const [one, two] = [await newKey(), await newKey()]
+    await outcome(bearer(one))
+    await outcome(bearer(two))
+    await revokeAll()
+    expect(await outcome(bearer(two))).to.have.property('accountId', accountId)
+    expect(await outcome(bearer(one))).to.equal('invalid_api_key')
+  })
+})

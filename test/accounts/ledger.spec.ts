@@ -1,0 +1,138 @@
+import { expect } from 'chai'
+import { createLedger } from '../../src/accounts/ledger.ts'
+import type { UsageRow } from '../../src/core/receipt.ts'
+import { openStore } from '../../src/storage/store.ts'
+import { makeFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
+
+const row = (id: string): UsageRow => ({
+  id,
+  at: 1_800_000_000_000,
+  accountId: 'acc_1',
+  keyId: 'key_1',
+  mode: 'live',
+  face: 'chat',
+  modality: 'chat',
+  model: 'gpt-5.2',
+  provider: 'openai',
+  upstreamModel: 'gpt-5.2',
+  outcome: 'ok',
+  errorCode: null,
+  cache: 'miss',
+  usage: { inputTokens: 10, outputTokens: 20, cachedInputTokens: 4, images: 0, estimated: false },
+  costNanoUsd: 123_456,
+  costStatus: 'exact',
+  attempts: [{ provider: 'openai', upstreamModel: 'gpt-5.2', outcome: 'ok', durationMs: 3 }],
+  durationMs: 12.6,
+})
+
+/** A store of which the test decides when and how each commit ends. */
+function openCommits() {
+  const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
+  const insertMany = (_table: string, rows: readonly object[]) =>
+    new Promise<void>((resolve, reject) => {
+      commits.push({ ids: rows.map((one) => String((one as { id: string }).id)), resolve, reject })
+    })
+  return { commits, store: { insertMany } }
+}
+
+/** Collects the names of the rows whose callers were told. */
+function watch(write: (row: UsageRow) => Promise<void>) {
+  const told: string[] = []
+  const add = (id: string) =>
+    void write(row(id)).then(
+      () => told.push(id),
+      (error: Error) => told.push(`${id}: ${error.message}`),
+    )
+  return { told, add }
+}
+
+describe('the ledger', () => {
+  it('commits the rows of one moment together, and those of the meantime after them', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(createLedger(store, 100))
+    for (const id of ['a', 'b', 'c']) add(id)
+    await until('the first commit has begun', () => commits.length === 1)
+    for (const id of ['d', 'e']) add(id)
+    expect(commits.map(({ ids }) => ids)).to.deep.equal([['a', 'b', 'c']])
+    expect(told).to.deep.equal([])
+    commits[0]!.resolve()
+    await until('the second commit has begun', () => commits.length === 2)
+    expect(told).to.deep.equal(['a', 'b', 'c'])
+    expect(commits[1]!.ids).to.deep.equal(['d', 'e'])
+    commits[1]!.resolve()
+    await until('all are told', () => told.length === 5)
+  })
+
+  it('commits no more rows at once than ledger_group_rows_max', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(createLedger(store, 2))
+    for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)
+    for (const [index, ids] of [['a', 'b'], ['c', 'd'], ['e']].entries()) {
+      await until(`commit ${index} has begun`, () => commits.length === index + 1)
+      expect(commits[index]!.ids).to.deep.equal(ids)
+      commits[index]!.resolve()
+    }
+    await until('all are told', () => told.length === 5)
+  })
+
+  it('tells a failed commit to its own callers, and goes on with the next', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(createLedger(store, 100))
+    add('a')
+    await until('the first commit has begun', () => commits.length === 1)
+    add('b')
+    commits[0]!.reject(new Error('disk full'))
+    await until('the second commit has begun', () => commits.length === 2)
+    commits[1]!.resolve()
+    await until('both are told', () => told.length === 2)
+    expect(told).to.deep.equal(['a: disk full', 'b'])
+  })
+
+  it('begins anew after a pause', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(createLedger(store, 100))
+    for (const [index, id] of ['a', 'b', 'c'].entries()) {
+      add(id)
+      await until(`${id} is being committed`, () => commits.length === index + 1)
+      commits[index]!.resolve()
+      await until(`${id} is told`, () => told.length === index + 1)
+    }
+    expect(commits.map(({ ids }) => ids)).to.deep.equal([['a'], ['b'], ['c']])
+  })
+
+  it('keeps in the store what the receipt says', async () => {
+    const folder = makeFolder()
+    const store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    await createLedger(store, 100)(row('req_1'))
+    const rows = await store.db.selectFrom('usage').selectAll().execute()
+    await store.close()
+    folder.remove()
+    expect(rows).to.deep.equal([
+      {
+        id: 'req_1',
+        at: 1_800_000_000_000,
+        account_id: 'acc_1',
+        key_id: 'key_1',
+        mode: 'live',
+        face: 'chat',
+        modality: 'chat',
+        model: 'gpt-5.2',
+        provider: 'openai',
+        upstream_model: 'gpt-5.2',
+        outcome: 'ok',
+        error_code: null,
+        cache: 'miss',
+        input_tokens: 10,
+        cached_input_tokens: 4,
+        output_tokens: 20,
+        reasoning_tokens: 0,
+        images: 0,
+        cost_nano_usd: 123_456,
+        cost_status: 'exact',
+        attempts: JSON.stringify(row('req_1').attempts),
+        duration_ms: 13,
+      },
+    ])
+  })
+})

@@ -1,0 +1,205 @@
+import { expect } from 'chai'
+import { createCatalog, readCatalogRows, type CatalogOptions } from '../../src/catalog/catalog.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import type { CatalogModel } from '../../src/core/model.ts'
+
+const [sample] = readCatalogRows()
+const day = (date: string) => Date.parse(date)
+const row = (id: string, more: Partial<CatalogModel> = {}): CatalogModel => {
+  const { aliases: _, deprecated_at: _old, deactivated_at: _gone, ...rest } = sample!
+  return { ...rest, id, provider: 'acme', family: 'acme', status: 'active', ...more }
+}
+const create = (rows: CatalogModel[], more: Partial<CatalogOptions> = {}) =>
+  createCatalog({
+    rows,
+    undescribed: [],
+    aliases: {},
+    defaultImageModel: 'painter',
+    clock: () => day('2026-11-20'),
+    ...more,
+  })
+const ids = (models: { row: CatalogModel }[]) => models.map((model) => model.row.id)
+
+function refusal(find: () => unknown): GatewayError {
+  try {
+    find()
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+  throw new Error('It was found.')
+}
+
+describe('finding a model', () => {
+  const rows = [
+    row('acme/painter', { aliases: ['artist'] }),
+    row('acme/twin'),
+    row('other/twin', { provider: 'other' }),
+    row('alone'),
+  ]
+
+  for (const { name, id } of [
+    { name: 'acme/painter', id: 'acme/painter' },
+    { name: 'artist', id: 'acme/painter' },
+    { name: 'painter', id: 'acme/painter' },
+    { name: 'alone', id: 'alone' },
+    { name: 'auto', id: 'acme/painter' },
+    { name: 'other/twin', id: 'other/twin' },
+    { name: 'mine', id: 'alone' },
+    { name: 'artist-of-mine', id: 'acme/painter' },
+  ]) {
+    it(`finds ${id} by ${name}`, () => {
+      const aliases = { mine: 'alone', 'artist-of-mine': 'artist' }
+      const { model, warnings } = create(rows, { aliases }).find(name)
+      expect(model.row.id).to.equal(id)
+      expect(warnings).to.deep.equal([])
+    })
+  }
+
+  for (const name of [
+    'nobody',
+    'twin',
+    'acme/nobody',
+    'ACME/painter',
+    '',
+    'acme/',
+    '__proto__',
+    'constructor',
+    'toString',
+  ]) {
+    it(`finds nothing by '${name}'`, () => {
+      const error = refusal(() => create(rows).find(name))
+      expect(error).to.include({ code: 'model_not_found', status: 404, param: 'model' })
+    })
+  }
+
+  it('repeats only the start of a name that is not found', () => {
+    const error = refusal(() => create(rows).find('x'.repeat(100_000)))
+    expect(error.message).to.have.length.below(300)
+  })
+
+  it("takes an operator's alias before a model of that name", () => {
+    const aliases = { alone: 'acme/twin' }
+    expect(create(rows, { aliases }).find('alone').model.row.id).to.equal('acme/twin')
+  })
+
+  it('takes a name of a model before the short name of another', () => {
+    const both = [row('acme/painter'), row('painter')]
+    expect(create(both).find('painter').model.row.id).to.equal('painter')
+  })
+
+  it('finds any model of an endpoint that takes any, and says that nobody has described it', () => {
+    const catalog = create(rows, { undescribed: [{ provider: 'own', models: '*' }] })
+    const { model } = catalog.find('own/meta/llama:8b')
+    expect(model).to.include({ undescribed: true })
+    expect(model.row).to.include({ provider: 'own', upstream_model: 'meta/llama:8b' })
+    expect(model.prices).to.deep.include({ perImage: [], tokens: null })
+    for (const name of ['own', 'own/', 'elsewhere/llama']) {
+      expect(refusal(() => catalog.find(name)).code, name).to.equal('model_not_found')
+    }
+  })
+
+  it('finds the listed models of an endpoint, and no others', () => {
+    const catalog = create(rows, { undescribed: [{ provider: 'own', models: ['a', 'b/c'] }] })
+    expect(catalog.find('own/b/c').model.row.upstream_model).to.equal('b/c')
+    expect(catalog.find('a').model.row.id).to.equal('own/a')
+    expect(refusal(() => catalog.find('own/d')).code).to.equal('model_not_found')
+  })
+})
+
+describe('a model at the end of its life', () => {
+  const old = row('old', {
+    status: 'active',
+    deprecated_at: '2026-12-01',
+    deactivated_at: '2027-01-01',
+  })
+  const next = row('next')
+  const at = (date: string, rows = [old, next]) => create(rows, { clock: () => day(date) })
+  const everything = { includeDeactivated: true }
+
+  for (const { date, status } of [
+    { date: '2026-11-30T23:59:59.999Z', status: 'active' },
+    { date: '2026-12-01T00:00:00.000Z', status: 'deprecated' },
+    { date: '2026-12-31T23:59:59.999Z', status: 'deprecated' },
+    { date: '2027-01-01T00:00:00.000Z', status: 'deactivated' },
+  ]) {
+    it(`is ${status} at ${date}, by its announced dates`, () => {
+      const { models } = at(date).list(everything, () => true)
+      expect(models[0]?.row.status).to.equal(status)
+    })
+  }
+
+  it('answers until its last day, and then 410 with the date', () => {
+    expect(at('2026-12-31').find('old').model.row.id).to.equal('old')
+    const error = refusal(() => at('2027-01-01').find('old'))
+    expect(error).to.include({ code: 'model_deactivated', status: 410, param: 'model' })
+    expect(error.message).to.include("'old' was deactivated on 2027-01-01")
+  })
+
+  it('is followed by its successor, with a warning', () => {
+    const replaced = { ...old, successor: 'next', aliases: ['ancient'] }
+    const { model, warnings } = at('2027-01-01', [replaced, next]).find('ancient')
+    expect(model.row.id).to.equal('next')
+    expect(warnings).to.deep.equal([
+      {
+        param: 'model',
+        requested: 'ancient',
+        applied: 'next',
+        reason: 'old was deactivated; its successor answers.',
+      },
+    ])
+  })
+
+  it('is followed through a chain of successors, with a warning for each', () => {
+    const first = { ...old, successor: 'middle' }
+    const middle = row('middle', { status: 'deactivated', successor: 'next' })
+    const { model, warnings } = at('2027-01-01', [first, middle, next]).find('old')
+    expect(model.row.id).to.equal('next')
+    expect(warnings.map(({ applied }) => applied)).to.deep.equal(['middle', 'next'])
+  })
+})
+
+describe('listing models', () => {
+  const rows = [
+    row('a'),
+    row('b', { status: 'deprecated', family: 'bees' }),
+    row('c', { status: 'deactivated', provider: 'bees' }),
+    row('d'),
+  ]
+  const all = () => true
+
+  for (const { filter, expected } of [
+    { filter: {}, expected: ['a', 'b', 'd'] },
+    { filter: { includeDeactivated: true }, expected: ['a', 'b', 'c', 'd'] },
+    { filter: { excludeDeprecated: true }, expected: ['a', 'd'] },
+    { filter: { includeDeactivated: true, excludeDeprecated: true }, expected: ['a', 'c', 'd'] },
+    { filter: { family: 'bees' }, expected: ['b'] },
+    { filter: { family: 'bees', includeDeactivated: true }, expected: ['b', 'c'] },
+    { filter: { family: 'wasps' }, expected: [] },
+  ]) {
+    it(`by ${JSON.stringify(filter)} shows ${expected.join(', ') || 'nothing'}`, () => {
+      const { models, total } = create(rows).list(filter, all)
+      expect(ids(models)).to.deep.equal(expected)
+      expect(total).to.equal(expected.length)
+    })
+  }
+
+  it('cuts the list at the limit, and tells how many there are', () => {
+    const { models, total } = create(rows).list({ limit: 2 }, all)
+    expect({ ids: ids(models), total }).to.deep.equal({ ids: ['a', 'b'], total: 3 })
+  })
+
+  it('leaves out what the caller cannot use', () => {
+    const { models, total } = create(rows).list({}, (model) => model.row.id !== 'a')
+    expect({ ids: ids(models), total }).to.deep.equal({ ids: ['b', 'd'], total: 2 })
+  })
+
+  it('shows the listed models of endpoints, and not those that nobody listed', () => {
+    const undescribed = [
+      { provider: 'own', models: ['x'] },
+      { provider: 'open', models: '*' as const },
+    ]
+    const { models } = create(rows, { undescribed }).list({}, all)
+    expect(ids(models)).to.deep.equal(['a', 'b', 'd', 'own/x'])
+  })
+})

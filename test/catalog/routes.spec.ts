@@ -1,0 +1,92 @@
+import { expect } from 'chai'
+import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
+import { createRouteTable } from '../../src/catalog/routes.ts'
+import type { Caller } from '../../src/core/caller.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import { settingFor } from '../../src/providers/index.ts'
+
+const live: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
+const test: Caller = { ...live, mode: 'test' }
+
+function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {
+  const catalog = createCatalog({
+    rows: readCatalogRows(),
+    undescribed: [{ provider: 'own', models: '*' }],
+    aliases: {},
+    defaultImageModel: 'gemini-3-pro-image-preview',
+    clock: () => Date.parse('2026-11-20'),
+  })
+  const providers = new Map(providerIds.map((id) => [id, { id }]))
+  const sandbox = [{ id: 'sandbox' }, { id: 'sandbox' }]
+  const table = createRouteTable({ catalog, providers, sandbox, routes, settingFor })
+  const ways = (names: string[], caller = live) =>
+    table.routes(names, caller).routes.map(({ provider, upstreamModel }) => ({
+      provider: provider.id,
+      upstreamModel,
+    }))
+  return { table, catalog, ways }
+}
+
+function refusal(run: () => unknown): GatewayError {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+  throw new Error('There was a route.')
+}
+
+describe('the routes to a model', () => {
+  it('lead to the provider of its row, by the name that it has there', () => {
+    const { ways } = tableOf(['google'])
+    expect(ways(['gemini-3-pro-image-preview'])).to.deep.equal([
+      { provider: 'google', upstreamModel: 'gemini-3-pro-image' },
+    ])
+  })
+
+  it("are the operator's, in their order, instead of the catalog's", () => {
+    const routes = { 'gpt-5.2': ['own/gpt-five', 'openai', 'absent'] }
+    const { ways } = tableOf(['openai', 'own'], routes)
+    expect(ways(['gpt-5.2'])).to.deep.equal([
+      { provider: 'own', upstreamModel: 'gpt-five' },
+      { provider: 'openai', upstreamModel: 'gpt-5.2' },
+    ])
+  })
+
+  it('of several models follow each other', () => {
+    const { ways } = tableOf(['openai', 'mistral'])
+    const [first, second] = ways(['gpt-5.2', 'gpt-5.5'])
+    expect([first?.upstreamModel, second?.upstreamModel]).to.deep.equal(['gpt-5.2', 'gpt-5.5'])
+  })
+
+  it('of a test key lead to the sandbox, one for each route of the model', () => {
+    const routes = { 'gpt-5.2': ['own/gpt-five', 'openai'] }
+    const { ways } = tableOf([], routes)
+    const sandboxed = ways(['gpt-5.2'], test)
+    expect(sandboxed.map(({ provider }) => provider)).to.deep.equal(['sandbox', 'sandbox'])
+    expect(ways(['gpt-5.5'], test)).to.have.length(1)
+  })
+
+  it('are missing when no provider is configured: 503, with the setting that would help', () => {
+    const { ways, table, catalog } = tableOf([])
+    const error = refusal(() => ways(['gemini-3-pro-image-preview']))
+    expect(error).to.include({ code: 'no_provider_configured', status: 503, param: 'model' })
+    expect(error.message).to.include('Set GEMINI_API_KEY').and.to.include('test key')
+    expect(error.headers).to.have.property('retry-after', '60')
+    const { model } = catalog.find('gemini-3-pro-image-preview')
+    expect(table.usable(model, live)).to.equal(false)
+    expect(table.usable(model, test)).to.equal(true)
+  })
+
+  it('are closed to a key for other models: 403, also as a second choice', () => {
+    const { ways, table, catalog } = tableOf(['openai'])
+    const limited = { ...live, models: ['gpt-5.2'] }
+    expect(ways(['gpt-5.2'], limited)).to.have.length(1)
+    for (const names of [['gpt-5.5'], ['gpt-5.2', 'gpt-5.5']]) {
+      const error = refusal(() => ways(names, limited))
+      expect(error).to.include({ code: 'model_not_allowed', status: 403, param: 'model' })
+    }
+    expect(table.usable(catalog.find('gpt-5.5').model, limited)).to.equal(false)
+  })
+})

@@ -1,0 +1,163 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
+import { costOf, nanoUsd, noUsage, readPrices } from '../../src/core/price.ts'
+import { settingFor } from '../../src/providers/index.ts'
+import { projectFolder } from '../support/program.ts'
+
+const rows = readCatalogRows()
+const images = rows.filter(({ image }) => image !== undefined)
+const duplicates = (names: readonly string[]) =>
+  names.filter((name, index) => names.indexOf(name) !== index)
+
+describe('the rows of the catalog', () => {
+  it('all keep to their schema, in files named after their provider', () => {
+    const files = readdirSync(join(projectFolder, 'src/catalog/models'))
+    expect(rows).to.have.length.above(100)
+    expect(files.every((name) => name.endsWith('.json'))).to.equal(true)
+  })
+
+  it('have ids and aliases that name one model each', () => {
+    const names = rows.flatMap(({ id, aliases = [] }) => [id, ...aliases])
+    expect(duplicates(names)).to.deep.equal([])
+    expect(names).to.not.include('auto')
+  })
+
+  it('are found by id, by alias and, where it names one model alone, without the provider', () => {
+    const live = rows.filter(({ status }) => status !== 'deactivated')
+    const catalog = createCatalog({
+      rows,
+      undescribed: [],
+      aliases: {},
+      defaultImageModel: 'auto',
+      clock: () => 0,
+    })
+    const short = (id: string) => id.slice(id.indexOf('/') + 1)
+    const taken = new Set(duplicates(rows.map(({ id }) => short(id))))
+    for (const { id, aliases = [] } of live) {
+      const names = [id, ...aliases, ...(taken.has(short(id)) ? [] : [short(id)])]
+      for (const name of names) expect(catalog.find(name).model.row.id, name).to.equal(id)
+    }
+  })
+
+  it('name a provider that a setting enables, but for those that only an own route reaches', () => {
+    const providers = [...new Set(rows.map(({ provider }) => provider))]
+    const without = providers.filter((provider) => settingFor(provider) === undefined)
+    expect(without).to.deep.equal(['aws-bedrock'])
+  })
+
+  it('have successors that answer themselves', () => {
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    for (const { id, successor } of rows.filter((row) => row.successor !== undefined)) {
+      expect(byId.get(successor!), `${id} -> ${successor}`).to.not.equal(undefined)
+      expect(byId.get(successor!)?.status, `${id} -> ${successor}`).to.not.equal('deactivated')
+    }
+  })
+
+  it('have real dates, in the order of a life', () => {
+    for (const { id, released_at: born, deprecated_at: old, deactivated_at: gone } of rows) {
+      const dates = [born, old, gone].filter((date) => date !== undefined)
+      for (const date of dates) expect(Date.parse(date), `${id} ${date}`).to.be.above(0)
+      expect([...dates].sort(), id).to.deep.equal(dates)
+    }
+  })
+
+  it('make images where they say how, and the other way round', () => {
+    for (const { id, capabilities, image, output_modalities: makes } of rows) {
+      const able = capabilities.image_generation || capabilities.image_edit
+      expect(image !== undefined, id).to.equal(able)
+      expect(makes.includes('image'), id).to.equal(able)
+    }
+  })
+
+  it('give image models sizes, classes and pictures in numbers that fit each other', () => {
+    for (const { id, image } of images) {
+      const { size, images_per_call_max: most, reference_images_min: least } = image!
+      expect(most, id).to.be.at.least(1)
+      expect(least, id).to.be.at.most(image!.reference_images_max)
+      for (const text of [
+        ...(size.sizes ?? []),
+        ...Object.values(size.aspect_ratio_pixels ?? {}),
+      ]) {
+        expect(text, id).to.match(/^[1-9]\d{2,3}x[1-9]\d{2,3}$/)
+      }
+      if (size.kind === 'list') expect(size.sizes, id).to.have.length.above(0)
+      expect(size.pixels_min ?? 0, id).to.be.below(size.pixels_max ?? Infinity)
+      expect(size.side_min ?? 0, id).to.be.below(size.side_max ?? Infinity)
+      for (const ratio of size.aspect_ratios ?? []) {
+        expect(size.aspect_ratio_pixels, `${id} ${ratio}`).to.have.property(ratio)
+      }
+      const native = image!.native_format
+      if (native && image!.output_formats) expect(image!.output_formats, id).to.include(native)
+    }
+  })
+})
+
+/** Their vendor gives them away. */
+const free = new Set(['zai/glm-4.7-flash'])
+
+describe('the prices of the catalog', () => {
+  it('are decimals of dollars that nothing is lost of', () => {
+    for (const { id, pricing } of rows) {
+      const { tiers = [], per_image: perImage = [], per_image_is_estimate: _, ...flat } = pricing
+      const texts = [
+        ...[flat, ...tiers].flatMap((prices) => Object.values(prices).map(String)),
+        ...perImage.map(({ usd }) => usd),
+      ]
+      for (const text of texts) expect(text, id).to.match(/^\d+(\.\d{1,9})?$/)
+    }
+  })
+
+  it('rise by tiers in the order of their thresholds', () => {
+    for (const { id, pricing } of rows) {
+      const thresholds = (pricing.tiers ?? []).map((tier) => tier.input_tokens_above)
+      expect(
+        [...thresholds].sort((a, b) => a - b),
+        id,
+      ).to.deep.equal(thresholds)
+      expect(duplicates(thresholds.map(String)), id).to.deep.equal([])
+    }
+  })
+
+  it('ask no more for a cached token than for a plain one', () => {
+    for (const { id, pricing } of rows) {
+      for (const price of [pricing, ...(pricing.tiers ?? [])]) {
+        const { input_per_million_tokens: plain, cached_input_per_million_tokens: cached } = price
+        if (plain === undefined || cached === undefined) continue
+        expect(nanoUsd(cached) <= nanoUsd(plain), id).to.equal(true)
+      }
+    }
+  })
+
+  it('are list prices, not off by a factor: a million tokens cost cents to hundreds of dollars', () => {
+    for (const { id, pricing } of rows) {
+      const cost = costOf(readPrices(pricing), { ...noUsage, outputTokens: 1_000_000 })
+      if (cost.nanoUsd === null || free.has(id)) continue
+      expect(cost.nanoUsd / 1e9, id).to.be.within(0.01, 300)
+    }
+    for (const { id, pricing } of images) {
+      for (const { usd } of pricing.per_image ?? []) {
+        expect(Number(usd), id).to.be.within(0.001, 1)
+      }
+    }
+  })
+
+  const documented = [
+    { id: 'alibaba/qwen-image', usd: '0.035' },
+    { id: 'alibaba/qwen-image-plus', usd: '0.03' },
+    { id: 'alibaba/qwen-image-max', usd: '0.075' },
+    { id: 'zai/cogview-4', usd: '0.01' },
+    { id: 'zai/glm-image', usd: '0.015' },
+    { id: 'bytedance/seedream-4-0', usd: '0.035' },
+    { id: 'bytedance/seedream-4-5', usd: '0.045' },
+  ]
+  for (const { id, usd } of documented) {
+    it(`are the document's for ${id}: $${usd} a picture, $${usd} times four for four`, () => {
+      const { pricing } = rows.find((row) => row.id === id)!
+      const cost = (count: number) => costOf(readPrices(pricing), { ...noUsage, images: count })
+      expect(cost(1)).to.include({ nanoUsd: Number(nanoUsd(usd)), status: 'exact' })
+      expect(cost(4)).to.include({ nanoUsd: 4 * Number(nanoUsd(usd)), status: 'exact' })
+    })
+  }
+})

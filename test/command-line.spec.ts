@@ -1,0 +1,225 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import type { Variables } from '../src/config.ts'
+import { makeFolder, type TemporaryFolder } from './support/folder.ts'
+import { projectFolder, runProgram, startProgram } from './support/program.ts'
+import { startServer, type ServerProcess } from './support/server-process.ts'
+import { until } from './support/until.ts'
+import { startUpstream, type Upstream } from './support/upstream.ts'
+
+const keyAlone = /^mag_(test|live)_[\w-]{49}\n$/
+
+describe('the commands', () => {
+  let folder: TemporaryFolder
+  let dataDir: string
+  beforeEach(() => {
+    folder = makeFolder()
+    dataDir = join(folder.path, 'data')
+  })
+  afterEach(() => folder.remove())
+
+  const run = (words: string, variables: Variables = {}) =>
+    runProgram('src/command-line.ts', words.split(' '), {
+      folder: folder.path,
+      variables: { DATA_DIR: dataDir, ...variables },
+    })
+  const listed = async (name: string) => {
+    const { stdout } = await run('keys list')
+    return stdout.split('\n').find((line) => line.endsWith(`  ${name}`)) ?? ''
+  }
+
+  it('keys create prints the key and nothing else', async () => {
+    const { code, stdout, stderr } = await run('keys create --mode test --name mine')
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+    expect(stdout).to.match(keyAlone)
+  })
+
+  it('npm run gateway puts the key alone on stdout as well', async () => {
+    const words = ['run', 'gateway', '--', 'keys', 'create', '--mode', 'test', '--name', 'mine']
+    const variables = { DATA_DIR: dataDir }
+    const { ended } = startProgram('npm', words, { folder: projectFolder, variables })
+    const { code, stdout } = await ended
+    expect(code).to.equal(0)
+    expect(stdout).to.match(keyAlone)
+  })
+
+  it('keys list never shows a secret', async () => {
+    const { stdout } = await run('keys create --mode live --name hidden')
+    const secret = stdout.trim().slice('mag_live_'.length)
+    const list = await run('keys list')
+    expect(list.stdout).to.include('hidden').and.to.include('active')
+    for (let at = 0; at + 8 <= secret.length; at++) {
+      expect(list.stdout).to.not.include(secret.slice(at, at + 8))
+    }
+  })
+
+  it('keys list says how to make the first key', async () => {
+    const { code, stdout } = await run('keys list')
+    expect({ code, stdout }).to.deep.equal({
+      code: 0,
+      stdout: 'There are no keys. `keys create` makes one.\n',
+    })
+  })
+
+  it('keys list tells active, expired and revoked keys apart', async () => {
+    await run('keys create --mode test --name lasting --expires-in-days 30')
+    await run('keys create --mode test --name brief --expires-in-days 0.0000001')
+    await run('keys create --mode test --name ended')
+    const [id = ''] = (await listed('ended')).split(' ')
+    expect((await run(`keys revoke ${id}`)).stdout).to.equal(`Revoked ${id}.\n`)
+    expect(await listed('lasting')).to.include('  active  ')
+    expect(await listed('brief')).to.include('  expired ')
+    expect(await listed('ended')).to.include('  revoked ')
+  })
+
+  const wrong = [
+    { words: 'keys make', says: /There is no command 'keys make'.*Usage:/s },
+    { words: 'frobnicate', says: /There is no command 'frobnicate'.*Usage:/s },
+    { words: 'keys create --name mine', says: /--mode test or --mode live/ },
+    { words: 'keys create --mode prod --name mine', says: /--mode test or --mode live/ },
+    { words: 'keys create --mode test', says: /--name/ },
+    { words: 'keys create --mode test --name mine --colour red', says: /--colour/ },
+    { words: 'keys create --mode test --name mine --expires-in-days soon', says: /above 0/ },
+    { words: 'keys create --mode test --name mine --expires-in-days 0', says: /above 0/ },
+    { words: 'keys revoke', says: /keys list/ },
+    { words: 'keys revoke key_nosuch', says: /no active key 'key_nosuch'/ },
+  ]
+  for (const { words, says } of wrong) {
+    it(`${words}: ends with 2 and says what to do`, async () => {
+      const { code, stdout, stderr } = await run(words)
+      expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
+      expect(stderr).to.match(says)
+      expect(stderr).to.not.match(/^\s+at /m)
+    })
+  }
+
+  it('a wrong setting ends a command with 2 and names it', async () => {
+    const { code, stderr } = await run('keys list', { PORT: 'eighty' })
+    expect(code).to.equal(2)
+    expect(stderr).to.match(/^PORT must be integer/)
+  })
+
+  it('no words print the usage', async () => {
+    const { code, stdout } = await run('help')
+    expect(code).to.equal(0)
+    expect(stdout).to.match(/^Usage: npm run gateway -- <command>/)
+  })
+
+  it('settings prints every setting with its variable and default', async () => {
+    const { code, stdout } = await run('settings')
+    expect(code).to.equal(0)
+    expect(stdout).to.include('| `PORT` | `port` | `8080` |')
+    expect(stdout).to.include('|  | `limits.key_cache_ms` | `1000` |')
+    expect(stdout).to.include('| `GEMINI_API_KEY` or `GOOGLE_API_KEY` |')
+  })
+
+  describe('beside a running server', () => {
+    const keyCacheMs = 300
+    let server: ServerProcess
+    beforeEach(async () => {
+      const configFile = join(folder.path, 'gateway.yaml')
+      writeFileSync(configFile, stringify({ limits: { key_cache_ms: keyCacheMs } }))
+      server = await startServer({ folder: folder.path, variables: { CONFIG_FILE: configFile } })
+    })
+    afterEach(async () => {
+      server.kill('SIGKILL')
+      await server.ended
+    })
+
+    const ask = async (key: string, model = 'gpt-5.2') => {
+      const response = await fetch(`${server.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+      })
+      const { error } = (await response.json()) as { error?: { code: string } }
+      return error === undefined ? response.status : `${response.status} ${error.code}`
+    }
+    const create = async (options: string) =>
+      (await run(`keys create --name mine ${options}`)).stdout.trim()
+
+    it('keys create makes a key that works at once', async () => {
+      expect(await ask(await create('--mode test'))).to.equal(200)
+    })
+
+    it('keys create --models makes a key for these models alone', async () => {
+      const key = await create('--mode test --models gpt-5.2,gpt-5.5')
+      expect(await ask(key, 'gpt-5.5')).to.equal(200)
+      expect(await ask(key, 'gpt-5')).to.equal('403 model_not_allowed')
+    })
+
+    it('keys create --expires-in-days makes a key that ends by itself', async () => {
+      const seconds = 1
+      const key = await create(`--mode test --expires-in-days ${seconds / 86_400}`)
+      await until('the key expires', async () => (await ask(key)) === '401 expired_api_key')
+    })
+
+    it('keys revoke ends a key that the server knows, within key_cache_ms', async () => {
+      const key = await create('--mode test')
+      expect(await ask(key)).to.equal(200)
+      const [id = ''] = (await listed('mine')).split(' ')
+      await run(`keys revoke ${id}`)
+      const revokedAt = performance.now()
+      await until('the key ends', async () => (await ask(key)) === '401 invalid_api_key')
+      expect(performance.now() - revokedAt).to.be.below(keyCacheMs + 1000)
+    })
+  })
+
+  describe('doctor', () => {
+    let upstream: Upstream
+    beforeEach(async () => {
+      upstream = await startUpstream()
+    })
+    afterEach(() => upstream.stop())
+    const secret = 'sk-proj-this-is-the-secret'
+
+    it('finds nothing wrong where nothing is configured, and says what to set', async () => {
+      const { code, stdout } = await run('doctor')
+      expect(code).to.equal(0)
+      expect(stdout).to.include('does not exist yet')
+      expect(stdout).to.include('No provider is configured')
+      expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
+    })
+
+    it('tells the store, the keys in it and a provider that can be reached', async () => {
+      await run('keys create --mode test --name mine')
+      upstream.answer({ body: { object: 'list', data: [] } })
+      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+      const { code, stdout, stderr } = await run('doctor', variables)
+      expect(code).to.equal(0)
+      expect(stdout).to.include(`${dataDir}, 1 active keys`)
+      expect(stdout).to.match(/openai +http:\S+ +reachable \(200\), 1 key/)
+      expect(stdout).to.not.match(/set OPENAI_API_KEY/)
+      expect(stdout + stderr).to.not.include(secret)
+      const [request] = upstream.requests
+      expect(request).to.include({ method: 'GET', path: '/v1/models' })
+      expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
+    })
+
+    it('ends with 1 when a provider refuses its key, which it does not print', async () => {
+      upstream.answer({ status: 401, body: { error: { message: `bad key ${secret}` } } })
+      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+      const { code, stdout, stderr } = await run('doctor', variables)
+      expect(code).to.equal(1)
+      expect(stdout).to.match(/openai +http:\S+ +refuses the key \(401\)/)
+      expect(stdout + stderr).to.not.include(secret)
+    })
+
+    it('ends with 1 when a provider cannot be reached', async () => {
+      await upstream.stop()
+      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+      const { code, stdout } = await run('doctor', variables)
+      expect(code).to.equal(1)
+      expect(stdout).to.match(/openai +http:\S+ +unreachable/)
+    })
+
+    it('ends with 1 when the store cannot be opened', async () => {
+      writeFileSync(join(folder.path, 'gateway.db'), 'no database')
+      const { code, stdout } = await run('doctor', { DATA_DIR: folder.path })
+      expect(code).to.equal(1)
+      expect(stdout).to.include('cannot be opened')
+    })
+  })
+})

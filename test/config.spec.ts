@@ -1,0 +1,247 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import { loadConfig, settingsTable, type Config, type Variables } from '../src/config.ts'
+import { makeFolder, type TemporaryFolder } from './support/folder.ts'
+import { runProgram } from './support/program.ts'
+
+describe('settings', () => {
+  let folder: TemporaryFolder
+  before(() => {
+    folder = makeFolder()
+  })
+  after(() => folder.remove())
+
+  const load = (variables: Variables, file?: object | string) => {
+    if (file === undefined) return loadConfig(variables)
+    const path = join(folder.path, 'gateway.yaml')
+    writeFileSync(path, typeof file === 'string' ? file : stringify(file))
+    return loadConfig({ ...variables, CONFIG_FILE: path })
+  }
+  const complaints = (variables: Variables, file?: object | string): string[] => {
+    try {
+      load(variables, file)
+    } catch (error) {
+      return (error as Error).message.split('\n')
+    }
+    throw new Error('There was no complaint.')
+  }
+
+  it('are all there without being set', () => {
+    const config = load({})
+    expect(config.endpoints).to.deep.equal([])
+    expect(config.limits.requestsPerMinute).to.equal(6000)
+    expect(config).to.deep.include({
+      host: '127.0.0.1',
+      port: 8080,
+      baseUrl: undefined,
+      dataDir: resolve('data'),
+      uploadDir: undefined,
+      logLevel: 'info',
+      metricsToken: undefined,
+      durability: 'normal',
+      defaultImageModel: 'gemini-3-pro-image-preview',
+      aliases: {},
+      routes: {},
+    } satisfies Partial<Config>)
+  })
+
+  it('come from a variable first, then from gateway.yaml, then from the defaults', () => {
+    const config = load({ PORT: '1' }, { port: 2, host: '0.0.0.0' })
+    const { port, host, logLevel } = config
+    expect({ port, host, logLevel }).to.deep.equal({ port: 1, host: '0.0.0.0', logLevel: 'info' })
+  })
+
+  it('take an empty variable as one that is not set', () => {
+    const { port, endpoints } = load({ PORT: '', OPENAI_API_KEY: '' }, { port: 2 })
+    expect({ port, endpoints }).to.deep.equal({ port: 2, endpoints: [] })
+  })
+
+  it('take an empty gateway.yaml as one that sets nothing', () => {
+    expect(load({}, '').port).to.equal(8080)
+  })
+
+  it('come from a .env in the working folder too, below the variables of the process', async () => {
+    const inside = join(folder.path, 'with-env')
+    mkdirSync(inside)
+    writeFileSync(
+      join(inside, '.env'),
+      'HOST=10.9.8.7\nPORT=4321\n# a comment\nMISTRAL_API_KEY="k"\n',
+    )
+    const { stdout } = await runProgram('src/command-line.ts', ['doctor'], {
+      folder: inside,
+      variables: { PORT: '1234', MISTRAL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(stdout).to.include('http://10.9.8.7:1234')
+    expect(stdout).to.match(/^mistral +http:\/\/127\.0\.0\.1:1 /m)
+  })
+
+  it('are told all at once, each by its name, when they are wrong', () => {
+    const variables = {
+      PORT: '70000',
+      LOG_LEVEL: 'loud',
+      DURABILITY: 'some',
+      BASE_URL: 'example.org/path',
+      DATABASE_URL: 'postgres://somewhere/db',
+      REDIS_URL: 'redis://somewhere',
+      UPLOAD_DIR: join(folder.path, 'missing'),
+      GROQ_API_KEY: 'k',
+      GROQ_BASE_URL: 'nowhere',
+    }
+    const own = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
+    const file = {
+      colour: 'red',
+      limits: { cache_ttl_seconds: -1, no_such_limit: 1 },
+      providers: [{ ...own, api_key_env: 'OWN_KEY' }],
+    }
+    const told = complaints(variables, file)
+    expect(told.map((line) => line.split(/[ :]/, 1)[0]).sort()).to.deep.equal(
+      [
+        'BASE_URL',
+        'DATABASE_URL',
+        'DURABILITY',
+        'GROQ_BASE_URL',
+        'LOG_LEVEL',
+        'OWN_KEY',
+        'PORT',
+        'REDIS_URL',
+        'UPLOAD_DIR',
+        'gateway.yaml',
+        'limits',
+        'limits.cache_ttl_seconds',
+      ].sort(),
+    )
+    expect(told.join('\n')).to.include("'colour'").and.to.include("'no_such_limit'")
+  })
+
+  const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
+    {
+      name: 'a store outside of the process',
+      variables: { DATABASE_URL: 'postgres://user:secret@somewhere/db' },
+      says: /^DATABASE_URL: .*DATA_DIR.* Unset DATABASE_URL\.$/,
+    },
+    {
+      name: 'a cache outside of the process',
+      variables: { REDIS_URL: 'redis://somewhere' },
+      says: /^REDIS_URL: .*memory.* Unset REDIS_URL\.$/,
+    },
+    { name: 'a word where a number belongs', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
+    { name: 'a fraction', variables: { PORT: '80.5' }, says: /^PORT must be integer/ },
+    {
+      name: 'a base URL with a path',
+      variables: { BASE_URL: 'https://a.b/c' },
+      says: /^BASE_URL /,
+    },
+    { name: 'a value off a list', variables: { LOG_LEVEL: 'loud' }, says: /one of: silent,fatal/ },
+    {
+      name: 'a missing file',
+      variables: { CONFIG_FILE: '/no/such' },
+      says: /^CONFIG_FILE: .*ENOENT/,
+    },
+    { name: 'a file that is no YAML', file: 'a: [', says: /^CONFIG_FILE: .*cannot be read/ },
+    {
+      name: 'a file that is a list',
+      file: '- 1',
+      says: /^CONFIG_FILE: .*must hold settings by name/,
+    },
+    {
+      name: 'a limit of nothing',
+      file: { limits: { upstream_connections_max: 0 } },
+      says: /^limits\.upstream_connections_max must be >= 1/,
+    },
+    {
+      name: 'a provider whose address is none',
+      file: {
+        providers: [{ id: 'own', kind: 'openai-compatible', base_url: 'http://', models: '*' }],
+      },
+      says: /base_url of the provider 'own'/,
+    },
+    {
+      name: 'a provider of an unknown kind',
+      file: { providers: [{ id: 'own', kind: 'soap', base_url: 'http://here', models: '*' }] },
+      says: /^providers\.0\.kind must be one of: openai-compatible/,
+    },
+  ]
+  for (const { name, variables = {}, file, says } of single) {
+    it(`refuse ${name} in one sentence`, () => {
+      const told = complaints(variables, file)
+      expect(told).to.have.length(1)
+      expect(told[0]).to.match(says)
+      expect(told[0]).to.not.include('secret')
+    })
+  }
+
+  it('hold several keys of one vendor, separated by commas', () => {
+    const [endpoint] = load({ MISTRAL_API_KEY: ' one, two ,,three' }).endpoints
+    expect(endpoint?.id).to.equal('mistral')
+    expect(endpoint?.keys).to.deep.equal(['one', 'two', 'three'])
+  })
+
+  const googleKeys = [
+    { variables: { GOOGLE_API_KEY: 'second' }, key: 'second' },
+    { variables: { GEMINI_API_KEY: 'first', GOOGLE_API_KEY: 'second' }, key: 'first' },
+    { variables: { GEMINI_API_KEY: ' , ', GOOGLE_API_KEY: 'second' }, key: 'second' },
+  ]
+  for (const { variables, key } of googleKeys) {
+    it(`take the Google key '${key}' from ${JSON.stringify(variables)}`, () => {
+      const { endpoints } = load(variables)
+      expect(endpoints.map(({ id, keys }) => ({ id, keys }))).to.deep.equal([
+        { id: 'google', keys: [key] },
+      ])
+    })
+  }
+
+  it('send a vendor elsewhere by its base URL', () => {
+    const [endpoint] = load({
+      OPENAI_API_KEY: 'k',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9/v1//',
+    }).endpoints
+    expect(endpoint?.baseUrl).to.equal('http://127.0.0.1:9/v1')
+  })
+
+  it('know an own provider, with or without a key', () => {
+    const own = {
+      kind: 'openai-compatible',
+      models: ['a', 'b'],
+      base_url: 'http://10.0.0.1:80/v1/',
+    }
+    const providers = [
+      { ...own, id: 'keyed', api_key_env: 'OWN_KEY' },
+      { ...own, id: 'open' },
+    ]
+    const { endpoints } = load({ OWN_KEY: 'k1,k2' }, { providers })
+    expect(
+      endpoints.map(({ id, baseUrl, keys, models }) => ({ id, baseUrl, keys, models })),
+    ).to.deep.equal([
+      { id: 'keyed', baseUrl: 'http://10.0.0.1:80/v1', keys: ['k1', 'k2'], models: ['a', 'b'] },
+      { id: 'open', baseUrl: 'http://10.0.0.1:80/v1', keys: [], models: ['a', 'b'] },
+    ])
+  })
+
+  it('name limits in camel case and keep those that are not set', () => {
+    const { limits } = load({}, { limits: { key_cache_ms: 7 } })
+    expect(limits.keyCacheMs).to.equal(7)
+    expect(limits.upstreamAnswerBytesMax).to.equal(134_217_728)
+    expect(Object.keys(limits).filter((name) => name.includes('_'))).to.deep.equal([])
+    expect(Object.values(limits).every(Number.isInteger)).to.equal(true)
+  })
+
+  it('cannot be changed once they are read', () => {
+    const config = load({ OPENAI_API_KEY: 'k' }, { routes: { a: ['openai'] } })
+    const parts = [
+      config,
+      config.limits,
+      config.endpoints,
+      config.endpoints[0]?.keys,
+      config.routes,
+    ]
+    expect([...parts, config.routes['a']].every(Object.isFrozen)).to.equal(true)
+  })
+
+  it('are listed in a table without any value that is set', () => {
+    const table = settingsTable()
+    expect(table).to.include('| `DURABILITY` | `durability` | `normal` |')
+    expect(table).to.include('| `DASHSCOPE_API_KEY` | `DASHSCOPE_BASE_URL` |')
+  })
+})

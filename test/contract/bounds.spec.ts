@@ -1,0 +1,272 @@
+import { expect } from 'chai'
+import { toolChecks, type Check } from '../../generated/checks.js'
+import {
+  bodySchema,
+  contract,
+  operation,
+  resolve,
+  tools,
+  type Parameter,
+  type Schema,
+} from '../support/contract.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { pixel, pixelFile } from '../support/pixel.ts'
+import { memberProbes, probesOf, sample, type Probe, type Words } from '../support/probes.ts'
+import { errors } from './document.ts'
+
+const toolCall = { id: 'call_1', type: 'function', function: { name: 'paint', arguments: '{}' } }
+const words: Words = {
+  model: 'gpt-image-2.6-sunburst',
+  models: 'gpt-5-mini',
+  image_url: pixel,
+  url: pixel,
+  family: 'claude',
+  tool_call_id: toolCall.id,
+}
+const messages = [{ role: 'user', content: 'Paint a fox' }]
+
+/** A request that each of these models answers, and what they together can do with its members. */
+type Subject = { id: string; base: Record<string, unknown>; models: string[] }
+const subjects: Subject[] = [
+  {
+    id: 'createImage',
+    base: { prompt: 'a fox', size: '1024x1024' },
+    models: ['gpt-image-2.6-sunburst', 'zai/cogview-4'],
+  },
+  {
+    id: 'createImageEdit',
+    base: { prompt: 'a fox', images: [{ image_url: pixel }] },
+    models: ['gpt-image-2.6-sunburst'],
+  },
+  { id: 'createChatCompletion', base: { messages }, models: ['gpt-5-mini'] },
+]
+
+/** A tool's message makes sense only behind the call that it answers. */
+function withToolCall(body: Record<string, unknown>): object {
+  const { messages: list } = body
+  if (!Array.isArray(list) || list[0]?.role !== 'tool') return body
+  return { ...body, messages: [{ role: 'assistant', tool_calls: [toolCall] }, ...list] }
+}
+
+const imageConfigs: Subject[] = [
+  {
+    id: 'ImageConfigGoogle',
+    base: { image_size: '1K' },
+    models: ['gemini-3-pro-image-preview', 'gemini-nano-banana-2.1'],
+  },
+  {
+    id: 'ImageConfigAlibaba',
+    base: { image_size: '512x512' },
+    models: ['alibaba/qwen-image-2.0'],
+  },
+  { id: 'ImageConfigZai', base: { image_size: '512x512' }, models: ['zai/cogview-4'] },
+  {
+    id: 'ImageConfigBytedance',
+    base: { image_size: '1024x1024' },
+    models: ['bytedance/seedream-4-0'],
+  },
+  {
+    id: 'ImageConfigOpenai',
+    base: { image_size: '1024x1024' },
+    models: ['gpt-image-2.6-sunburst', 'xai/grok-imagine-image-2.0'],
+  },
+]
+
+const formSchema = resolve(
+  operation('createImageEdit').requestBody!.content['multipart/form-data']!.schema,
+)
+
+type Send = (value: unknown, model: string | undefined) => Promise<Response>
+
+describe('the bounds of the contract', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway({ file: { limits: { requests_per_minute: 1_000_000 } } })
+  })
+  after(() => gateway.stop())
+
+  for (const { id, base, models } of subjects) {
+    describe(`of ${id}`, () => {
+      const { path, parameters = [] } = operation(id)
+      const whole = { ...base, model: models[0] }
+      const schema = bodySchema(operation(id))!
+      for (const [name, probes] of byMember(schema, whole, models)) {
+        const send: Send = (value, model) => {
+          // What a probe says about the model itself stands.
+          const chosen = model === undefined || name === 'model' ? {} : { model }
+          const body = { ...(value as object), ...chosen }
+          return gateway.post(path, model === undefined ? body : withToolCall(body))
+        }
+        it(`hold for ${name}`, () => expectHeld(probes, send, models))
+      }
+
+      it('hold for a body that is no object', async () => {
+        for (const body of [[], 'a fox', 42, true, null]) {
+          const { status, error } = await read(await gateway.post(path, body))
+          expect({ status, ...error }).to.include({
+            status: 400,
+            param: null,
+            code: 'invalid_value',
+          })
+        }
+      })
+
+      for (const parameter of parameters.map((one) => resolve(one))) {
+        const { name } = parameter
+        const send = (value: string) => gateway.post(path, whole, { headers: { [name]: value } })
+        it(`hold for the header ${name}`, () => expectTextHeld(parameter, send))
+      }
+    })
+  }
+
+  describe('of the form of createImageEdit', () => {
+    const { image: _image, prompt: _prompt, ...fields } = formSchema.properties!
+    for (const [name, schema] of Object.entries(fields)) {
+      it(`hold for ${name}`, () =>
+        expectTextHeld({ name, schema }, (value) => postForm(1, { [name]: value })))
+    }
+
+    it('hold for image', async () => {
+      const { image } = formSchema.properties!
+      for (const count of [image!.minItems!, image!.maxItems!]) {
+        expect((await read(await postForm(count))).status).to.equal(200)
+      }
+      for (const count of [image!.minItems! - 1, image!.maxItems! + 1]) {
+        const { status, error } = await read(await postForm(count))
+        expect(status).to.equal(400)
+        expect(error.param).to.match(/^images?$/)
+      }
+    })
+
+    function postForm(images: number, fields: Record<string, string> = {}): Promise<Response> {
+      const body = new FormData()
+      const values = { model: 'gpt-image-2.6-sunburst', prompt: 'a fox', ...fields }
+      for (const [name, value] of Object.entries(values)) body.append(name, value)
+      for (let count = 0; count < images; count++) body.append('image[]', pixelFile)
+      return gateway.fetch('/v1/images/edits', { method: 'POST', body })
+    }
+  })
+
+  for (const { id, base, models } of imageConfigs) {
+    describe(`of ${id} in a chat`, () => {
+      const schema = contract.components.schemas[id]!
+      for (const [name, probes] of byMember(schema, base, models)) {
+        const send: Send = (image_config, model = models[0]) =>
+          gateway.post('/v1/chat/completions', { model, messages, image_config })
+        const placed = probes.map((probe) => ({ ...probe, at: `.image_config${probe.at}` }))
+        it(`hold for ${name}`, () => expectHeld(placed, send, models))
+      }
+    })
+  }
+
+  describe('of listModels', () => {
+    const { path, parameters = [] } = operation('listModels')
+    for (const parameter of parameters.map((one) => resolve(one))) {
+      const { name } = parameter
+      const query = (value: string) => `${name}=${encodeURIComponent(value)}`
+      it(`hold for ${name}`, () =>
+        expectTextHeld(parameter, (value) => gateway.fetch(`${path}?${query(value)}`)))
+
+      it(`do not let ${name} be given twice`, async () => {
+        const one = query(String(sample(parameter.schema, words, name)))
+        const { status, error } = await read(await gateway.fetch(`${path}?${one}&${one}`))
+        expect({ status, ...error }).to.include({ status: 400, param: name, code: 'invalid_value' })
+      })
+    }
+
+    it('refuse a parameter that is not there', async () => {
+      const { status, error } = await read(await gateway.fetch(`${path}?page=2`))
+      expect({ status, ...error }).to.include({
+        status: 400,
+        param: 'page',
+        code: 'unknown_parameter',
+      })
+    })
+  })
+
+  for (const { name, inputSchema } of tools) {
+    it(`hold for the arguments of the tool ${name}`, () => {
+      const check = toolChecks[name as keyof typeof toolChecks] as Check<unknown>
+      const probes = memberProbes(inputSchema, sample(inputSchema, words) as object, words)
+      const wrong = probes.filter(({ value, allowed }) => check(structuredClone(value)) !== allowed)
+      expect(wrong).to.deep.equal([])
+    })
+  }
+})
+
+/** The probes of an object by the member that they are about; those of the whole under `the whole`. */
+function byMember(schema: Schema, base: object, [model]: string[]): [string, Probe[]][] {
+  const groups = Map.groupBy(
+    memberProbes(schema, base, { ...words, model }),
+    ({ at }) => /^\.(\w+)/.exec(at)?.[1] ?? 'the whole',
+  )
+  return [...groups]
+}
+
+async function expectHeld(probes: Probe[], send: Send, models: string[]): Promise<void> {
+  const complaints = probes.map((probe) =>
+    probe.allowed ? complaintIfRefused(probe, send, models) : complaintIfAllowed(probe, send),
+  )
+  const found = await Promise.all(complaints)
+  expect(found.filter((complaint) => complaint !== null).join('\n')).to.equal('')
+}
+
+/** A value that no model takes has no business in the contract, so one of them must answer. */
+async function complaintIfRefused({ value }: Probe, send: Send, models: string[]) {
+  const answers: string[] = []
+  for (const model of models) {
+    const { status, text } = await read(await send(value, model))
+    // Edits are not made yet; their bodies are checked nonetheless.
+    if (status === 200 || status === 501) return null
+    answers.push(`${model}: ${text}`)
+  }
+  return `${shown(value)} is allowed, but: ${answers.join(' ')}`
+}
+
+async function complaintIfAllowed({ value, at, code }: Probe, send: Send) {
+  const { status, error, text } = await read(await send(value, undefined))
+  const told = code === undefined ? errors[400]!.codes.includes(error.code!) : error.code === code
+  if (status === 400 && error.param === at.slice(1) && told) return null
+  return `${shown(value)} wants ${code ?? 'a complaint'} about ${at.slice(1)}, but: ${status} ${text}`
+}
+
+/** The same for what is sent as text, where a number is known by its digits alone. */
+async function expectTextHeld(
+  { name, schema }: Pick<Parameter, 'name' | 'schema'>,
+  send: (value: string) => Promise<Response>,
+): Promise<void> {
+  const probes = probesOf(schema, words, name)
+  const isText = resolve(schema).type === 'string' && resolve(schema).enum === undefined
+  const passing = new Set(probes.filter(({ allowed }) => allowed).map(({ value }) => String(value)))
+  for (const value of passing) {
+    const { status, text } = await read(await send(value))
+    expect([200, 501], `${name}=${value}: ${text}`).to.include(status)
+  }
+  const stopped = isText ? [] : probes.map(({ value }) => String(value))
+  for (const value of stopped.filter((one) => !passing.has(one))) {
+    const { status, error, text } = await read(await send(value))
+    expect({ status, ...error }, `${name}=${value}: ${text}`).to.include({
+      status: 400,
+      param: name,
+    })
+    expect(errors[400]!.codes).to.include(error.code)
+  }
+}
+
+type ErrorBody = { message?: string; type?: string; param?: string | null; code?: string | null }
+
+/** An answer, with its error when it is one, whose shape is checked here for all of them. */
+async function read(response: Response) {
+  const { status, headers } = response
+  const text = await response.text()
+  expect(headers.get('x-request-id')).to.match(/^req_/)
+  if (status < 400) return { status, text, error: {} as ErrorBody }
+  const { error } = JSON.parse(text) as { error: ErrorBody }
+  expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code'])
+  if (status === 400) expect(error.type).to.equal(errors[400]!.type)
+  return { status, text, error }
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value).slice(0, 300)
+}

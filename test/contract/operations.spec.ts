@@ -1,0 +1,260 @@
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { answerComplaints, received, type Answer } from '../support/answers.ts'
+import {
+  contract,
+  operation,
+  operations,
+  strictComplaints,
+  type OperationRow,
+} from '../support/contract.ts'
+import { startGateway, type CallOptions, type TestGateway } from '../support/gateway.ts'
+import { pixel } from '../support/pixel.ts'
+import { makeFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
+import { errors } from './document.ts'
+
+const messages = [{ role: 'user', content: 'A lighthouse in a storm' }]
+const chosen = { model: 'gpt-image-2.6-sunburst', prompt: 'A lighthouse in a storm' }
+/** A request that each operation answers well. */
+const requests: Record<string, object> = {
+  createImage: chosen,
+  createImageEdit: { ...chosen, images: [{ image_url: pixel }] },
+  createChatCompletion: { model: 'gpt-5-mini', messages },
+  postMcp: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+}
+/** What the sandbox does, and what becomes of it. */
+const scenarios: [words: string, status: number, code: string][] = [
+  ['sandbox:status=400', 400, 'invalid_value'],
+  ['sandbox:content-policy', 400, 'content_policy_violation'],
+  ['sandbox:status=404', 404, 'model_not_found'],
+  ['sandbox:status=413', 413, 'request_too_large'],
+  ['sandbox:status=429', 429, 'rate_limit_exceeded'],
+  ['sandbox:status=401', 502, 'provider_error'],
+  ['sandbox:insufficient-quota', 502, 'provider_error'],
+  ['sandbox:status=500', 502, 'provider_error'],
+  ['sandbox:malformed', 502, 'provider_error'],
+  ['sandbox:empty', 502, 'provider_error'],
+  ['sandbox:reset', 502, 'provider_error'],
+  ['sandbox:status=504', 504, 'timeout'],
+]
+const creating = operations.filter(({ operationId: id }) => id.startsWith('create'))
+
+/** Asks for an operation, changed as a test wants it. */
+async function ask(
+  gateway: TestGateway,
+  { operationId: id, method, path }: OperationRow,
+  change: object = {},
+  init: CallOptions & { query?: string } = {},
+): Promise<Answer> {
+  const { query = '', ...rest } = init
+  const url = path.replace('{model}', 'alibaba/qwen-image-plus') + query
+  const whole = { ...requests[id], ...change }
+  return received(
+    id in requests
+      ? await gateway.post(url, whole, rest)
+      : await gateway.fetch(url, { method: method.toUpperCase(), ...rest }),
+  )
+}
+
+/** Other words for the same request, which the sandbox obeys. */
+function saying({ operationId: id }: OperationRow, words: string): object {
+  if (id !== 'createChatCompletion') return { prompt: words }
+  return { messages: [{ role: 'user', content: words }] }
+}
+
+function expectPromised(row: OperationRow, answer: Answer, status: number): void {
+  expect(answer.status, answer.text).to.equal(status)
+  expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
+  // The tool server's errors are those of JSON-RPC.
+  if (status < 400 || row.path === '/mcp' || !(status in errors)) return
+  const { error } = JSON.parse(answer.text) as { error: { type: string } }
+  expect(error.type).to.equal(errors[status]!.type)
+  expect(errors[status]!.codes).to.include(codeOf(answer))
+}
+
+function codeOf({ text }: Answer): unknown {
+  return (JSON.parse(text) as { error: { code: unknown } }).error.code
+}
+
+describe('every operation of the contract', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway({ file: { limits: { route_tries_max: 1 } } })
+  })
+  after(() => gateway.stop())
+
+  for (const row of operations) {
+    const { operationId: id } = row
+
+    it(`answers ${id} as promised, for a bearer token and for x-api-key`, async () => {
+      const byToken = await ask(gateway, row)
+      expect(byToken.status).to.be.oneOf([200, 202, 204, 501])
+      expectPromised(row, byToken, byToken.status)
+      const headers = { 'x-api-key': gateway.testKey }
+      const byKey = await ask(gateway, row, {}, { key: null, headers })
+      expectPromised(row, byKey, byToken.status)
+    })
+
+    it(`refuses ${id} without good credentials`, async () => {
+      const wrong: Record<string, string>[] = [
+        {},
+        { authorization: 'Bearer mag_test_wrong' },
+        { authorization: `Basic ${gateway.testKey}` },
+        { 'x-api-key': 'mag_test_wrong' },
+        { authorization: 'Bearer mag_test_wrong', 'x-api-key': gateway.testKey },
+      ]
+      for (const headers of wrong) {
+        const answer = await ask(gateway, row, {}, { key: null, headers })
+        expectPromised(row, answer, 401)
+        expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
+      }
+    })
+
+    it(`refuses ${id} with a query parameter that is not there`, async () => {
+      expectPromised(row, await ask(gateway, row, {}, { query: '?fox=1' }), 400)
+    })
+
+    if (!(id in requests)) continue
+    it(`refuses ${id} with a body that it cannot read`, async () => {
+      expectPromised(row, await ask(gateway, row, {}, { body: '{"fox":' }), 400)
+      const headers = { 'content-type': 'text/plain' }
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 415)
+    })
+  }
+
+  for (const row of creating) {
+    const { operationId: id } = row
+    for (const [words, status, code] of scenarios) {
+      it(`answers ${status} to ${id} when the prompt is ${words}`, async () => {
+        const answer = await ask(gateway, row, saying(row, words))
+        expectPromised(row, answer, status)
+        expect(codeOf(answer)).to.equal(code)
+      })
+    }
+
+    it(`answers 403 to ${id} for a model that the key may not use`, async () => {
+      const key = await gateway.createKey('test', { models: ['gpt-5'] })
+      expectPromised(row, await ask(gateway, row, {}, { key }), 403)
+    })
+
+    it(`answers 404 to ${id} for a model that is not there`, async () => {
+      expectPromised(row, await ask(gateway, row, { model: 'no-such-model' }), 404)
+    })
+
+    it(`answers 410 to ${id} for a model that was deactivated`, async () => {
+      expectPromised(row, await ask(gateway, row, { model: 'gpt-image-1' }), 410)
+    })
+
+    it(`answers 503 to ${id} when no provider of the model is configured`, async () => {
+      expectPromised(row, await ask(gateway, row, {}, { key: gateway.liveKey }), 503)
+    })
+  }
+
+  it('describes no model that is not there, and none that was deactivated', async () => {
+    const row = operation('retrieveModel')
+    for (const [model, status] of [
+      ['no-such-model', 404],
+      ['gpt-image-1', 410],
+    ] as const) {
+      expectPromised(row, await received(await gateway.fetch(`/v1/models/${model}`)), status)
+    }
+  })
+
+  it('answers 404 for every other path', async () => {
+    for (const path of ['/v1', '/v1/images', '/v1/images/variations', '/v2/models', '/mcp/tools']) {
+      const answer = await received(await gateway.fetch(path))
+      expect(answer.status).to.equal(404)
+      expectError(answer, 'not_found')
+    }
+  })
+
+  for (const [path, item] of Object.entries(contract.paths)) {
+    it(`answers 405 for every other method of ${path}`, async () => {
+      const methods = Object.keys(item).map((method) => method.toUpperCase())
+      const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((m) => !methods.includes(m))
+      for (const method of others) {
+        const answer = await received(await gateway.fetch(path, { method }))
+        expect(answer.status).to.equal(405)
+        if (path === '/mcp') expectComponent('JsonRpcErrorResponse', answer)
+        else expectError(answer, 'method_not_allowed')
+        const allowed = answer.headers.get('allow')!.split(', ')
+        expect(allowed.filter((one) => one !== 'HEAD')).to.have.members(methods)
+      }
+    })
+  }
+})
+
+describe('every operation of a gateway in trouble', () => {
+  let gateway: TestGateway | undefined
+  afterEach(async () => {
+    await gateway?.stop()
+    gateway = undefined
+  })
+
+  it('answers 500 as promised when the store fails', async () => {
+    const { path, remove } = makeFolder()
+    gateway = await startGateway({ variables: { DATA_DIR: path } })
+    const database = new DatabaseSync(join(path, 'gateway.db'))
+    database.exec('DROP TABLE api_keys')
+    database.close()
+    for (const row of operations) expectPromised(row, await ask(gateway, row), 500)
+    remove()
+  })
+
+  it('answers 503 as promised when it is busy', async () => {
+    gateway = await startGateway({ file: { limits: { concurrent_requests_max: 1 } } })
+    const leaving = new AbortController()
+    const { signal } = leaving
+    // Whichever comes first is let in: it may be the question whether it is busy.
+    const hold = async (): Promise<void> => {
+      const row = operation('createChatCompletion')
+      const { status } = await ask(gateway!, row, saying(row, 'sandbox:delay=60000'), { signal })
+      if (status === 503) await hold()
+    }
+    const held = hold().catch(() => undefined)
+    const models = operation('listModels')
+    await until('busy', async () => (await ask(gateway!, models)).status === 503)
+    for (const row of operations) expectPromised(row, await ask(gateway, row), 503)
+    leaving.abort()
+    await held
+  })
+
+  it('answers 413 as promised when a body is too large', async () => {
+    gateway = await startGateway({ file: { limits: { request_bytes_max: 1024 } } })
+    for (const row of operations.filter(({ operationId }) => operationId in requests)) {
+      const answer = await ask(gateway, row, {}, { body: ' '.repeat(1025) })
+      expectPromised(row, answer, 413)
+    }
+  })
+
+  it('answers 429 as promised when the account asks too often', async () => {
+    gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
+    await ask(gateway, creating[0]!)
+    for (const row of creating) {
+      const answer = await ask(gateway, row)
+      expectPromised(row, answer, 429)
+      expect(answer.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
+    }
+  })
+
+  it('answers 504 as promised when the provider takes too long', async () => {
+    const limits = { image_timeout_ms: 100, chat_timeout_ms: 100 }
+    gateway = await startGateway({ file: { limits } })
+    for (const row of creating) {
+      expectPromised(row, await ask(gateway, row, saying(row, 'sandbox:delay=60000')), 504)
+    }
+  })
+})
+
+function expectError(answer: Answer, code: string): void {
+  expectComponent('ErrorResponse', answer)
+  expect(codeOf(answer)).to.equal(code)
+}
+
+function expectComponent(name: string, { text, headers }: Answer): void {
+  const schema = { $ref: `#/components/schemas/${name}` }
+  expect(strictComplaints(schema, JSON.parse(text))).to.deep.equal([])
+  expect(headers.get('x-request-id')).to.match(/^req_/)
+}

@@ -1,0 +1,248 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readCatalogRows } from '../../src/catalog/catalog.ts'
+import { costOf, nanoUsd, noUsage, readPrices, usdText, type Usage } from '../../src/core/price.ts'
+
+type Pricing = Parameters<typeof readPrices>[0]
+
+/** Whole nano-dollars, from nothing to nine million dollars. */
+const nano = fc.oneof(fc.nat(), fc.maxSafeNat())
+/** Dollars as a catalog writes them. */
+const decimal = fc
+  .tuple(fc.nat({ max: 9999 }), fc.stringMatching(/^\d{0,9}$/))
+  .map(([whole, fraction]) => (fraction === '' ? String(whole) : `${whole}.${fraction}`))
+const count = fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: 5_000_000 }))
+
+/** Counts of which the parts never exceed the whole. */
+const usage: fc.Arbitrary<Usage> = fc
+  .tuple(count, count, count, count, count, count)
+  .map(([plainInput, cached, written, imageInput, plainOutput, imageOutput]) => ({
+    inputTokens: plainInput + cached + written + imageInput,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    imageInputTokens: imageInput,
+    outputTokens: plainOutput + imageOutput,
+    imageOutputTokens: imageOutput,
+    images: 0,
+    estimated: false,
+  }))
+const pricing: fc.Arbitrary<Pricing> = fc.record({
+  input_per_million_tokens: decimal,
+  cached_input_per_million_tokens: decimal,
+  cache_write_per_million_tokens: decimal,
+  output_per_million_tokens: decimal,
+  image_input_per_million_tokens: decimal,
+  image_output_per_million_tokens: decimal,
+})
+
+describe('money', () => {
+  it('comes back from its text as it was', () => {
+    fc.assert(
+      fc.property(nano, (amount) => {
+        expect(nanoUsd(usdText(amount))).to.equal(BigInt(amount))
+      }),
+    )
+  })
+
+  it('is written as a plain decimal without needless zeros', () => {
+    fc.assert(
+      fc.property(nano, (amount) => {
+        expect(usdText(amount)).to.match(/^(0|[1-9]\d*)(\.\d{0,8}[1-9])?$/)
+      }),
+    )
+  })
+
+  it('is the same number in JSON as in its text', () => {
+    fc.assert(
+      fc.property(nano, (amount) => {
+        expect(amount / 1e9).to.equal(Number(usdText(amount)))
+      }),
+    )
+  })
+
+  it('is read exactly, to the ninth decimal', () => {
+    fc.assert(
+      fc.property(decimal, (text) => {
+        const [whole = '', fraction = ''] = text.split('.')
+        expect(nanoUsd(text)).to.equal(BigInt(whole + fraction.padEnd(9, '0')))
+      }),
+    )
+  })
+
+  for (const { amount, text } of [
+    { amount: 0, text: '0' },
+    { amount: 1, text: '0.000000001' },
+    { amount: 35_000_000, text: '0.035' },
+    { amount: 1_000_000_000, text: '1' },
+    { amount: 1_234_567_890, text: '1.23456789' },
+  ]) {
+    it(`of ${amount} nano-dollars is ${text} dollars`, () => {
+      expect(usdText(amount)).to.equal(text)
+      expect(nanoUsd(text)).to.equal(BigInt(amount))
+    })
+  }
+})
+
+describe('the cost of tokens', () => {
+  it('is the exact sum of its parts, rounded once, half up', () => {
+    fc.assert(
+      fc.property(pricing, usage, (price, used) => {
+        const plainInput =
+          used.inputTokens -
+          used.cachedInputTokens! -
+          used.cacheWriteTokens! -
+          used.imageInputTokens!
+        const parts: [number, string][] = [
+          [plainInput, price.input_per_million_tokens!],
+          [used.cachedInputTokens!, price.cached_input_per_million_tokens!],
+          [used.cacheWriteTokens!, price.cache_write_per_million_tokens!],
+          [used.imageInputTokens!, price.image_input_per_million_tokens!],
+          [used.outputTokens - used.imageOutputTokens!, price.output_per_million_tokens!],
+          [used.imageOutputTokens!, price.image_output_per_million_tokens!],
+        ]
+        // In 1e-15 dollars there is nothing to round.
+        const exact = parts.reduce((sum, [n, text]) => sum + BigInt(n) * nanoUsd(text), 0n)
+        const { nanoUsd: cost, status } = costOf(readPrices(price), used)
+        const twice = 2_000_000n * BigInt(cost!)
+        expect(twice - 2n * exact > -1_000_000n && twice - 2n * exact <= 1_000_000n).to.equal(true)
+        expect(status).to.equal('exact')
+      }),
+    )
+  })
+
+  it('rounds a half up, and less than a half down', () => {
+    const prices = readPrices({
+      input_per_million_tokens: '0.0005',
+      output_per_million_tokens: '0.000499999',
+    })
+    const one = { ...noUsage, inputTokens: 1 }
+    expect(costOf(prices, one).nanoUsd).to.equal(1)
+    expect(costOf(prices, { ...noUsage, outputTokens: 1 }).nanoUsd).to.equal(0)
+    expect(costOf(prices, { ...one, outputTokens: 1 }).nanoUsd).to.equal(1)
+  })
+
+  it('never falls when more is used', () => {
+    fc.assert(
+      fc.property(pricing, usage, count, (price, used, more) => {
+        const prices = readPrices(price)
+        const cost = (one: Usage) => costOf(prices, one).nanoUsd!
+        const longer = { ...used, outputTokens: used.outputTokens + more }
+        const asked = { ...used, inputTokens: used.inputTokens + more }
+        expect(cost(longer)).to.be.at.least(cost(used))
+        expect(cost(asked)).to.be.at.least(cost(used))
+      }),
+    )
+  })
+
+  it('takes cached tokens at their own price, else at that of the input', () => {
+    const used = { ...noUsage, inputTokens: 1_000_000, cachedInputTokens: 400_000 }
+    const price = { input_per_million_tokens: '2', output_per_million_tokens: '0' }
+    const cached = { ...price, cached_input_per_million_tokens: '0.5' }
+    expect(costOf(readPrices(price), used).nanoUsd).to.equal(2_000_000_000)
+    expect(costOf(readPrices(cached), used).nanoUsd).to.equal(1_400_000_000)
+  })
+
+  it('says estimated when the counts are, and unknown instead of nothing when no price is known', () => {
+    const prices = readPrices({ input_per_million_tokens: '1', output_per_million_tokens: '1' })
+    const used = { ...noUsage, inputTokens: 5, estimated: true }
+    expect(costOf(prices, used)).to.include({ nanoUsd: 5000, status: 'estimated' })
+    expect(costOf(readPrices({}), used)).to.deep.equal({
+      nanoUsd: null,
+      status: 'unknown',
+      details: {},
+    })
+  })
+
+  const tiered = readCatalogRows().filter(({ pricing: { tiers } }) => tiers !== undefined)
+  it('goes by the tier that the input has passed, for the whole request', () => {
+    expect(tiered.map(({ id }) => id)).to.include('gemini-2.5-pro')
+    for (const { id, pricing: price } of tiered) {
+      const prices = readPrices(price)
+      const input = (inputTokens: number) => costOf(prices, { ...noUsage, inputTokens }).nanoUsd
+      const steps = [{ ...price, input_tokens_above: 0 }, ...price.tiers!]
+      for (const [index, step] of steps.entries()) {
+        const perMillion = nanoUsd(step.input_per_million_tokens!)
+        const rounded = (tokens: number) =>
+          Number((BigInt(tokens) * perMillion + 500_000n) / 1_000_000n)
+        const first = step.input_tokens_above + 1
+        const last = steps[index + 1]?.input_tokens_above ?? first + 1_000_000
+        expect(input(first), `${id} ${first}`).to.equal(rounded(first))
+        expect(input(last), `${id} ${last}`).to.equal(rounded(last))
+      }
+    }
+  })
+})
+
+describe('the cost of pictures', () => {
+  const pictures = (images: number, tokens = 0): Usage => ({
+    ...noUsage,
+    images,
+    outputTokens: tokens,
+    imageOutputTokens: tokens,
+  })
+
+  it('is the price of one times their number, exactly', () => {
+    fc.assert(
+      fc.property(decimal, fc.integer({ min: 1, max: 10 }), (usd, images) => {
+        const cost = costOf(readPrices({ per_image: [{ usd }] }), pictures(images))
+        expect(cost.nanoUsd).to.equal(Number(nanoUsd(usd)) * images)
+        expect(cost).to.have.property('status', 'exact')
+        expect(cost.details).to.deep.equal({ images, usd_per_image: Number(usd) })
+      }),
+    )
+  })
+
+  const rows = [
+    { usd: '0.04', size_class: '1K' },
+    { usd: '0.08', size_class: '2K' },
+    { usd: '0.01', quality: 'low', size: '1024x1024' },
+    { usd: '0.02', quality: 'low' },
+  ]
+  for (const { traits, usd } of [
+    { traits: { sizeClass: '1K' }, usd: 0.04 },
+    { traits: { sizeClass: '2K', quality: 'low' }, usd: 0.08 },
+    { traits: { quality: 'low', size: '1024x1024' }, usd: 0.01 },
+    { traits: { quality: 'low', size: '1536x1024' }, usd: 0.02 },
+    { traits: { quality: 'high' }, usd: undefined },
+    { traits: {}, usd: undefined },
+  ]) {
+    it(`of ${JSON.stringify(traits)} goes by the first row that fits: ${usd ?? 'none'}`, () => {
+      const cost = costOf(readPrices({ per_image: rows }), pictures(1), traits)
+      expect(cost.details.usd_per_image).to.equal(usd)
+      expect(cost.status).to.equal(usd === undefined ? 'unknown' : 'exact')
+    })
+  }
+
+  const both = { per_image: [{ usd: '0.05' }], image_output_per_million_tokens: '40' }
+  const tokens = { ...both, input_per_million_tokens: '5' }
+  for (const { name, price, used, expected } of [
+    {
+      name: 'goes by the picture where the list says so, whatever the tokens',
+      price: tokens,
+      used: pictures(2, 1000),
+      expected: { nanoUsd: 100_000_000, status: 'exact' },
+    },
+    {
+      name: 'goes by the tokens where the price of a picture is an estimate',
+      price: { ...tokens, per_image_is_estimate: true },
+      used: pictures(2, 1000),
+      expected: { nanoUsd: 40_000_000, status: 'exact' },
+    },
+    {
+      name: 'is estimated from the list where the tokens are not told',
+      price: { ...tokens, per_image_is_estimate: true },
+      used: pictures(2),
+      expected: { nanoUsd: 100_000_000, status: 'estimated' },
+    },
+    {
+      name: 'is unknown where neither is known',
+      price: {},
+      used: pictures(2, 1000),
+      expected: { nanoUsd: null, status: 'unknown' },
+    },
+  ]) {
+    it(name, () => {
+      expect(costOf(readPrices(price), used)).to.include(expected)
+    })
+  }
+})

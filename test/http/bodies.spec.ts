@@ -1,0 +1,199 @@
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
+import { expectError } from '../support/expect-error.ts'
+import type { CallOptions } from '../support/gateway.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { openConnection, postHead, sendRaw } from '../support/raw-connection.ts'
+import { until } from '../support/until.ts'
+
+const path = '/v1/chat/completions'
+const good = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"hello"}]}'
+const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000)
+const withField = (json: string) => good.replace('{', `{"metadata":${json},`)
+const mebibyte = 1024 * 1024
+
+describe('request bodies', () => {
+  let own: OwnEndpoint
+  before(async () => {
+    own = await startOwnEndpoint({ limits: { linger_timeout_ms: 300, request_timeout_ms: 3000 } })
+    own.upstream.answer(completion('Hi.'))
+  })
+  after(() => own.stop())
+  const post = (body: RequestInit['body'], init: CallOptions = {}) =>
+    own.gateway.fetch(path, {
+      method: 'POST',
+      body,
+      ...init,
+      headers: { 'content-type': 'application/json', ...init.headers },
+    })
+
+  const rows: {
+    name: string
+    body: string | Uint8Array<ArrayBuffer>
+    headers?: Record<string, string>
+    status: number
+    code: string
+  }[] = [
+    { name: 'no body', body: '', status: 400, code: 'invalid_json' },
+    { name: 'half a body', body: good.slice(0, 30), status: 400, code: 'invalid_json' },
+    { name: 'a word', body: 'hello', status: 400, code: 'invalid_json' },
+    { name: 'two bodies', body: good + good, status: 400, code: 'invalid_json' },
+    { name: 'a byte order mark', body: `\uFEFF${good}`, status: 400, code: 'invalid_json' },
+    {
+      name: 'bytes that are not UTF-8',
+      body: new Uint8Array(Buffer.from(good.replace('hello', 'h\u00e9llo'), 'latin1')),
+      status: 400,
+      code: 'invalid_json',
+    },
+    {
+      name: 'arrays a hundred thousand levels deep',
+      body: withField(deep('[', ']')),
+      status: 400,
+      code: 'invalid_value',
+    },
+    {
+      name: 'objects a hundred thousand levels deep',
+      body: withField(deep('{"a":', '}').replace(':}', ':1}')),
+      status: 400,
+      code: 'invalid_value',
+    },
+    {
+      name: 'deep nesting that is kept out of the cache',
+      body: withField(deep('[', ']')),
+      headers: { 'cache-control': 'no-store' },
+      status: 400,
+      code: 'invalid_value',
+    },
+    {
+      name: 'another content type',
+      body: good,
+      headers: { 'content-type': 'text/plain' },
+      status: 415,
+      code: 'unsupported_media_type',
+    },
+    {
+      name: 'a form',
+      body: 'model=gpt-5-mini',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      status: 415,
+      code: 'unsupported_media_type',
+    },
+    {
+      name: 'another charset',
+      body: good,
+      headers: { 'content-type': 'application/json; charset=iso-8859-1' },
+      status: 415,
+      code: 'unsupported_media_type',
+    },
+    {
+      name: 'a compressed body',
+      body: new Uint8Array(gzipSync(good)),
+      headers: { 'content-encoding': 'gzip' },
+      status: 415,
+      code: 'unsupported_media_type',
+    },
+  ]
+  for (const { name, body, headers = {}, status, code } of rows) {
+    it(`refuses ${name}`, async () => {
+      await expectError(await post(body, { headers }), {
+        status,
+        code,
+        type: 'invalid_request_error',
+      })
+    })
+  }
+
+  it('refuses a body without a content type', async () => {
+    const response = await own.gateway.fetch(path, { method: 'POST', body: Buffer.from(good) })
+    await expectError(response, { status: 415, code: 'unsupported_media_type' })
+  })
+
+  for (const type of [
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json; charset=utf8',
+  ]) {
+    it(`reads ${type}`, async () => {
+      const response = await post(good, { headers: { 'content-type': type } })
+      expect(response.status).to.equal(200)
+    })
+  }
+
+  it('passes a key called __proto__ on as a key', async () => {
+    const body = good.replace('gpt-5-mini', 'own/x').replace('{', '{"__proto__":{"polluted":1},')
+    const response = await post(body, { key: own.gateway.liveKey })
+    expect(response.status).to.equal(200)
+    expect(JSON.stringify(own.upstream.requests.at(-1)!.body)).to.contain('"__proto__"')
+    expect(({} as { polluted?: number }).polluted).to.equal(undefined)
+  })
+
+  it('refuses 60 MB at once when the length is announced', async () => {
+    const startedAt = performance.now()
+    const body = new Uint8Array(60_000_000).fill(0x20)
+    await expectError(await post(body), { status: 413, code: 'request_too_large', param: null })
+    expect(performance.now() - startedAt).to.be.lessThan(2000)
+  })
+
+  it('refuses an announced length before any of it is sent', async () => {
+    const head = postHead(path, own.gateway.testKey, { 'content-length': '60000000' })
+    const answer = await sendRaw(own.gateway.url, head)
+    expect(answer).to.match(/^HTTP\/1\.1 413 /)
+  })
+
+  it('stops reading 60 MB of unknown length at the limit, without keeping them', async () => {
+    const small = await startOwnEndpoint({ limits: { request_bytes_max: mebibyte } })
+    const piece = new Uint8Array(mebibyte).fill(0x20)
+    let pieces = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (++pieces > 60) controller.close()
+        else controller.enqueue(piece)
+      },
+    })
+    const before = process.memoryUsage().arrayBuffers
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', body, headers, duplex: 'half' } as CallOptions
+    const response = await small.gateway.fetch(path, init).catch(() => undefined)
+    const grown = process.memoryUsage().arrayBuffers - before
+    if (response !== undefined) {
+      await expectError(response, { status: 413, code: 'request_too_large' })
+    }
+    expect(grown).to.be.lessThan(30 * mebibyte)
+    await small.stop()
+  })
+
+  it('asks for the key before it reads any of the body', async () => {
+    const head = postHead(path, 'mag_test_wrong', { 'content-length': '1000000' })
+    const answer = await sendRaw(own.gateway.url, head)
+    expect(answer).to.match(/^HTTP\/1\.1 401 /)
+  })
+
+  it('forgets a caller who leaves in the middle of an upload', async () => {
+    const socket = await openConnection(own.gateway.url)
+    socket.write(postHead(path, own.gateway.testKey, { 'content-length': '1000' }))
+    socket.write(good.slice(0, 20))
+    // The gateway has begun to read when it has answered a later request.
+    expect((await own.gateway.fetch('/health')).status).to.equal(200)
+    socket.destroy()
+    await until('the log tells of it', () => own.gateway.logText().includes('"left":true'))
+    const line = own.gateway
+      .logText()
+      .split('\n')
+      .find((one) => one.includes('"left":true'))!
+    expect(JSON.parse(line)).to.include({ level: 'info', path, status: 499, msg: 'request' })
+  })
+
+  it('answers 408 to a body that never comes', async () => {
+    const impatient = await startOwnEndpoint({ limits: { request_timeout_ms: 100 } })
+    const head = postHead(path, impatient.gateway.testKey, { 'content-length': '1000' })
+    const answer = await sendRaw(impatient.gateway.url, head)
+    expect(answer).to.match(/^HTTP\/1\.1 408 /)
+    expect(answer).to.contain('"timeout_error"')
+    await impatient.stop()
+  })
+
+  it('answers a good request after all of that', async () => {
+    expect((await post(good)).status).to.equal(200)
+  })
+})

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { expect } from 'chai'
+import {
+  completion,
+  doneEvent,
+  finishChunk,
+  textChunk,
+  usageChunk,
+} from '../support/chat-answers.ts'
+import { readText } from '../support/event-stream.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { openConnection } from '../support/raw-connection.ts'
+import { until } from '../support/until.ts'
+
+describe('more requests at once than the gateway takes', () => {
+  let own: OwnEndpoint
+  before(async () => {
+    own = await startOwnEndpoint({ limits: { concurrent_requests_max: 2 } })
+  })
+  after(() => own.stop())
+
+  it('are refused early with 503, and taken again when there is room', async () => {
+    const gate = Promise.withResolvers<void>()
+    own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
+    const asking = ['one', 'two'].map((content) =>
+      own.chat({ messages: [{ role: 'user', content }] }),
+    )
+    await until('both are with the provider', () => own.upstream.requests.length === 2)
+    const startedAt = performance.now()
+    const third = await own.chat({ messages: [{ role: 'user', content: 'three' }] })
+    const expected = { status: 503, code: 'overloaded', type: 'overloaded_error', param: null }
+    await expectError(third, expected)
+    expect(third.headers.get('retry-after')).to.equal('1')
+    expect(performance.now() - startedAt).to.be.lessThan(500)
+    const probes = await Promise.all(['/health', '/metrics'].map((path) => own.gateway.fetch(path)))
+    expect(probes.map(({ status }) => status)).to.deep.equal([200, 200])
+    gate.resolve()
+    const answers = await Promise.all(asking)
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+    expect((await own.chat()).status).to.equal(200)
+    expect(own.upstream.requests).to.have.length(3)
+  })
+})
+
+describe('a gateway that is to stop', () => {
+  it('finishes an open stream, takes nothing new, and records the call', async () => {
+    const own = await startOwnEndpoint()
+    const gate = Promise.withResolvers<void>()
+    async function* pieces(): AsyncGenerator<string> {
+      yield textChunk('one ')
+      await gate.promise
+      yield* [textChunk('two'), finishChunk(), usageChunk(), doneEvent]
+    }
+    own.upstream.answer({ pieces: pieces() })
+    const stream = await own.chat({ stream: true })
+    let drained = false
+    const draining = own.gateway.drain().then(() => (drained = true))
+    const refused = await own.gateway.fetch('/health').catch(() => 'refused')
+    expect(refused).to.equal('refused')
+    expect(drained).to.equal(false)
+    gate.resolve()
+    expect(readText(await stream.text())).to.equal('one two')
+    await draining
+    expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['ok'])
+    await own.stop()
+  })
+
+  it('says on a connection that is still open that it is not ready', async () => {
+    const own = await startOwnEndpoint()
+    const socket = await openConnection(own.gateway.url)
+    let answer = ''
+    socket.on('data', (piece: Buffer) => (answer += piece.toString()))
+    socket.write('GET /ready HTTP/1.1\r\nhost: gateway\r\n')
+    // The server has read the half of it when it has answered a later request.
+    expect((await own.gateway.fetch('/health')).status).to.equal(200)
+    const draining = own.gateway.drain()
+    socket.write('\r\n')
+    await once(socket, 'close')
+    await draining
+    expect(answer).to.match(/^HTTP\/1\.1 503 /)
+    expect(answer).to.match(/\r\nconnection: close\r\n/i)
+    expect(answer).to.contain('"code":"overloaded"')
+    await own.stop()
+  })
+
+  it('cuts off what takes longer than it may', async () => {
+    const own = await startOwnEndpoint({ limits: { drain_timeout_ms: 100 } })
+    own.upstream.answer({ pieces: [textChunk('one ')], hang: true })
+    const stream = await own.chat({ stream: true })
+    const startedAt = performance.now()
+    const left = stream.text().catch(() => 'cut off')
+    await own.gateway.drain()
+    expect(performance.now() - startedAt).to.be.within(90, 2000)
+    expect(await left).to.equal('cut off')
+    expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
+    await own.stop()
+  })
+})

@@ -1,0 +1,274 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { expect } from 'chai'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import {
+  callTool,
+  connectClient,
+  picturesOf,
+  postMessages,
+  textOf,
+  toolCall,
+} from '../support/mcp-client.ts'
+import { openMessageStream } from '../support/message-stream.ts'
+import { ownProvider } from '../support/own-endpoint.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { until } from '../support/until.ts'
+
+const both = 'application/json, text/event-stream'
+const chatArgs = (content: string, model = 'gpt-5.2') => ({
+  model,
+  messages: [{ role: 'user', content }],
+})
+
+describe('a long call of a tool', () => {
+  let gateway: TestGateway
+  let upstream: Upstream
+  let client: Client
+  before(async () => {
+    upstream = await startUpstream()
+    gateway = await startGateway({
+      variables: { OWN_API_KEY: 'sk-own' },
+      file: {
+        providers: [ownProvider('own', upstream)],
+        limits: {
+          tool_stream_after_ms: 150,
+          tool_progress_interval_ms: 100,
+          ping_interval_ms: 100,
+        },
+      },
+    })
+    client = await connectClient(gateway)
+  })
+  after(async () => {
+    await client.close()
+    await gateway.stop()
+    await upstream.stop()
+  })
+
+  const open = (message: object, accept = both, key = gateway.testKey) =>
+    openMessageStream((signal) =>
+      gateway.post('/mcp', message, { headers: { accept }, signal, key }),
+    )
+  const withToken = (message: object, progressToken: string | number) => {
+    const { params, ...rest } = message as { params: object }
+    return { ...rest, params: { ...params, _meta: { progressToken } } }
+  }
+
+  it('stays JSON when it is fast', async () => {
+    const headers = { accept: both }
+    const { response } = await postMessages(gateway, toolCall('list-models'), { headers })
+    expect(response.headers.get('content-type')).to.equal('application/json')
+  })
+
+  it('becomes a stream with comments when it is slow', async () => {
+    const stream = await open(toolCall('chat', chatArgs('sandbox:delay=500'), 'slow'))
+    await stream.ended
+    expect(stream.response.headers.get('content-type')).to.match(/^text\/event-stream/)
+    expect(stream.response.headers.get('x-accel-buffering')).to.equal('no')
+    expect(stream.text()).to.contain(': ping')
+    const messages = stream.messages()
+    expect(messages.map(({ id }) => id)).to.deep.equal(['slow'])
+    expect(messages[0]!.result).to.have.property('content')
+  })
+
+  for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream;q=0']) {
+    it(`stays JSON for a client that accepts ${accept}`, async () => {
+      const message = withToken(toolCall('chat', chatArgs('sandbox:delay=300')), 1)
+      const { response, answer } = await postMessages(gateway, message, { headers: { accept } })
+      expect(response.headers.get('content-type')).to.equal('application/json')
+      expect(textOf(answer.result!)).to.contain('gpt-5.2')
+    })
+  }
+
+  it('tells its progress at once and at every interval, and nothing after the answer', async () => {
+    const message = withToken(toolCall('chat', chatArgs('sandbox:delay=450')), 'token-7')
+    const stream = await open(message)
+    await stream.untilMessages(1)
+    expect(stream.messages()[0]!.method).to.equal('notifications/progress')
+    await stream.ended
+    const messages = stream.messages()
+    expect(messages.at(-1)!.result).to.have.property('content')
+    const progress = messages.slice(0, -1).map(({ params }) => params!)
+    expect(progress.length).to.be.within(3, 6)
+    for (const [index, params] of progress.entries()) {
+      expect(params).to.include({ progressToken: 'token-7', progress: index })
+      expect(params['message'])
+        .to.be.a('string')
+        .that.matches(/^chat has /)
+    }
+  })
+
+  it('streams a picture byte for byte', async () => {
+    const args = { prompt: 'a fox', model: 'zai/glm-image' }
+    const streamed = await open(withToken(toolCall('generate-image', args), 1))
+    await streamed.ended
+    const { answer } = await postMessages(gateway, toolCall('generate-image', args))
+    const result = streamed.messages().at(-1)!.result as typeof answer.result
+    expect(picturesOf(result!)[0]!.bytes.equals(picturesOf(answer.result!)[0]!.bytes)).to.equal(
+      true,
+    )
+  })
+
+  it('lets the batch come message by message', async () => {
+    const slow = withToken(toolCall('chat', chatArgs('sandbox:delay=200'), 1), 't')
+    const stream = await openMessageStream((signal) =>
+      gateway.post('/mcp', [slow, toolCall('list-image-models', {}, 2)], {
+        headers: { accept: both },
+        signal,
+      }),
+    )
+    await stream.ended
+    const ids = stream.messages().flatMap(({ id }) => id ?? [])
+    expect(ids).to.deep.equal([2, 1])
+  })
+
+  describe('with the SDK', () => {
+    it('is kept alive by its progress, beyond the client’s own limit', async () => {
+      const heard: number[] = []
+      const answer = await callTool(client, 'chat', chatArgs('sandbox:delay=900'), {
+        timeout: 400,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ progress }) => heard.push(progress),
+      })
+      expect(textOf(answer)).to.contain('gpt-5.2')
+      expect(heard.length).to.be.greaterThan(4)
+    })
+
+    it('many calls at once each get their own answer', async () => {
+      const words = Array.from({ length: 30 }, (_, index) => `word-${index}-end`)
+      const answers = await Promise.all(
+        words.map((word) =>
+          callTool(client, 'chat', chatArgs(word), { onprogress: () => undefined }),
+        ),
+      )
+      for (const [index, answer] of answers.entries()) {
+        expect(textOf(answer)).to.contain(words[index])
+      }
+    })
+
+    it('a cancelled call aborts the upstream call and is recorded', async () => {
+      upstream.answer({ hang: true })
+      const live = await connectClient(gateway, gateway.liveKey)
+      const leaving = new AbortController()
+      const call = callTool(live, 'chat', chatArgs('cancelled', 'own/house'), {
+        signal: leaving.signal,
+      })
+      await until('the upstream call', () => upstream.requests.length === 1)
+      leaving.abort()
+      await call.then(
+        () => expect.fail('It was answered.'),
+        () => undefined,
+      )
+      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+      await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
+      expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', model: 'own/house' })
+      await live.close()
+    })
+  })
+
+  describe('that is cancelled', () => {
+    const cancel = (requestId: unknown, key = gateway.liveKey) =>
+      postMessages(
+        gateway,
+        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } },
+        { key },
+      )
+    const start = (id: unknown) =>
+      open(
+        toolCall('chat', chatArgs(`wait ${String(id)}`, 'own/house'), id),
+        '*/*',
+        gateway.liveKey,
+      )
+    beforeEach(() => upstream.answer({ hang: true }))
+
+    it('ends with an empty answer', async () => {
+      const waiting = start('to-cancel')
+      await until('the upstream call', () => upstream.requests.length === 1)
+      const { response } = await cancel('to-cancel')
+      expect(response.status).to.equal(202)
+      const ended = await waiting
+      await ended.ended
+      expect([ended.response.status, ended.text()]).to.deep.equal([202, ''])
+      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+    })
+
+    it('goes on when another key, or another kind of id, cancels', async () => {
+      const waiting = start(41)
+      await until('the upstream call', () => upstream.requests.length === 1)
+      await cancel('41')
+      await cancel(41, gateway.testKey)
+      await cancel(undefined)
+      expect(upstream.requests[0]!.aborted).to.equal(false)
+      await cancel(41)
+      await waiting
+      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+    })
+
+    it('is the youngest of those with one id, and each is still answered', async () => {
+      const first = open(
+        toolCall('chat', chatArgs('first', 'own/house'), 5),
+        '*/*',
+        gateway.liveKey,
+      )
+      await until('the first', () => upstream.requests.length === 1)
+      const second = open(
+        toolCall('chat', chatArgs('second', 'own/house'), 5),
+        '*/*',
+        gateway.liveKey,
+      )
+      await until('the second', () => upstream.requests.length === 2)
+      await cancel(5)
+      await until('the end of the second', () => upstream.requests[1]!.aborted)
+      await second
+      expect(upstream.requests[0]!.aborted).to.equal(false)
+      await cancel(5)
+      await until('the end of the first', () => upstream.requests[0]!.aborted)
+      await first
+    })
+  })
+
+  describe('whose client leaves', () => {
+    for (const [how, token] of [
+      ['while it is JSON', undefined],
+      ['while it streams', 'token'],
+    ] as const) {
+      it(`aborts the upstream call and is recorded, ${how}`, async () => {
+        upstream.answer({ hang: true })
+        const before = (await gateway.usage()).length
+        const message = toolCall('chat', chatArgs(`leaves ${how}`, 'own/house'))
+        const accept = token === undefined ? '*/*' : both
+        const leaving = new AbortController()
+        const call = gateway
+          .post('/mcp', token === undefined ? message : withToken(message, token), {
+            headers: { accept },
+            key: gateway.liveKey,
+            signal: leaving.signal,
+          })
+          .then((response) => response.text())
+          .catch(() => undefined)
+        await until('the upstream call', () => upstream.requests.length === 1)
+        leaving.abort()
+        await call
+        await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+        await until('its row', async () => (await gateway.usage()).length === before + 1)
+        expect((await gateway.usage()).at(-1)!.outcome).to.equal('cancelled')
+      })
+    }
+
+    it('aborts every call of a batch, and starts no further one', async () => {
+      upstream.answer({ hang: true })
+      const leaving = new AbortController()
+      const batch = Array.from({ length: 20 }, (_, id) =>
+        toolCall('chat', chatArgs(`batch ${id}`, 'own/house'), id),
+      )
+      const call = gateway
+        .post('/mcp', batch, { key: gateway.liveKey, signal: leaving.signal })
+        .catch(() => undefined)
+      await until('the first calls', () => upstream.requests.length === 8)
+      leaving.abort()
+      await call
+      await until('their end', () => upstream.requests.every(({ aborted }) => aborted))
+      expect(upstream.requests).to.have.length(8)
+    })
+  })
+})

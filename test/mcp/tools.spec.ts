@@ -1,0 +1,355 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { expect } from 'chai'
+import sharp from 'sharp'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import {
+  callTool,
+  connectClient,
+  picturesOf,
+  postMessages,
+  textOf,
+  toolCall,
+} from '../support/mcp-client.ts'
+import { tools as documented } from '../support/contract.ts'
+
+const hello = [{ role: 'user', content: 'hello' }]
+
+describe('the tools, through the SDK of the protocol', () => {
+  let gateway: TestGateway
+  let client: Client
+  before(async () => {
+    gateway = await startGateway()
+    client = await connectClient(gateway)
+  })
+  after(async () => {
+    await client.close()
+    await gateway.stop()
+  })
+
+  const call = (name: string, args: Record<string, unknown> = {}) => callTool(client, name, args)
+  const lastRow = async () => (await gateway.usage()).at(-1)!
+
+  it('are listed as mcp-tools.json has them', async () => {
+    const { tools } = await client.listTools()
+    expect(tools).to.deep.equal(documented)
+  })
+
+  describe('chat', () => {
+    it('answers with the words, then model, tokens and cost', async () => {
+      const answer = await call('chat', { model: 'gpt-5-mini', messages: hello })
+      expect(answer.isError).to.equal(undefined)
+      expect(answer.content).to.have.length(1)
+      const lines = textOf(answer).split('\n')
+      expect(lines[0]).to.contain('hello')
+      expect(lines.at(-1)).to.match(
+        /^gpt-5-mini, \d+ input and \d+ output tokens, for \$0\.\d+ \(test key: not charged\)\.$/,
+      )
+    })
+
+    it('notes the call in the ledger, with its face', async () => {
+      await call('chat', { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'ledger' }] })
+      const row = await lastRow()
+      expect(row).to.include({ face: 'mcp', modality: 'chat', outcome: 'ok', model: 'gpt-5-mini' })
+      expect(row.output_tokens).to.be.greaterThan(0)
+      expect(row.cost_nano_usd).to.be.greaterThan(0)
+    })
+
+    it('answers the same call from the cache, at no cost', async () => {
+      const args = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'again' }] }
+      await call('chat', args)
+      expect(textOf(await call('chat', args))).to.contain('at no cost, from the cache')
+      expect(await lastRow()).to.include({ cache: 'hit', cost_nano_usd: 0 })
+    })
+
+    it('stops at max_tokens and says so', async () => {
+      const answer = await call('chat', { model: 'gpt-5.2', messages: hello, max_tokens: 16 })
+      expect(textOf(answer)).to.contain('cut at max_tokens')
+    })
+
+    it('answers with pictures when the model makes them', async () => {
+      const args = { model: 'zai/cogview-4', messages: hello, temperature: 1 }
+      const answer = await call('chat', args)
+      expect(picturesOf(answer)).to.have.length(1)
+      expect(textOf(answer)).to.contain('1 picture by zai/cogview-4').and.contain('temperature')
+      expect(await lastRow()).to.include({ face: 'mcp', modality: 'image', images: 1 })
+    })
+  })
+
+  describe('generate-image', () => {
+    it('uses the model of the document when none is named', async () => {
+      const answer = await call('generate-image', { prompt: 'a fox' })
+      expect(textOf(answer)).to.match(
+        /^1 picture by alibaba\/qwen-image-plus, 1024x1024 PNG, for \$0\.03/,
+      )
+    })
+
+    it('says what was not done as it was asked for', async () => {
+      const answer = await call('generate-image', { prompt: 'a fox', size: '1024x1024' })
+      expect(textOf(answer)).to.contain('Note on size: alibaba/qwen-image-plus does not make')
+    })
+
+    it('makes four pictures, each of the size and kind that it says', async () => {
+      const answer = await call('generate-image', {
+        prompt: 'four foxes',
+        model: 'zai/glm-image',
+        size: '1024x1024',
+        n: 4,
+      })
+      const pictures = picturesOf(answer)
+      expect(pictures).to.have.length(4)
+      for (const { bytes, mimeType } of pictures) {
+        const { width, height, format } = await sharp(bytes).metadata()
+        expect([width, height, `image/${format}`]).to.deep.equal([1024, 1024, mimeType])
+      }
+      const distinct = new Set(pictures.map(({ bytes }) => bytes.toString('base64')))
+      expect(distinct.size).to.equal(4)
+      expect(await lastRow()).to.include({ images: 4, cost_nano_usd: 60_000_000, face: 'mcp' })
+    })
+
+    for (const model of [
+      'gemini-3-pro-image-preview',
+      'alibaba/qwen-image-max',
+      'bytedance/seedream-4-5',
+      'gpt-image-2',
+    ]) {
+      it(`makes two pictures with ${model}`, async () => {
+        const answer = await call('generate-image', { prompt: 'two', model, n: 2 })
+        expect(picturesOf(answer)).to.have.length(2)
+      })
+    }
+  })
+
+  describe('generate-image-preview', () => {
+    it('makes one picture with the preview image model', async () => {
+      const answer = await call('generate-image-preview', { prompt: 'a fox' })
+      expect(picturesOf(answer)).to.have.length(1)
+      expect(textOf(answer)).to.contain('by gemini-3-pro-image-preview')
+    })
+
+    for (const [ratio, shape] of [
+      ['1:1', 1],
+      ['16:9', 16 / 9],
+      ['4:3', 4 / 3],
+      ['5:4', 5 / 4],
+    ] as const) {
+      it(`makes it ${ratio}`, async () => {
+        const answer = await call('generate-image-preview', { prompt: 'x', aspect_ratio: ratio })
+        const { width, height } = await sharp(picturesOf(answer)[0]!.bytes).metadata()
+        expect(width / height).to.be.closeTo(shape, 0.02)
+      })
+    }
+
+    it('tells that a name is of no use without a folder', async () => {
+      const answer = await call('generate-image-preview', { prompt: 'x', filename: 'fox.png' })
+      expect(textOf(answer)).to.contain('Not saved: this server has no upload folder')
+    })
+  })
+
+  describe('list-models', () => {
+    it('lists twenty language models by family, and how many there are', async () => {
+      const text = textOf(await call('list-models'))
+      expect(text).to.match(/^# Language Models\n\n20 of \d+ models/)
+      const rows = text.split('\n').filter((line) => line.startsWith('- **'))
+      expect(rows).to.have.length(20)
+      expect(text).to.match(/^## \S+$/m)
+      expect(text).to.match(
+        /context \d+ tokens; capabilities: .*chat.*; price per 1M tokens: \$\S+ input/,
+      )
+      expect(text).to.not.contain('qwen-image')
+    })
+
+    it('keeps to the limit', async () => {
+      const text = textOf(await call('list-models', { limit: 3 }))
+      expect(text.match(/^- \*\*/gm)).to.have.length(3)
+    })
+
+    it('keeps to the family, or the provider', async () => {
+      for (const [family, own] of [
+        ['claude', /^- \*\*claude/],
+        ['mistral', /^- \*\*mistral\//],
+      ] as const) {
+        const text = textOf(await call('list-models', { family, limit: 500 }))
+        const rows = text.split('\n').filter((line) => line.startsWith('- **'))
+        expect(rows).to.not.have.length(0)
+        for (const row of rows) expect(row).to.match(own)
+      }
+    })
+
+    it('says so when nothing matches', async () => {
+      expect(textOf(await call('list-models', { family: 'nobody' }))).to.contain('No model matches')
+    })
+  })
+
+  describe('list-image-models', () => {
+    it('has the form of the document', async () => {
+      const [heading, ...entries] = textOf(await call('list-image-models')).split('\n\n')
+      expect(heading).to.equal('# Image Generation Models')
+      expect(entries).to.not.have.length(0)
+      for (const entry of entries) {
+        expect(entry).to.match(
+          /^## .+\n- \*\*Model ID:\*\* \S+\n- \*\*Description:\*\* .+\n- \*\*Price:\*\* (\$\d+(\.\d+)? per request.*|not known.*)$/,
+        )
+      }
+    })
+
+    it('has the models and prices of the document, the default one included', async () => {
+      const text = textOf(await call('list-image-models'))
+      const price = (id: string) =>
+        new RegExp(`\\*\\* ${id}\\n.*\\n- \\*\\*Price:\\*\\* \\$(\\S+) per request`).exec(text)?.[1]
+      expect(price('alibaba/qwen-image')).to.equal('0.035')
+      expect(price('alibaba/qwen-image-plus')).to.equal('0.03')
+      expect(price('alibaba/qwen-image-max')).to.equal('0.075')
+      expect(price('zai/cogview-4')).to.equal('0.01')
+      expect(price('zai/glm-image')).to.equal('0.015')
+      expect(price('bytedance/seedream-4-0')).to.equal('0.035')
+      expect(price('bytedance/seedream-4-5')).to.equal('0.045')
+      expect(price('gemini-3-pro-image-preview')).to.equal('0.134')
+    })
+
+    it('shows a key only what it may use', async () => {
+      const key = await gateway.createKey('test', { models: ['zai/glm-image'] })
+      const { answer } = await postMessages(gateway, toolCall('list-image-models'), { key })
+      expect(textOf(answer.result!).match(/^## /gm)).to.have.length(1)
+    })
+
+    it('shows a live key nothing that no provider is configured for', async () => {
+      const init = { key: gateway.liveKey }
+      const { answer } = await postMessages(gateway, toolCall('list-image-models'), init)
+      expect(textOf(answer.result!)).to.equal('# Image Generation Models')
+    })
+  })
+
+  describe('refuse in one readable sentence', () => {
+    const rows: { tool: string; args: object; says: RegExp }[] = [
+      { tool: 'chat', args: { messages: hello }, says: /'model' is required/ },
+      { tool: 'chat', args: { model: 'gpt-5-mini', messages: [] }, says: /'messages'/ },
+      {
+        tool: 'chat',
+        args: { model: 'gpt-5-mini', messages: hello, temperature: 2.1 },
+        says: /'temperature'/,
+      },
+      {
+        tool: 'chat',
+        args: { model: 'gpt-5-mini', messages: hello, max_tokens: 1.5 },
+        says: /'max_tokens'/,
+      },
+      { tool: 'chat', args: { model: 'gpt-5-mini', messages: hello, top_p: 1 }, says: /'top_p'/ },
+      { tool: 'chat', args: { model: 'no-such', messages: hello }, says: /no model 'no-such'/ },
+      {
+        tool: 'chat',
+        args: {
+          model: 'gpt-5-mini',
+          messages: [{ role: 'user', content: 'sandbox:content-policy' }],
+        },
+        says: /unsafe/,
+      },
+      {
+        tool: 'chat',
+        args: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'sandbox:status=500' }] },
+        says: /provider/,
+      },
+      { tool: 'generate-image', args: {}, says: /'prompt' is required/ },
+      { tool: 'generate-image', args: { prompt: ' ' }, says: /'prompt' must not be blank/ },
+      { tool: 'generate-image', args: { prompt: 'x', n: 5 }, says: /'n'/ },
+      { tool: 'generate-image', args: { prompt: 'x', n: 0 }, says: /'n'/ },
+      { tool: 'generate-image', args: { prompt: 'x', n: '2' }, says: /'n'/ },
+      { tool: 'generate-image', args: { prompt: 'x', size: 'huge' }, says: /'size'/ },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', size: '9999x9999' },
+        says: /cannot make 9999x9999/,
+      },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', model: 'gpt-5-mini' },
+        says: /makes no images/,
+      },
+      {
+        tool: 'generate-image-preview',
+        args: { prompt: 'x', aspect_ratio: '2:1' },
+        says: /'aspect_ratio'/,
+      },
+      { tool: 'list-models', args: { limit: 0 }, says: /'limit'/ },
+      { tool: 'list-models', args: { family: 3 }, says: /'family'/ },
+      { tool: 'list-image-models', args: { x: 1 }, says: /'x'/ },
+    ]
+    for (const { tool, args, says } of rows) {
+      it(`${tool} ${JSON.stringify(args)}`, async () => {
+        const { answer } = await postMessages(gateway, toolCall(tool, args))
+        expect(answer.result!.isError).to.equal(true)
+        expect(answer.result!.content).to.have.length(1)
+        expect(textOf(answer.result!)).to.match(says).and.match(/\.$/)
+      })
+    }
+
+    it('a model that the key may not use', async () => {
+      const key = await gateway.createKey('test', { models: ['zai/glm-image'] })
+      const args = { model: 'gpt-5-mini', messages: hello }
+      const { answer } = await postMessages(gateway, toolCall('chat', args), { key })
+      expect(textOf(answer.result!)).to.contain('may not use the model')
+    })
+
+    it('what would be adjusted, when the caller is strict', async () => {
+      const headers = { 'x-gateway-strict': 'true' }
+      const chat = { model: 'zai/glm-image', messages: hello, temperature: 1 }
+      for (const message of [toolCall('generate-image', { prompt: 'x' }), toolCall('chat', chat)]) {
+        const { answer } = await postMessages(gateway, message, { headers })
+        expect(answer.result!.isError).to.equal(true)
+      }
+    })
+  })
+})
+
+describe('the tools under the settings of an operator', () => {
+  it('show deactivated models when asked, and leave deprecated ones out when asked', async () => {
+    const gateway = await startGateway({ clock: () => Date.parse('2027-01-01') })
+    try {
+      const client = await connectClient(gateway)
+      const listed = async (args: object) =>
+        textOf(await callTool(client, 'list-models', { limit: 1000, ...args }))
+      expect(await listed({})).to.not.contain(': deactivated;')
+      expect(await listed({ include_deactivated: true })).to.contain(': deactivated;')
+      expect(await listed({})).to.contain(': deprecated;')
+      expect(await listed({ exclude_deprecated: true })).to.not.contain(': deprecated;')
+      await client.close()
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('use and show the default image model of the operator', async () => {
+    const gateway = await startGateway({
+      file: { default_tool_image_model: 'zai/glm-image', default_image_model: 'zai/cogview-4' },
+    })
+    try {
+      const client = await connectClient(gateway)
+      const { tools } = await client.listTools()
+      const { properties } = tools.find(({ name }) => name === 'generate-image')!.inputSchema
+      expect(properties!['model']).to.include({ default: 'zai/glm-image' })
+      expect(textOf(await callTool(client, 'generate-image', { prompt: 'x' }))).to.contain(
+        'by zai/glm-image',
+      )
+      const preview = { prompt: 'x', aspect_ratio: '16:9' }
+      const answer = await callTool(client, 'generate-image-preview', preview)
+      expect(textOf(answer)).to.contain('by zai/cogview-4, 1280x720')
+      await client.close()
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('keep to the rate limit of the account, on both faces together', async () => {
+    const gateway = await startGateway({ file: { limits: { requests_per_minute: 2 } } })
+    try {
+      const args = { model: 'gpt-5-mini', messages: hello }
+      await gateway.post('/v1/chat/completions', args)
+      const first = await postMessages(gateway, toolCall('chat', args))
+      const second = await postMessages(gateway, toolCall('chat', args))
+      expect(first.answer.result!.isError).to.equal(undefined)
+      expect(second.answer.result!.isError).to.equal(true)
+      expect(textOf(second.answer.result!)).to.match(/2 requests a minute. Try again in \d+ s\.$/)
+    } finally {
+      await gateway.stop()
+    }
+  })
+})

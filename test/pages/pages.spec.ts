@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { contract } from '../support/contract.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { hello } from '../support/own-endpoint.ts'
+
+describe('pages outside of the contract', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    gateway.fetch(path, { key: null, headers, redirect: 'manual' })
+
+  it('say that the gateway is alive and ready', async () => {
+    const [health, ready] = [await get('/health'), await get('/ready')]
+    expect([health.status, ready.status]).to.deep.equal([200, 200])
+    expect(await health.json()).to.deep.equal({ status: 'ok' })
+    expect(await ready.json()).to.deep.equal({ status: 'ready' })
+  })
+
+  it('show the contract as it is written', async () => {
+    const response = await get('/openapi.json')
+    const document = (await response.json()) as typeof contract
+    expect(response.headers.get('content-type')).to.contain('application/json')
+    expect(Object.keys(document.paths)).to.have.members(Object.keys(contract.paths))
+    const schemas = Object.entries(contract.components.schemas)
+    const open = schemas.filter(([, schema]) => schema['x-internal'] !== true)
+    expect(document.components.schemas).to.have.all.keys(open.map(([name]) => name))
+  })
+
+  it('lead a browser from the root to the API reference', async () => {
+    const response = await get('/')
+    expect(response.status).to.equal(302)
+    expect(response.headers.get('location')).to.equal('/docs')
+  })
+
+  it('show an API reference that asks no other server for anything', async () => {
+    const page = await get('/docs')
+    const html = await page.text()
+    expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+    expect(html).not.to.match(/(src|href|url)\s*[=(]\s*["']?(https?:)?\/\//i)
+    const policy = page.headers.get('content-security-policy')!
+    expect(policy).to.contain("default-src 'none'").and.contain("script-src 'self'")
+    expect(policy).not.to.match(/https?:|\*/)
+    const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
+    expect(assets).to.have.length(4)
+    for (const path of assets) {
+      const asset = await get(path)
+      expect(asset.status, path).to.equal(200)
+      expect(asset.headers.get('x-content-type-options')).to.equal('nosniff')
+      expect(Number(asset.headers.get('content-length'))).to.be.greaterThan(50)
+      await asset.arrayBuffer()
+    }
+  })
+
+  it('load no font, picture or map of elsewhere through the style sheet', async () => {
+    const css = await (await get('/docs/swagger-ui.css')).text()
+    expect(css).not.to.match(/url\(\s*["']?(https?:)?\/\//i)
+    expect(css).not.to.match(/@import/i)
+  })
+
+  describe('with numbers', () => {
+    it('show them to this machine', async () => {
+      const body = { model: 'gpt-5-mini', messages: hello }
+      await gateway.post('/v1/chat/completions', body)
+      const response = await get('/metrics')
+      const text = await response.text()
+      expect(response.headers.get('content-type')).to.contain('text/plain')
+      expect(text).to.match(
+        /gateway_calls_total\{face="chat",modality="chat",mode="test",outcome="ok",cache="miss"\} 1/,
+      )
+      expect(text).to.match(/gateway_upstream_attempts_total\{provider="sandbox",outcome="ok"\} 1/)
+      expect(text).to.contain('gateway_request_duration_seconds_bucket')
+      expect(text).to.match(/process_resident_memory_bytes \d/)
+    })
+
+    it('hold neither keys nor accounts', async () => {
+      const text = await (await get('/metrics')).text()
+      const [row] = await gateway.usage()
+      for (const secret of [gateway.testKey, row!.account_id, row!.key_id]) {
+        expect(text).not.to.contain(secret)
+      }
+    })
+
+    it('hide them from whoever comes through a proxy', async () => {
+      const expected = { status: 401, code: 'invalid_api_key' }
+      await expectError(await get('/metrics', { 'x-forwarded-for': '203.0.113.9' }), expected)
+      await expectError(await get('/metrics', { forwarded: 'for=203.0.113.9' }), expected)
+    })
+
+    it('want the token when there is one', async () => {
+      const token = 'metrics-token-0123456789'
+      const guarded = await startGateway({ variables: { METRICS_TOKEN: token } })
+      const ask = (authorization?: string) =>
+        guarded.fetch('/metrics', {
+          key: null,
+          headers: authorization === undefined ? {} : { authorization },
+        })
+      const good = await ask(`Bearer ${token}`)
+      const bad = [await ask(), await ask('Bearer wrong'), await ask(token)]
+      expect(good.status).to.equal(200)
+      expect(bad.map(({ status }) => status)).to.deep.equal([401, 401, 401])
+      expect(guarded.logText()).not.to.contain(token)
+      await guarded.stop()
+    })
+  })
+})

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { hello } from '../support/own-endpoint.ts'
+
+const body = { model: 'gpt-5-mini', messages: hello }
+
+describe('the limit of requests a minute', () => {
+  let gateway: TestGateway
+  beforeEach(async () => {
+    gateway = await startGateway({ file: { limits: { requests_per_minute: 3 } } })
+  })
+  afterEach(() => gateway.stop())
+  const ask = (key = gateway.testKey) => gateway.post('/v1/chat/completions', body, { key })
+  const spend = async () => {
+    for (let turn = 0; turn < 3; turn++) expect((await ask()).status).to.equal(200)
+  }
+
+  it('refuses what is beyond it, and says when to come back', async () => {
+    await spend()
+    const response = await ask()
+    const error = await expectError(response, {
+      status: 429,
+      code: 'rate_limit_exceeded',
+      type: 'rate_limit_error',
+      param: null,
+    })
+    const seconds = Number(response.headers.get('retry-after'))
+    expect(seconds).to.be.within(1, 60)
+    expect(error.message).to.contain(`${seconds} s`)
+    expect(response.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
+    expect(response.headers.get('x-ratelimit-reset-requests')).to.equal(`${seconds}s`)
+    expect(response.headers.get('ratelimit')).to.equal(`"requests";r=0;t=${seconds}`)
+  })
+
+  it('counts hits of the cache, and makes no row for a refusal', async () => {
+    await spend()
+    await ask()
+    const rows = await gateway.usage()
+    expect(rows.map(({ cache }) => cache)).to.deep.equal(['miss', 'hit', 'hit'])
+  })
+
+  it('counts all keys of an account together', async () => {
+    await spend()
+    expect((await ask(await gateway.createKey('test'))).status).to.equal(429)
+  })
+
+  it('leaves other accounts alone', async () => {
+    await spend()
+    const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
+    expect((await ask(key)).status).to.equal(200)
+  })
+
+  it('lets no more through when all come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).to.have.length(3)
+    expect(statuses.filter((status) => status === 429)).to.have.length(17)
+  })
+
+  it('does not count what is no call of a model', async () => {
+    for (let turn = 0; turn < 5; turn++) {
+      expect((await gateway.fetch('/v1/models')).status).to.equal(200)
+    }
+    await spend()
+  })
+})

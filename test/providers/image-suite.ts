@@ -1,0 +1,285 @@
+import { expect } from 'chai'
+import sharp from 'sharp'
+import type { FailureKind } from '../../src/core/failure.ts'
+import { expectError } from '../support/expect-error.ts'
+import { fixture, type ImageDouble } from '../support/image-doubles/double.ts'
+import { numberIn, paint } from '../support/image-doubles/paint.ts'
+import {
+  startImageVendors,
+  vendorKeys,
+  type ImageVendors,
+  type VendorName,
+} from '../support/image-vendors.ts'
+import type { ScriptedAnswer } from '../support/upstream.ts'
+
+/** What is particular about a vendor; the suite says the rest. */
+export type ImageVendorCase = {
+  vendor: VendorName
+  /** A model of the vendor, by its public id. */
+  model: string
+  /** Where the plain request goes, and its body in the vendor's words. */
+  path: string
+  plain: object
+  /** The header that carries the key, and what it holds. */
+  keyHeader: { name: string; value: string }
+  options: OptionRow[]
+  failures: FailureRow[]
+  /** A refusal that is the caller's fault, whose message the caller gets to read. */
+  refusal: string
+  /** Whether the vendor takes seeds; then pictures can be told apart by them. */
+  seeds: boolean
+  /** How many pictures one call makes. */
+  picturesPerCall?: number
+  /** An answer that holds this picture; absent where pictures come as addresses. */
+  answerWith?: (base64: string) => ScriptedAnswer
+}
+type OptionRow = {
+  name: string
+  model?: string
+  body: object
+  /** What the vendor is asked beyond `plain`, or instead of it; undefined for nothing. */
+  wire?: Record<string, unknown>
+  /** The parameters that warnings name. */
+  warnings?: string[]
+  refused?: { code: string; param: string }
+}
+type FailureRow = { name: string; kind: FailureKind; retryAfter?: string }
+
+export const prompt = 'A red kite over dunes'
+const generations = '/v1/images/generations'
+
+/** What the caller is told of each kind of failure. */
+const told: Record<FailureKind, { status: number; code: string }> = {
+  unreachable: { status: 502, code: 'provider_error' },
+  timeout: { status: 504, code: 'timeout' },
+  overloaded: { status: 502, code: 'provider_error' },
+  rate_limited: { status: 429, code: 'rate_limit_exceeded' },
+  out_of_credit: { status: 502, code: 'provider_error' },
+  credentials: { status: 502, code: 'provider_error' },
+  not_found: { status: 404, code: 'model_not_found' },
+  malformed: { status: 502, code: 'provider_error' },
+  rejected: { status: 400, code: 'invalid_value' },
+  too_large: { status: 413, code: 'request_too_large' },
+  content_policy: { status: 400, code: 'content_policy_violation' },
+  cancelled: { status: 504, code: 'timeout' },
+}
+
+const transport: { name: string; script: ScriptedAnswer; kind: FailureKind }[] = [
+  { name: 'breaks the connection', script: { reset: 'before' }, kind: 'unreachable' },
+  {
+    name: 'breaks off in its answer',
+    script: { body: '{"data":[{"b64_json":"iVBOR', reset: 'after' },
+    kind: 'unreachable',
+  },
+  {
+    name: 'announces more than it sends',
+    script: { headers: { 'content-length': '4096' }, body: '{"data":[', reset: 'after' },
+    kind: 'unreachable',
+  },
+  { name: 'answers half a JSON', script: { body: '{"data":[{"b64_json":"iV' }, kind: 'malformed' },
+  { name: 'answers a web page', script: { body: '<html>Welcome</html>' }, kind: 'malformed' },
+  { name: 'answers nothing', script: { body: '' }, kind: 'malformed' },
+  { name: 'answers an empty object', script: { body: {} }, kind: 'malformed' },
+  { name: 'answers null', script: { body: 'null' }, kind: 'malformed' },
+  { name: 'says nothing', script: { hang: true }, kind: 'timeout' },
+  {
+    name: 'answers a web page with a status',
+    script: { status: 502, body: '<html>Bad gateway</html>' },
+    kind: 'overloaded',
+  },
+]
+
+/** What every vendor of pictures has to pass. */
+export function imageSuite(vendorCase: ImageVendorCase): void {
+  const { vendor, model, path, plain, keyHeader, options, failures, seeds } = vendorCase
+  const key = vendorKeys[vendor]
+  let vendors: ImageVendors
+  let double: ImageDouble
+
+  before(async () => {
+    const limits = { upstream_headers_timeout_ms: 400, upstream_idle_timeout_ms: 400 }
+    vendors = await startImageVendors({ vendors: [vendor], limits })
+    double = vendors.doubles[vendor]
+  })
+  beforeEach(() => vendors.reset())
+  after(() => vendors.stop())
+
+  const ask = (body: object = {}, headers = {}) =>
+    vendors.post(generations, { model, prompt, ...body }, { headers })
+
+  /** Asks, and checks how it ends: in the answer, and in the ledger. */
+  async function expectFailure(kind: FailureKind): Promise<Response> {
+    const response = await ask()
+    const copy = response.clone()
+    await expectError(response, told[kind])
+    const rows = await vendors.gateway.usage()
+    const row = rows.find(({ id }) => id === response.headers.get('x-request-id'))!
+    expect(row).to.include({ outcome: 'failed', cost_nano_usd: 0, images: 0 })
+    const attempts = JSON.parse(row.attempts) as { provider: string; outcome: string }[]
+    expect(attempts.map(({ provider, outcome }) => `${provider} ${outcome}`)).to.deep.equal([
+      `${vendor} ${kind}`,
+    ])
+    return copy
+  }
+
+  describe('is asked', () => {
+    it('for a picture in its own words, with its key where it looks for it', async () => {
+      const { data } = await vendors.images({ model, prompt })
+      expect(data).to.have.length(1)
+      expect(double.calls).to.have.length(1)
+      const [{ method, path: asked, headers, body }] = double.calls as [(typeof double.calls)[0]]
+      expect(`${method} ${asked}`).to.equal(`POST ${path}`)
+      expect(headers['content-type']).to.equal('application/json')
+      expect(headers[keyHeader.name]).to.equal(keyHeader.value)
+      expect(body).to.deep.equal(plain)
+    })
+
+    it('the same when asked the same twice', async () => {
+      await vendors.images({ model, prompt, n: 1 })
+      await vendors.images({ model, prompt, n: 1 })
+      const [first, second] = double.calls.map(({ bytes }) => bytes.toString())
+      expect(first).to.equal(second)
+    })
+
+    for (const { name, body, wire, warnings = [], refused, ...row } of options) {
+      it(name, async () => {
+        const response = await ask({ model: row.model ?? model, ...body })
+        if (refused !== undefined) {
+          await expectError(response, { status: 400, ...refused })
+          expect(double.calls).to.deep.equal([])
+          return
+        }
+        const text = await response.text()
+        expect(response.status, text).to.equal(200)
+        const answer = JSON.parse(text) as { warnings?: { param: string }[] }
+        expect((answer.warnings ?? []).map(({ param }) => param)).to.deep.equal(warnings)
+        expect(double.calls[0]!.body).to.deep.equal(merged(plain, wire ?? {}))
+        const strict = await ask(
+          { model: row.model ?? model, ...body },
+          { 'x-gateway-strict': 'true' },
+        )
+        expect(strict.status, await strict.text()).to.equal(warnings.length === 0 ? 200 : 400)
+      })
+    }
+  })
+
+  describe('fails', () => {
+    for (const { name, kind, retryAfter } of failures) {
+      it(`as ${kind} with ${name}`, async () => {
+        double.play(fixture(`${vendor}/${name}`), fixture(`${vendor}/${name}`))
+        const response = await expectFailure(kind)
+        if (retryAfter !== undefined) {
+          expect(response.headers.get('retry-after')).to.equal(retryAfter)
+        }
+      })
+    }
+
+    for (const { name, script, kind } of transport) {
+      it(`as ${kind} when it ${name}`, async () => {
+        double.play(script, script)
+        await expectFailure(kind)
+      })
+    }
+
+    it('as malformed when its picture is something else', async () => {
+      playBytes(Buffer.from('this is no picture, whatever it is called'))
+      await expectFailure('malformed')
+    })
+
+    it('as malformed when its picture is broken and has to be converted', async () => {
+      const whole = await paint({ width: 1024, height: 1024, format: 'jpeg', number: 1 })
+      const noisy = await sharp(whole).blur(3).png().toBuffer()
+      playBytes(noisy.subarray(0, noisy.length / 2))
+      const response = await ask({ output_format: 'webp' })
+      await expectError(response, told.malformed)
+    })
+
+    it('without a word of its key, though it repeats it', async () => {
+      const { body, ...answer } = fixture(`${vendor}/${vendorCase.refusal}`)
+      const text = JSON.stringify(body).replace(
+        '"message":"',
+        `"message":"The key ${key} is here. `,
+      )
+      double.play({ ...answer, body: text })
+      const { message } = await expectError(await ask(), told.rejected)
+      expect(message).to.include('is here.').and.not.include(key)
+    })
+  })
+
+  function playBytes(bytes: Buffer): void {
+    const { answerWith } = vendorCase
+    if (answerWith === undefined) double.playFetches({ body: bytes })
+    else double.play(answerWith(bytes.toString('base64')))
+  }
+
+  describe('makes several pictures', () => {
+    const perCall = vendorCase.picturesPerCall ?? 1
+
+    it('in the order of their seeds, of which each call has its own', async () => {
+      double.delayBy(({ body }) => Math.max(0, 40 - 10 * (seedIn(body) ?? 0)))
+      const asked = seeds ? { image_config: { seed: 3 } } : {}
+      const body = { model, messages: [{ role: 'user', content: prompt }], n: 5, ...asked }
+      const response = await vendors.post('/v1/chat/completions', body)
+      const text = await response.text()
+      expect(response.status, text).to.equal(200)
+      const numbers = await Promise.all(imagesIn(text).map(numberIn))
+      expect(new Set(numbers)).to.have.property('size', 5)
+      if (!seeds) return
+      expect(numbers).to.deep.equal([3, 4, 5, 6, 7])
+      const starts = Array.from({ length: Math.ceil(5 / perCall) }, (_, i) => 3 + i * perCall)
+      expect(double.calls.map((call) => seedIn(call.body))).to.have.members(starts)
+    })
+
+    it('with a bounded number of calls at once', async () => {
+      let [open, most] = [0, 0]
+      double.delayBy(({ closed }) => {
+        most = Math.max(most, ++open)
+        void closed.then(() => open--)
+        return 20
+      })
+      const { data } = await vendors.images({ model, prompt, n: 10 })
+      expect(data).to.have.length(10)
+      expect(double.calls).to.have.length(Math.ceil(10 / perCall))
+      expect(most).to.equal(Math.min(4, Math.ceil(10 / perCall)))
+    })
+  })
+
+  it('leaves no key in an answer, a log line or a row', async () => {
+    const response = await ask()
+    const rows = JSON.stringify(await vendors.gateway.usage())
+    const answered = (await response.text()) + JSON.stringify([...response.headers])
+    for (const text of [answered, rows, vendors.gateway.logText()]) {
+      expect(text).to.not.include(key)
+      expect(text).to.be.not.empty
+    }
+  })
+}
+
+/** The wanted body: `changes` replaces members, undefined removes them; objects are merged. */
+function merged(base: object, changes: Record<string, unknown>): object {
+  const result: Record<string, unknown> = { ...base }
+  for (const [name, value] of Object.entries(changes)) {
+    const old = result[name]
+    if (value === undefined) delete result[name]
+    else if (isRecord(old) && isRecord(value)) result[name] = merged(old, value)
+    else result[name] = value
+  }
+  return result
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Wherever a vendor has its seed. */
+function seedIn(body: unknown): number | undefined {
+  const found = /"seed":(\d+)/.exec(JSON.stringify(body))
+  return found === null ? undefined : Number(found[1])
+}
+
+/** The bytes of the pictures in a chat answer. */
+export function imagesIn(text: string): Buffer[] {
+  return [...text.matchAll(/"url":"data:image\/[a-z]+;base64,([^"]+)"/g)].map(([, base64]) =>
+    Buffer.from(base64!, 'base64'),
+  )
+}

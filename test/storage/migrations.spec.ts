@@ -1,0 +1,124 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { sql } from 'kysely'
+import { openStore, type Store } from '../../src/storage/store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { projectFolder, runProgram } from '../support/program.ts'
+
+describe('opening a store', () => {
+  let folder: TemporaryFolder
+  let dataDir: string
+  beforeEach(() => {
+    folder = makeFolder()
+    dataDir = join(folder.path, 'data')
+  })
+  afterEach(() => folder.remove())
+
+  const open = () => openStore({ dataDir, durability: 'normal' })
+  const closing = async <T>(run: (store: Store) => Promise<T>): Promise<T> => {
+    const store = await open()
+    return run(store).finally(() => store.close())
+  }
+  const migrationsRun = (store: Store) =>
+    sql<{ name: string; timestamp: string }>`SELECT * FROM kysely_migration`.execute(store.db)
+
+  it('makes its folder for this user alone', async () => {
+    await closing(async () => undefined)
+    expect(statSync(dataDir).mode & 0o777).to.equal(0o700)
+  })
+
+  it('runs each migration once and keeps what is there', async () => {
+    const account = { id: 'acc_1', name: 'kept', created_at: 1 }
+    const first = await closing(async (store) => {
+      await store.db.insertInto('accounts').values(account).execute()
+      return (await migrationsRun(store)).rows
+    })
+    const [second, accounts] = await closing(async (store) => [
+      (await migrationsRun(store)).rows,
+      await store.db.selectFrom('accounts').selectAll().execute(),
+    ])
+    expect(first).to.have.length.above(0)
+    expect(second).to.deep.equal(first)
+    expect(accounts).to.deep.equal([account])
+  })
+
+  it('works for many at the same moment in one process', async () => {
+    const stores = await Promise.all([open(), open(), open(), open()])
+    const each = await Promise.all(stores.map(migrationsRun))
+    await Promise.all(stores.map((store) => store.close()))
+    expect(new Set(each.map(({ rows }) => JSON.stringify(rows)))).to.have.property('size', 1)
+  })
+
+  it('works for processes at the same moment, which agree on one account', async () => {
+    const create = (name: string) =>
+      runProgram('src/command-line.ts', ['keys', 'create', '--mode', 'test', '--name', name], {
+        folder: folder.path,
+      })
+    const ended = await Promise.all(['one', 'two', 'three'].map(create))
+    expect(ended.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(
+      ended.map(() => ({ code: 0, stderr: '' })),
+    )
+    const [keys, accounts] = await closing((store) =>
+      Promise.all([
+        store.db.selectFrom('api_keys').select('name').orderBy('name').execute(),
+        store.db.selectFrom('accounts').select('id').execute(),
+      ]),
+    )
+    expect(keys.map(({ name }) => name)).to.deep.equal(['one', 'three', 'two'])
+    expect(accounts).to.have.length(1)
+  })
+
+  describe('of a newer version', () => {
+    const message = 'The store was written by a newer version of the gateway. Update the gateway.'
+    beforeEach(() =>
+      closing((store) =>
+        sql`INSERT INTO kysely_migration VALUES ('9999_from_the_future', '')`.execute(store.db),
+      ),
+    )
+
+    it('is refused in words, and the store is left as it is', async () => {
+      const refusal = await open().catch((error: unknown) => error)
+      expect(refusal).to.be.an('error').with.property('message', message)
+      const again = await open().catch((error: unknown) => error)
+      expect(again).to.have.property('message', message)
+    })
+
+    it('ends a command with that sentence instead of hanging', async () => {
+      const { code, stdout, stderr } = await runProgram('src/command-line.ts', ['keys', 'list'], {
+        folder: folder.path,
+      })
+      expect({ code, stdout, stderr }).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: `${message}\n`,
+      })
+    })
+  })
+
+  it('refuses a file that is no store, and names it', async () => {
+    await closing(async () => undefined)
+    writeFileSync(join(dataDir, 'gateway.db'), 'these are not the bytes of a database at all')
+    const refusal = await open().catch((error: unknown) => error)
+    expect(refusal).to.be.an('error')
+    expect((refusal as Error).message).to.match(/gateway\.db failed: .*not a database/)
+  })
+
+  it('makes the tables and columns that the README tells of', async () => {
+    const readme = readFileSync(join(projectFolder, 'src/storage/README.md'), 'utf8')
+    const documented = new Map(
+      readme
+        .split(/^## /m)
+        .slice(1)
+        .map((section) => [
+          /^`(\w+)`/.exec(section)?.[1] ?? '',
+          [...section.matchAll(/^\| `(\w+)` *\|/gm)].map(([, column]) => column),
+        ]),
+    )
+    const tables = await closing(({ db }) => db.introspection.getTables())
+    for (const { name, columns } of tables) {
+      expect(documented.get(name), name).to.deep.equal(columns.map((column) => column.name))
+    }
+    expect(tables.map(({ name }) => name)).to.include.members(['accounts', 'api_keys', 'usage'])
+  })
+})

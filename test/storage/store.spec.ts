@@ -1,0 +1,189 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { sql } from 'kysely'
+import { openStore, type Store } from '../../src/storage/store.ts'
+import type { UsageTable } from '../../src/storage/tables.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+
+const blank: UsageTable = {
+  id: '',
+  at: 1,
+  account_id: 'acc_1',
+  key_id: 'key_1',
+  mode: 'test',
+  face: 'chat',
+  modality: 'chat',
+  model: 'm',
+  provider: null,
+  upstream_model: null,
+  outcome: 'ok',
+  error_code: null,
+  cache: 'miss',
+  input_tokens: 1,
+  cached_input_tokens: 0,
+  output_tokens: 1,
+  reasoning_tokens: 0,
+  images: 0,
+  cost_nano_usd: null,
+  cost_status: 'unknown',
+  attempts: '[]',
+  duration_ms: 1,
+}
+const rowsFrom = (start: number, count: number): UsageTable[] =>
+  Array.from({ length: count }, (_, index) => ({ ...blank, id: `row_${start + index}` }))
+
+describe('the store', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  /** Another process's view of the file. */
+  let outside: DatabaseSync
+  beforeEach(async () => {
+    folder = makeFolder()
+    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    outside = new DatabaseSync(join(folder.path, 'gateway.db'))
+  })
+  afterEach(async () => {
+    outside.close()
+    await store.close()
+    folder.remove()
+  })
+
+  const countOutside = (table: string) =>
+    Number(outside.prepare(`SELECT count(*) AS count FROM ${table}`).get()!['count'])
+  const account = (id: string) => ({ id, name: id, created_at: 0 })
+
+  it('has committed a group when it says so', async () => {
+    await store.insertMany('usage', rowsFrom(0, 3))
+    expect(countOutside('usage')).to.equal(3)
+  })
+
+  it('commits a group as a whole: nobody ever sees a part of it', async () => {
+    const groups = 40
+    const size = 250
+    const seen = new Set<number>()
+    let done = false
+    const writing = Promise.all(
+      Array.from({ length: groups }, (_, group) =>
+        store.insertMany('usage', rowsFrom(group * size, size)),
+      ),
+    ).then(() => (done = true))
+    while (!done) {
+      seen.add(countOutside('usage'))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await writing
+    expect([...seen].filter((count) => count % size !== 0)).to.deep.equal([])
+    expect(seen.size).to.be.above(2)
+    expect(countOutside('usage')).to.equal(groups * size)
+  })
+
+  it('keeps nothing of a group with one bad row, and rejects that group alone', async () => {
+    const good = rowsFrom(0, 2)
+    const bad = [...rowsFrom(10, 2), { ...blank, id: 'row_0' }]
+    const outcomes = await Promise.allSettled([
+      store.insertMany('usage', good),
+      store.insertMany('usage', bad),
+      store.insertMany('usage', rowsFrom(20, 2)),
+      store.db.selectFrom('usage').select('id').execute(),
+    ])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    const rows = await store.db.selectFrom('usage').select('id').orderBy('id').execute()
+    expect(rows.map(({ id }) => id)).to.deep.equal(['row_0', 'row_1', 'row_20', 'row_21'])
+  })
+
+  it('rejects a bad query and goes on', async () => {
+    const refusal = await sql`SELECT nothing FROM nowhere`
+      .execute(store.db)
+      .catch((e: unknown) => e)
+    expect(refusal).to.be.an('error').with.property('name', 'StoreError')
+    expect(await store.db.selectFrom('usage').selectAll().execute()).to.deep.equal([])
+  })
+
+  it('shows nobody what a transaction has not committed', async () => {
+    const written = Promise.withResolvers<void>()
+    const finish = Promise.withResolvers<void>()
+    const transaction = store.db.transaction().execute(async (inside) => {
+      await inside.insertInto('accounts').values(account('acc_1')).execute()
+      written.resolve()
+      await finish.promise
+    })
+    await written.promise
+    const during = countOutside('accounts')
+    const waiting = store.db.selectFrom('accounts').select('id').execute()
+    finish.resolve()
+    await transaction
+    expect(during).to.equal(0)
+    expect(await waiting).to.deep.equal([{ id: 'acc_1' }])
+    expect(countOutside('accounts')).to.equal(1)
+  })
+
+  it('undoes a transaction that fails', async () => {
+    const failing = store.db.transaction().execute(async (inside) => {
+      await inside.insertInto('accounts').values(account('acc_1')).execute()
+      throw new Error('changed my mind')
+    })
+    expect(await failing.catch((error: Error) => error.message)).to.equal('changed my mind')
+    expect(countOutside('accounts')).to.equal(0)
+  })
+
+  it('loses no change when two processes read and write the same row', async () => {
+    const other = await openStore({ dataDir: folder.path, durability: 'normal' })
+    await store.db.insertInto('accounts').values(account('acc_1')).execute()
+    const add = ({ db }: Store) =>
+      db.transaction().execute(async (inside) => {
+        const row = await inside.selectFrom('accounts').selectAll().executeTakeFirstOrThrow()
+        await inside
+          .updateTable('accounts')
+          .set({ created_at: row.created_at + 1 })
+          .execute()
+      })
+    await Promise.all(Array.from({ length: 60 }, (_, turn) => add(turn % 2 === 0 ? store : other)))
+    const row = await store.db.selectFrom('accounts').selectAll().executeTakeFirstOrThrow()
+    await other.close()
+    expect(row.created_at).to.equal(60)
+  })
+
+  it('refuses a key of an account that does not exist', async () => {
+    const row = {
+      id: 'key_1',
+      account_id: 'acc_none',
+      name: 'n',
+      mode: 'test' as const,
+      digest: 'd',
+      hint: 'h',
+      allowed_models: null,
+      created_at: 0,
+      expires_at: null,
+      revoked_at: null,
+    }
+    const refusal = await store.db
+      .insertInto('api_keys')
+      .values(row)
+      .execute()
+      .catch((error: Error) => error.message)
+    expect(refusal).to.include('FOREIGN KEY')
+    await store.db.insertInto('accounts').values(account('acc_none')).execute()
+    await store.db.insertInto('api_keys').values(row).execute()
+    expect(countOutside('api_keys')).to.equal(1)
+  })
+
+  for (const { durability, synchronous } of [
+    { durability: 'normal', synchronous: 1 },
+    { durability: 'full', synchronous: 2 },
+  ] as const) {
+    it(`flushes as DURABILITY=${durability} says`, async () => {
+      const other = await openStore({ dataDir: folder.path, durability })
+      const { rows } = await sql`PRAGMA synchronous`.execute(other.db)
+      const journal = await sql`PRAGMA journal_mode`.execute(other.db)
+      await other.close()
+      expect(rows).to.deep.equal([{ synchronous }])
+      expect(journal.rows).to.deep.equal([{ journal_mode: 'wal' }])
+    })
+  }
+})

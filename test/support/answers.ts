@@ -1,0 +1,56 @@
+import {
+  complaints,
+  operation,
+  resolve,
+  strictComplaints,
+  type Header,
+  type ResponseObject,
+} from './contract.ts'
+import { readEvents } from './event-stream.ts'
+
+/** An answer as it came over the wire. */
+export type Answer = { status: number; headers: Headers; text: string }
+
+export async function received(response: Response): Promise<Answer> {
+  const { status, headers } = response
+  return { status, headers, text: await response.text() }
+}
+
+/** What the contract has against an answer of an operation; empty when it is one of those it promises. */
+export function answerComplaints(id: string, answer: Answer): string[] {
+  const declared = operation(id).responses[String(answer.status)]
+  if (declared === undefined) return [`${id} does not declare the status ${answer.status}.`]
+  const promised = resolve(declared)
+  return [...headerComplaints(promised, answer.headers), ...bodyComplaints(promised, answer)]
+}
+
+function headerComplaints({ headers: promised = {} }: ResponseObject, headers: Headers): string[] {
+  const names = new Set(Object.keys(promised).map((name) => name.toLowerCase()))
+  const unknown = [...headers.keys()].filter((name) => ours(name) && !names.has(name))
+  const wrong = Object.entries(promised).flatMap(([name, header]) => {
+    const { required = false, schema } = resolve<Header>(header)
+    const text = headers.get(name)
+    if (text === null) return required ? [`The header ${name} is missing.`] : []
+    const found = complaints(schema, resolve(schema).type === 'integer' ? Number(text) : text)
+    return found.map((complaint) => `The header ${name}: ${complaint}`)
+  })
+  return [...unknown.map((name) => `The header ${name} is not declared.`), ...wrong]
+}
+
+/** Whether a header tells a program something that a contract should tell it before. */
+function ours(name: string): boolean {
+  return /^(x-(request|gateway|ratelimit|should)-|ratelimit|retry|depr|sunset|www-)/.test(name)
+}
+
+function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer): string[] {
+  if (content === undefined) return text === '' ? [] : ['There is a body, but none is declared.']
+  const type = (headers.get('content-type') ?? '').split(';')[0]!
+  const media = content[type]
+  if (media === undefined) return [`The media type '${type}' is not declared.`]
+  if (type === 'application/json') return strictComplaints(media.schema, JSON.parse(text))
+  return readEvents(text).flatMap(({ name, data }) => {
+    if (data === undefined || data === '[DONE]') return []
+    const schema = name === 'error' ? { $ref: '#/components/schemas/ErrorResponse' } : media.schema
+    return strictComplaints(schema, JSON.parse(data))
+  })
+}

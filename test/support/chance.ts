@@ -1,0 +1,17 @@
+/** Numbers that look random and are the same for the same seed (mulberry32). */
+export type Chance = {
+  /** A whole number from 0 to below `bound`. */
+  below(bound: number): number
+}
+
+export function chanceFrom(seed: number): Chance {
+  let state = seed
+  return {
+    below: (bound) => {
+      state = (state + 0x6d2b79f5) | 0
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+      return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * bound)
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { parse } from 'yaml'
+
+/** As much of a JSON Schema as the contract uses. */
+export type Schema = {
+  $ref?: string
+  type?: string | string[]
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  minimum?: number
+  maximum?: number
+  multipleOf?: number
+  pattern?: string
+  minItems?: number
+  maxItems?: number
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: boolean | Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  'x-internal'?: boolean
+  'x-checked-by-model'?: boolean
+}
+type Reference = { $ref: string }
+export type Example = { value: unknown }
+export type MediaType = { schema: Schema; example?: unknown; examples?: Record<string, Example> }
+export type Header = { required?: boolean; schema: Schema }
+export type Parameter = Header & { name: string; in: string; example?: unknown }
+export type ResponseObject = {
+  description: string
+  headers?: Record<string, Header | Reference>
+  content?: Record<string, MediaType>
+}
+export type OperationObject = {
+  operationId: string
+  tags?: string[]
+  summary?: string
+  security?: unknown
+  parameters?: (Parameter | Reference)[]
+  requestBody?: { required?: boolean; content: Record<string, MediaType> }
+  responses: Record<string, ResponseObject | Reference>
+}
+export type ContractDocument = {
+  tags: { name: string }[]
+  security: Record<string, string[]>[]
+  paths: Record<string, Record<string, OperationObject>>
+  components: Record<string, Record<string, object>> & {
+    schemas: Record<string, Schema>
+    securitySchemes: Record<string, object>
+  }
+}
+export type Tool = { name: string; description: string; inputSchema: Schema }
+
+function read(name: string): string {
+  return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+}
+
+/** openapi.yaml as it is written: nothing generated stands between it and a test. */
+export const contract = parse(read('openapi.yaml')) as ContractDocument
+export const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
+
+export type OperationRow = OperationObject & { method: string; path: string }
+
+export const operations: OperationRow[] = Object.entries(contract.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ ...operation, method, path })),
+)
+
+export function operation(id: string): OperationRow {
+  const found = operations.find(({ operationId }) => operationId === id)
+  if (found === undefined) throw new Error(`The contract has no operation ${id}.`)
+  return found
+}
+
+/** What a reference points at, or the thing itself. */
+export function resolve<T extends object>(thing: T | Reference): T {
+  if (!('$ref' in thing) || typeof thing.$ref !== 'string') return thing as T
+  const path = thing.$ref.split('/').slice(1)
+  const found = path.reduce<unknown>(
+    (part, name) => (part as Record<string, unknown> | undefined)?.[name],
+    contract,
+  )
+  if (found === undefined) throw new Error(`${thing.$ref} points nowhere.`)
+  return resolve(found as T)
+}
+
+/** The schema of a request's JSON body. */
+export function bodySchema({ requestBody }: OperationObject): Schema | undefined {
+  const media = requestBody?.content['application/json']
+  return media === undefined ? undefined : resolve(media.schema)
+}
+
+/** What a schema says when null is allowed or not: its alternatives, without null. */
+export function alternatives(schema: Schema): Schema[] {
+  const found = resolve(schema)
+  const choices = found.anyOf ?? found.oneOf
+  if (choices !== undefined) return choices.flatMap(alternatives)
+  const types = [found.type ?? []].flat().filter((type) => type !== 'null')
+  if (types.length === 0 && found.type !== undefined) return []
+  return types.length > 1
+    ? types.map((type) => ({ ...found, type }))
+    : [{ ...found, ...one(types) }]
+}
+
+function one([type]: string[]): Schema {
+  return type === undefined ? {} : { type }
+}
+
+export function allowsNull(schema: Schema): boolean {
+  const found = resolve(schema)
+  const choices = found.anyOf ?? found.oneOf
+  if (choices !== undefined) return choices.some(allowsNull)
+  return found.const === null || [found.type ?? []].flat().includes('null')
+}
+
+// Ajv itself, on the document itself: a second opinion beside generated/checks.js.
+const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
+ajv.addSchema(contract, 'contract')
+const closed = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
+closed.addSchema(closeObjects(contract), 'contract')
+
+const validators = new Map<string, ValidateFunction>()
+
+/** Why a value breaks a schema of the contract; empty when it does not. */
+export function complaints(schema: Schema, value: unknown): string[] {
+  return complaintsOf(ajv, 'open', schema, value)
+}
+
+/** The same, where members that the contract does not describe are complaints too. */
+export function strictComplaints(schema: Schema, value: unknown): string[] {
+  return complaintsOf(closed, 'closed', schema, value)
+}
+
+function complaintsOf(by: Ajv2020, kind: string, schema: Schema, value: unknown): string[] {
+  const text = JSON.stringify(schema).replaceAll('"#/', '"contract#/')
+  const key = `${kind} ${text}`
+  const rebased = JSON.parse(text) as Schema
+  const known = validators.get(key)
+  const check = known ?? by.compile(kind === 'closed' ? closeSchema(rebased) : rebased)
+  validators.set(key, check)
+  if (check(value)) return []
+  return (check.errors ?? []).map(
+    ({ instancePath, message, params }) =>
+      `${instancePath || 'the value'} ${message} ${JSON.stringify(params)}`,
+  )
+}
+
+function closeObjects(document: ContractDocument): object {
+  const schemas = Object.entries(document.components.schemas)
+  const closedSchemas = Object.fromEntries(schemas.map(([name, s]) => [name, closeSchema(s)]))
+  return { ...document, components: { ...document.components, schemas: closedSchemas } }
+}
+
+function closeSchema(schema: Schema): Schema {
+  const map = (inner: Record<string, Schema>) =>
+    Object.fromEntries(Object.entries(inner).map(([name, s]) => [name, closeSchema(s)]))
+  const { properties, items, anyOf, oneOf, additionalProperties } = schema
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : { properties: map(properties) }),
+    ...(properties === undefined || additionalProperties !== undefined
+      ? {}
+      : { additionalProperties: false }),
+    ...(items === undefined ? {} : { items: closeSchema(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(closeSchema) }),
+    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(closeSchema) }),
+  }
+}

@@ -1,0 +1,43 @@
+/** One server-sent event; comments have neither name nor data. */
+export type StreamEvent = { name?: string; data?: string; comment?: string }
+type Chunk = {
+  id?: string
+  choices: { index: number; delta: { content?: string | null; images?: unknown[] } }[]
+  usage?: { cost: number | null; cost_status: string; completion_tokens: number } | null
+}
+
+/** Reads a whole stream as the standard says, whatever its line ends. */
+export function readEvents(text: string): StreamEvent[] {
+  return text
+    .split(/\r?\n\r?\n/)
+    .filter((block) => block !== '')
+    .map((block) => {
+      const lines = block.split(/\r?\n/)
+      const all = (field: string) =>
+        lines
+          .filter((line) => line.startsWith(`${field}:`))
+          .map((line) => line.slice(field.length + 1).replace(/^ /, ''))
+      const [data, names, comments] = [all('data'), all('event'), all('')]
+      return {
+        ...(names.length > 0 ? { name: names[0]! } : {}),
+        ...(data.length > 0 ? { data: data.join('\n') } : {}),
+        ...(comments.length > 0 ? { comment: comments.join('\n') } : {}),
+      }
+    })
+}
+
+/** The chunks of a chat stream, without its end mark and errors. */
+export function readChunks(text: string): Chunk[] {
+  return readEvents(text).flatMap(({ name, data }) =>
+    name !== undefined || data === undefined || data === '[DONE]'
+      ? []
+      : (JSON.parse(data) as Chunk),
+  )
+}
+
+/** What the chunks say, in one. */
+export function readText(text: string): string {
+  return readChunks(text)
+    .flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? ''))
+    .join('')
+}

@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** An empty folder, to be removed when the test is over. */
+export type TemporaryFolder = { path: string; remove(): void }
+
+export function makeFolder(): TemporaryFolder {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}

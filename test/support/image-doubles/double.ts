@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { startUpstream, type ReceivedRequest, type ScriptedAnswer } from '../upstream.ts'
+import { paint, type Painting } from './paint.ts'
+
+/** What a vendor does: refuse what it refuses, else paint. */
+export type VendorDouble = {
+  refusal(request: ReceivedRequest): ScriptedAnswer | undefined
+  answer(request: ReceivedRequest, host: PictureHost): AsyncIterable<string> | string
+}
+export type PictureHost = {
+  /** Keeps a picture, and gives its address. */
+  keep(painting: Painting): string
+  base64(painting: Painting): Promise<string>
+  /** How many calls were answered before. */
+  serial: number
+}
+
+/** A vendor's server on loopback, as strict as the vendor. */
+export type ImageDouble = {
+  url: string
+  /** What it was asked to make. */
+  calls: ReceivedRequest[]
+  /** The pictures that were fetched from it by address. */
+  fetches: ReceivedRequest[]
+  /** Plays these instead of its pictures, one a call that it would not refuse; `paint` for none. */
+  play(...answers: (ScriptedAnswer | 'paint')[]): void
+  /** Plays this instead of every picture that is fetched from now on. */
+  playFetches(...answers: (ScriptedAnswer | 'paint')[]): void
+  /** Gives the pictures at addresses of another host. */
+  hostPicturesAt(origin: string | undefined): void
+  /** Waits before it answers the call with this index. */
+  delayBy(delayMs: (request: ReceivedRequest) => number): void
+  picture(path: string): Painting | undefined
+  /** Behaves well again, and forgets what it was asked. */
+  reset(): void
+  stop(): Promise<void>
+}
+
+/** Starts a vendor's double on a free port. */
+export async function startImageDouble(vendor: VendorDouble): Promise<ImageDouble> {
+  const upstream = await startUpstream()
+  const calls: ReceivedRequest[] = []
+  const fetches: ReceivedRequest[] = []
+  const pictures = new Map<string, Painting>()
+  const scripted: (ScriptedAnswer | 'paint')[] = []
+  const scriptedFetches: (ScriptedAnswer | 'paint')[] = []
+  let origin = upstream.url
+  let delayMs: (request: ReceivedRequest) => number = () => 0
+
+  const answerFetch = (request: ReceivedRequest): ScriptedAnswer => {
+    fetches.push(request)
+    const script = scriptedFetches.length > 1 ? scriptedFetches.shift() : scriptedFetches[0]
+    if (script !== undefined && script !== 'paint') return script
+    const painting = pictures.get(request.path)
+    if (painting === undefined)
+      return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' }
+    const headers = { 'content-type': `image/${painting.format}` }
+    return { headers, pieces: painted(painting) }
+  }
+  const answerCall = (request: ReceivedRequest): ScriptedAnswer => {
+    const serial = calls.push(request) - 1
+    const refusal = vendor.refusal(request)
+    if (refusal !== undefined) return refusal
+    const script = scripted.shift()
+    if (script !== undefined && script !== 'paint') return script
+    const keep = (painting: Painting) => {
+      const path = `/pictures/${pictures.size}.${painting.format}?Expires=1763640000&Signature=a%2Fb`
+      pictures.set(path, painting)
+      return origin + path
+    }
+    const base64 = async (painting: Painting) => (await paint(painting)).toString('base64')
+    const text = vendor.answer(request, { keep, base64, serial })
+    const headers = { 'content-type': 'application/json' }
+    const pieces = typeof text === 'string' ? [text] : text
+    return { headers, pieces, delayMs: delayMs(request) }
+  }
+  upstream.answer((request) =>
+    request.path.startsWith('/pictures/') ? answerFetch(request) : answerCall(request),
+  )
+  return {
+    url: upstream.url,
+    calls,
+    fetches,
+    play: (...answers) => void scripted.push(...answers),
+    playFetches: (...answers) => void scriptedFetches.push(...answers),
+    hostPicturesAt: (other) => {
+      origin = other ?? upstream.url
+    },
+    delayBy: (wait) => {
+      delayMs = wait
+    },
+    picture: (path) => pictures.get(path),
+    reset: () => {
+      for (const list of [calls, fetches, scripted, scriptedFetches]) list.length = 0
+      origin = upstream.url
+      delayMs = () => 0
+    },
+    stop: () => upstream.stop(),
+  }
+}
+
+async function* painted(painting: Painting): AsyncIterable<Buffer> {
+  yield await paint(painting)
+}
+
+/** An answer in the shape in which a vendor was seen to give it. */
+export function fixture(name: string): ScriptedAnswer {
+  const file = new URL(`./fixtures/${name}.json`, import.meta.url)
+  return JSON.parse(readFileSync(file, 'utf8')) as ScriptedAnswer
+}
+
+/** The members of an object that are not in the list. */
+export function unknownMembers(value: unknown, known: readonly string[]): string[] {
+  return Object.keys(value ?? {}).filter((name) => !known.includes(name))
+}
+
+const magics = { png: '89504e47', jpeg: 'ffd8ff', webp: '52494646' }
+
+/** Whether this is base64 of a picture of this media type, in canonical form. */
+export function isPicture(mediaType: string, base64: string): boolean {
+  const format = mediaType.replace('image/', '') as PictureName
+  const bytes = Buffer.from(base64, 'base64')
+  if (!(format in magics) || bytes.toString('base64') !== base64) return false
+  return bytes.toString('hex', 0, 4).startsWith(magics[format])
+}
+type PictureName = keyof typeof magics
+
+/** Whether this is a data URL of a picture, as vendors take it. */
+export function isPictureUrl(text: unknown): boolean {
+  const found = typeof text === 'string' ? /^data:(image\/[a-z]+);base64,(.*)$/.exec(text) : null
+  return found !== null && isPicture(found[1]!, found[2]!)
+}

@@ -1,0 +1,146 @@
+import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
+import { isPictureUrl, startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
+import type { PictureFormat } from './paint.ts'
+
+export const openaiKey = 'sk-test-key-of-openai-0123456789'
+
+type Body = {
+  model: string
+  prompt?: string
+  n?: number
+  size?: string
+  quality?: string
+  background?: string
+  output_format?: PictureFormat
+  output_compression?: number
+  input_fidelity?: string
+  user?: string
+  images?: { image_url?: string; file_id?: string }[]
+}
+type Model = { freeSize: boolean; qualities: string[]; fidelities: string[] }
+
+const four = ['auto', 'low', 'medium', 'high']
+const newest: Model = { freeSize: true, qualities: [...four, 'xhigh', 'max'], fidelities: [] }
+const models: Record<string, Model> = {
+  'gpt-image-2.6-sunburst': newest,
+  'gpt-image-2.5-flare': newest,
+  'gpt-image-2': { freeSize: true, qualities: four, fidelities: [] },
+  'gpt-image-1.5': { freeSize: false, qualities: four, fidelities: ['high', 'low'] },
+  'gpt-image-1-mini': { freeSize: false, qualities: four, fidelities: ['low'] },
+}
+const known = [
+  'model',
+  'prompt',
+  'n',
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+  'user',
+]
+
+/** OpenAI, as far as it makes pictures (providers.md section 5). */
+export function startOpenaiDouble(): Promise<ImageDouble> {
+  return startImageDouble({
+    refusal,
+    answer: async function* ({ body }, host) {
+      const { n = 1, output_format: format = 'png', background = 'auto', ...rest } = body as Body
+      const { size = 'auto', quality = 'auto', images = [] } = rest
+      const text = size === 'auto' ? '1024x1024' : size
+      const [width = 0, height = 0] = text.split('x').map(Number)
+      const data = []
+      for (let index = 0; index < n; index++) {
+        const number = host.serial + index
+        data.push({ b64_json: await host.base64({ width, height, format, number }) })
+      }
+      const [textTokens, imageTokens] = [20, images.length * 100]
+      yield JSON.stringify({
+        created: 1_763_602_000,
+        background: background === 'auto' ? 'opaque' : background,
+        output_format: format,
+        quality: quality === 'auto' ? 'medium' : quality,
+        size: text,
+        data,
+        usage: {
+          total_tokens: textTokens + imageTokens + 1000 * n,
+          input_tokens: textTokens + imageTokens,
+          output_tokens: 1000 * n,
+          input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },
+          output_tokens_details: { image_tokens: 1000 * n, text_tokens: 0 },
+        },
+      })
+    },
+  })
+}
+
+function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
+  const { authorization } = headers
+  if (authorization !== `Bearer ${openaiKey}`) {
+    const message = `Incorrect API key provided: ${authorization}.`
+    return refused(401, { message, code: 'invalid_api_key' })
+  }
+  const edits = path === '/images/edits'
+  if (!edits && path !== '/images/generations') return refused(404, { message: 'Invalid URL' })
+  const { model: name } = body as Body
+  const model = models[name]
+  if (model === undefined) {
+    return refused(404, { message: `No model ${name}`, code: 'model_not_found', param: 'model' })
+  }
+  const more = edits ? ['images', 'input_fidelity'] : []
+  const [unknown] = unknownMembers(body, [...known, ...more])
+  if (unknown !== undefined) {
+    const message = `Unknown parameter: '${unknown}'.`
+    return refused(400, { message, code: 'unknown_parameter', param: unknown })
+  }
+  const [param] = wrongMembers(body as Body, model, edits)
+  if (param === undefined) return undefined
+  return refused(400, { message: `Invalid '${param}'.`, code: 'invalid_value', param })
+}
+
+function refused(status: number, error: { message: string; code?: string; param?: string }) {
+  return {
+    status,
+    body: { error: { type: 'invalid_request_error', param: null, code: null, ...error } },
+  }
+}
+
+function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
+  const { n = 1, size = 'auto', quality = 'auto', output_format: format = 'png' } = body
+  const { images = [], input_fidelity: fidelity, output_compression: compression } = body
+  const { background = 'auto' } = body
+  const wrong = (name: string, right: boolean) => (right ? [] : [name])
+  return [
+    ...wrong('prompt', typeof body.prompt === 'string' && body.prompt !== ''),
+    ...wrong('n', Number.isInteger(n) && n >= 1 && n <= 10),
+    ...wrong('size', isSize(size, model)),
+    ...wrong('quality', model.qualities.includes(quality)),
+    ...wrong('background', ['auto', 'opaque', 'transparent'].includes(background)),
+    ...wrong('background', background !== 'transparent' || format !== 'jpeg'),
+    ...wrong('output_format', ['png', 'jpeg', 'webp'].includes(format)),
+    ...wrong('output_compression', compression === undefined || format !== 'png'),
+    ...wrong('input_fidelity', fidelity === undefined || model.fidelities.includes(fidelity)),
+    ...wrong('images', !edits || (images.length >= 1 && images.length <= 16)),
+    ...wrong(
+      'images',
+      images.every((one) => Object.keys(one).length === 1 && isPictureUrl(one.image_url)),
+    ),
+  ]
+}
+
+function isSize(size: string, { freeSize }: Model): boolean {
+  if (['auto', '1024x1024', '1536x1024', '1024x1536'].includes(size)) return true
+  if (!freeSize || !/^\d+x\d+$/.test(size)) return false
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  const [longer, shorter] = [Math.max(width, height), Math.min(width, height)]
+  const area = width * height
+  return (
+    width % 16 === 0 &&
+    height % 16 === 0 &&
+    longer <= shorter * 3 &&
+    longer <= 3840 &&
+    area >= 655_360 &&
+    area <= 8_294_400
+  )
+}

@@ -1,0 +1,80 @@
+import type { ReceivedRequest, ScriptedAnswer } from '../upstream.ts'
+import { startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
+
+export const zaiKey = 'test-key-of-zai-0123456789.abcdefgh'
+
+type Body = { model: string; prompt?: string; size?: string; quality?: string }
+type Model = { listed: string[]; sideMin: number; multiple: number; pixelsMax: number }
+
+const models: Record<string, Model> = {
+  'glm-image': {
+    listed: [
+      '1280x1280',
+      '1568x1056',
+      '1056x1568',
+      '1472x1088',
+      '1088x1472',
+      '1728x960',
+      '960x1728',
+    ],
+    sideMin: 1024,
+    multiple: 32,
+    pixelsMax: 2 ** 22,
+  },
+  'cogview-4-250304': {
+    listed: ['1024x1024', '768x1344', '864x1152', '1344x768', '1152x864', '1440x720', '720x1440'],
+    sideMin: 512,
+    multiple: 16,
+    pixelsMax: 2 ** 21,
+  },
+}
+
+/** Z.AI, as far as it makes pictures (providers.md section 3). */
+export function startZaiDouble(): Promise<ImageDouble> {
+  return startImageDouble({
+    refusal,
+    answer: ({ body }, host) => {
+      const { model, size = models[model]!.listed[0]! } = body as Body
+      const [width = 0, height = 0] = size.split('x').map(Number)
+      const url = host.keep({ width, height, format: 'png', number: host.serial })
+      const filter = [{ role: 'assistant', level: 3 }]
+      return JSON.stringify({ created: 1_763_600_000, data: [{ url }], content_filter: filter })
+    },
+  })
+}
+
+function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
+  const { authorization } = headers
+  if (authorization !== `Bearer ${zaiKey}`) {
+    return refused(401, '1000', `Authentication failed for ${authorization}`)
+  }
+  if (path !== '/images/generations') return refused(404, '1222', 'The API does not exist')
+  const { model: name, prompt, size, quality } = body as Body
+  const model = models[name]
+  if (model === undefined) return refused(400, '1211', 'Unknown model, please check the code')
+  const known = ['model', 'prompt', 'size', 'quality', 'user_id', 'request_id', 'watermark_enabled']
+  const [unknown] = unknownMembers(body, known)
+  if (unknown !== undefined) return refused(400, '1210', `Invalid API parameter: ${unknown}`)
+  if (!prompt) return refused(400, '1213', 'The prompt parameter was not received normally')
+  if (quality !== undefined && !['hd', 'standard'].includes(quality)) {
+    return refused(400, '1214', 'The quality parameter is illegal')
+  }
+  if (size !== undefined && !isSize(size, model)) {
+    return refused(400, '1214', 'The size parameter is illegal')
+  }
+  return undefined
+}
+
+function isSize(size: string, { listed, sideMin, multiple, pixelsMax }: Model): boolean {
+  if (listed.includes(size)) return true
+  if (!/^\d+x\d+$/.test(size)) return false
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  const sides = [width, height].every(
+    (side) => side >= sideMin && side <= 2048 && side % multiple === 0,
+  )
+  return sides && width * height <= pixelsMax
+}
+
+function refused(status: number, code: string, message: string): ScriptedAnswer {
+  return { status, body: { error: { code, message } } }
+}

@@ -1,0 +1,120 @@
+import type { CallOptions, TestGateway } from './gateway.ts'
+import { startGateway } from './gateway.ts'
+import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
+import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts'
+import type { ImageDouble } from './image-doubles/double.ts'
+import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
+import { openaiKey, startOpenaiDouble } from './image-doubles/openai.ts'
+import { startZaiDouble, zaiKey } from './image-doubles/zai.ts'
+import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
+
+/** What the answer of the images API holds, as far as the tests look at it. */
+export type ImagesBody = {
+  created: number
+  data: { b64_json: string; revised_prompt?: string }[]
+  background?: string
+  output_format?: string
+  size?: string
+  quality?: string
+  usage: {
+    input_tokens: number
+    output_tokens: number
+    cost: number | null
+    cost_status: string
+    cost_details: { images?: number }
+  }
+  warnings?: WarningBody[]
+}
+export type WarningBody = { param: string; requested: unknown; applied: unknown; reason: string }
+
+const starts = {
+  google: startGoogleDouble,
+  alibaba: startAlibabaDouble,
+  zai: startZaiDouble,
+  bytedance: startBytedanceDouble,
+  openai: startOpenaiDouble,
+}
+export type VendorName = keyof typeof starts
+export const vendorKeys: Readonly<Record<VendorName, string>> = {
+  google: googleKey,
+  alibaba: alibabaKey,
+  zai: zaiKey,
+  bytedance: bytedanceKey,
+  openai: openaiKey,
+}
+const variableNames: Readonly<Record<VendorName, string>> = {
+  google: 'GEMINI',
+  alibaba: 'DASHSCOPE',
+  zai: 'ZAI',
+  bytedance: 'ARK',
+  openai: 'OPENAI',
+}
+
+type Options = {
+  vendors?: readonly VendorName[]
+  limits?: Record<string, number>
+  /** Further settings of gateway.yaml. */
+  file?: object
+  variables?: Record<string, string>
+  publicNet?: PublicNet
+}
+
+/** The gateway with live keys, in front of doubles of the vendors of pictures. */
+export type ImageVendors = {
+  gateway: TestGateway
+  doubles: Record<VendorName, ImageDouble>
+  /** Posts with the live key, past the cache. */
+  post(path: string, body: object, init?: CallOptions): Promise<Response>
+  /** The same, and the parsed answer, which must be a 200. */
+  images(body: object, init?: CallOptions): Promise<ImagesBody>
+  reset(): void
+  stop(): Promise<void>
+}
+
+/** Settings with which a failure is told at once, and changes nothing for the next call. */
+const patience = { route_tries_max: 1, retry_delay_ms: 0, circuit_failures_max: 1000 }
+
+export async function startImageVendors(options: Options = {}): Promise<ImageVendors> {
+  const { vendors = Object.keys(starts) as VendorName[], limits = {}, file = {} } = options
+  const started = await Promise.all(
+    vendors.map(async (name) => [name, await starts[name]()] as const),
+  )
+  const doubles = Object.fromEntries(started) as Record<VendorName, ImageDouble>
+  const variables = started.flatMap(([name, { url }]) => [
+    [`${variableNames[name]}_API_KEY`, vendorKeys[name]],
+    [`${variableNames[name]}_BASE_URL`, url],
+  ])
+  const gateway = await startGateway({
+    variables: {
+      ...(Object.fromEntries(variables) as Record<string, string>),
+      ...options.variables,
+    },
+    file: { limits: { ...patience, ...limits }, ...file },
+    ...(options.publicNet === undefined ? {} : { publicNet: options.publicNet }),
+  })
+  const post: ImageVendors['post'] = (path, body, { headers, ...init } = {}) =>
+    gateway.post(path, body, {
+      key: gateway.liveKey,
+      ...init,
+      headers: { 'cache-control': 'no-store', ...headers },
+    })
+  return {
+    gateway,
+    doubles,
+    post,
+    images: async (body, init) => {
+      const path = 'images' in body ? '/v1/images/edits' : '/v1/images/generations'
+      const response = await post(path, body, init)
+      const text = await response.text()
+      if (response.status !== 200) throw new Error(`${response.status} ${text}`)
+      return JSON.parse(text) as ImagesBody
+    },
+    reset: () => {
+      for (const [, double] of started) double.reset()
+    },
+    stop: async () => {
+      await gateway.stop()
+      await Promise.all(started.map(([, double]) => double.stop()))
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { until } from './until.ts'
+import { readEvents } from './event-stream.ts'
+
+export type StreamedMessage = {
+  id?: unknown
+  method?: string
+  params?: Record<string, unknown>
+  result?: Record<string, unknown>
+  error?: { code: number; message: string }
+}
+
+/** A stream of messages of the protocol, while it is open. */
+export type MessageStream = {
+  response: Response
+  /** What came so far, as it came. */
+  text(): string
+  messages(): StreamedMessage[]
+  /** Waits for as many messages. */
+  untilMessages(count: number): Promise<StreamedMessage[]>
+  /** Kept when the other side ends it. */
+  ended: Promise<void>
+  /** What a client does that vanishes. */
+  leave(): void
+}
+
+/** Opens a stream; `open` gets the signal by which it is left. */
+export async function openMessageStream(
+  open: (signal: AbortSignal) => Promise<Response>,
+): Promise<MessageStream> {
+  const leaving = new AbortController()
+  const response = await open(leaving.signal)
+  let text = ''
+  const read = async () => {
+    const decoder = new TextDecoder()
+    for await (const piece of response.body ?? []) text += decoder.decode(piece, { stream: true })
+  }
+  const ended = read().catch((error: unknown) => {
+    if (!leaving.signal.aborted) throw error
+  })
+  const messages = () =>
+    readEvents(text.slice(0, text.lastIndexOf('\n\n') + 2)).flatMap(({ data }) =>
+      data === undefined ? [] : (JSON.parse(data) as StreamedMessage),
+    )
+  return {
+    response,
+    text: () => text,
+    messages,
+    untilMessages: async (count) => {
+      await until(`${count} messages`, () => messages().length >= count)
+      return messages()
+    },
+    ended,
+    leave: () => leaving.abort(),
+  }
+}

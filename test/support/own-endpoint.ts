@@ -1,0 +1,66 @@
+import { startGateway, type CallOptions, type TestGateway } from './gateway.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+type Options = {
+  limits?: Record<string, number>
+  /** Further settings of gateway.yaml. */
+  file?: object
+  variables?: Record<string, string>
+  clock?: () => number
+}
+
+/** A gateway in front of an OpenAI-shaped server of the operator's own, `own/<model>`. */
+export type OwnEndpoint = {
+  gateway: TestGateway
+  upstream: Upstream
+  /** Asks own/house-1 with the live key. */
+  chat(body?: object, init?: CallOptions): Promise<Response>
+  stop(): Promise<void>
+}
+
+/** What the operator's server takes as its key. */
+export const ownKey = 'sk-own-0123456789abcdef'
+
+/** Each provider is tried once, unless a test is about trying again. */
+export const quickLimits = { route_tries_max: 1 }
+
+export const hello = [{ role: 'user' as const, content: 'hello' }]
+
+export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoint> {
+  const { limits = {}, file = {}, variables = {}, ...rest } = options
+  const upstream = await startUpstream()
+  const gateway = await startGateway({
+    ...rest,
+    variables: { OWN_API_KEY: ownKey, ...variables },
+    file: {
+      providers: [ownProvider('own', upstream)],
+      limits: { ...quickLimits, ...limits },
+      ...file,
+    },
+  })
+  return {
+    gateway,
+    upstream,
+    chat: (body = {}, init = {}) =>
+      gateway.post(
+        '/v1/chat/completions',
+        { model: 'own/house-1', messages: hello, ...body },
+        { key: gateway.liveKey, ...init },
+      ),
+    stop: async () => {
+      await gateway.stop()
+      await upstream.stop()
+    },
+  }
+}
+
+/** How gateway.yaml names such a server. */
+export function ownProvider(id: string, { url }: Pick<Upstream, 'url'>): object {
+  return {
+    id,
+    kind: 'openai-compatible',
+    base_url: `${url}/v1`,
+    api_key_env: 'OWN_API_KEY',
+    models: '*',
+  }
+}

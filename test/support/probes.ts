@@ -1,0 +1,209 @@
+import { complaints, resolve, type Schema } from './contract.ts'
+
+/** A value on one side of a bound of its schema. */
+export type Probe = {
+  value: unknown
+  allowed: boolean
+  /** What a complaint has to name, from the value on: `[0].image_url`. */
+  at: string
+  code?: 'missing_required_parameter' | 'unknown_parameter'
+}
+/** Values of properties that a schema leaves open but the product does not: `model`, `url`, … */
+export type Words = Readonly<Record<string, unknown>>
+
+/** What a pattern of the contract lets pass and what it does not: a new pattern needs a row. */
+const patterns: Record<string, { passes: string[]; stops: string[] }> = {
+  '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
+  '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
+    passes: ['auto', '512x512', '640x512'],
+    stops: ['', 'large', '0x512', '512', '512X512', ' 512x512', '512x512px', '512x100000'],
+  },
+  '^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$': {
+    passes: ['1024x1024', '1024x1536'],
+    stops: ['', 'auto', '2K', '0x512', '512', '512*512', '512x512 '],
+  },
+  '^[a-zA-Z0-9_.:-]{1,128}$': {
+    passes: ['paint', 'a.b:c-d_1', 'a'.repeat(128)],
+    stops: ['', 'two words', 'é', 'a'.repeat(129)],
+  },
+  '^[a-zA-Z0-9_-]{1,64}$': {
+    passes: ['answer', 'a-b_1', 'a'.repeat(64)],
+    stops: ['', 'a.b', 'a'.repeat(65)],
+  },
+  '^[^/\\\\]+$': { passes: ['fox.png', 'a fox'], stops: ['', 'a/fox.png', 'a\\fox.png'] },
+}
+
+/** Every enum value, bound and member of a schema, on both sides; `key` is the property's name. */
+export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
+  const branches = branchesOf(schema)
+  const found = branches.flatMap((branch) => branchProbes(branch, words, key))
+  const kinds = new Set(branches.flatMap(kindsOf))
+  if (resolve(schema)['x-checked-by-model']) {
+    return wrongValues.filter(({ kind }) => kind !== 'object').map(({ value }) => refused(value))
+  }
+  const wrong = kinds.size === 0 ? [] : wrongValues.filter(({ kind }) => !kinds.has(kind))
+  return [
+    // What one branch refuses another may allow.
+    ...found.filter(
+      ({ allowed, value }) => allowed || branches.every((b) => complaints(b, value).length > 0),
+    ),
+    ...wrong.map(({ value }) => refused(value)),
+  ]
+}
+
+/** The probes of an object's members, each in an object that is otherwise `base`. */
+export function memberProbes(schema: Schema, base: object, words: Words): Probe[] {
+  const { properties = {}, required = [], additionalProperties } = schema
+  const members = Object.entries(properties).flatMap(([name, member]) =>
+    probesOf(member, words, name).map((probe) => ({
+      ...probe,
+      value: { ...base, [name]: probe.value },
+      at: `.${name}${probe.at}`,
+    })),
+  )
+  const missing = required.map((name) => {
+    const rest: Record<string, unknown> = { ...base }
+    delete rest[name]
+    return { ...refused(rest, `.${name}`), code: 'missing_required_parameter' as const }
+  })
+  return [
+    allowed(base),
+    ...members,
+    ...missing,
+    ...furtherProbes(additionalProperties, base, words),
+  ]
+}
+
+/** The least that a schema takes. */
+export function sample(schema: Schema, words: Words, key = ''): unknown {
+  const [branch] = branchesOf(schema)
+  const { type, properties = {}, required = [] } = branch!
+  if (branch!.const !== undefined) return branch!.const
+  if (branch!.enum !== undefined) return branch!.enum[0]
+  if (type === 'object') {
+    const members = required.map((name) => [name, sample(properties[name]!, words, name)])
+    return Object.fromEntries(members) as unknown
+  }
+  if (type === 'array') {
+    const { minItems = 0, items = {} } = branch!
+    return Array.from({ length: minItems }, () => sample(items, words, key))
+  }
+  if (key in words) return words[key]
+  if (type === 'integer' || type === 'number') return branch!.minimum ?? 1
+  if (type === 'boolean') return true
+  if (type === 'null') return null
+  return branch!.pattern === undefined ? 'a fox' : patternOf(branch!.pattern).passes[0]
+}
+
+function furtherProbes(further: Schema['additionalProperties'], base: object, words: Words) {
+  const name = 'no_such_parameter'
+  if (further === false) {
+    const probe = refused({ ...base, [name]: 1 }, `.${name}`)
+    return [{ ...probe, code: 'unknown_parameter' as const }]
+  }
+  if (further === undefined || further === true) return [allowed({ ...base, [name]: 1 })]
+  return probesOf(further, words).map((probe) => ({
+    ...probe,
+    value: { ...base, [name]: probe.value },
+    at: `.${name}${probe.at}`,
+  }))
+}
+
+function branchesOf(schema: Schema): Schema[] {
+  const found = resolve(schema)
+  const choices = found.anyOf ?? found.oneOf
+  if (choices !== undefined) return choices.flatMap(branchesOf)
+  const types = [found.type ?? []].flat()
+  return types.length > 1 ? types.map((type) => ({ ...found, type })) : [found]
+}
+
+function branchProbes(schema: Schema, words: Words, key: string): Probe[] {
+  if (schema.const !== undefined) return [allowed(schema.const), refused('no-such-value')]
+  if (schema.enum !== undefined) return [...schema.enum.map(allowed), refused('no-such-value')]
+  switch (schema.type) {
+    case 'object':
+      return memberProbes(schema, sample(schema, words, key) as object, words)
+    case 'array':
+      return arrayProbes(schema, words, key)
+    case 'integer':
+    case 'number':
+      return numberProbes(schema)
+    case 'boolean':
+      return [allowed(true), allowed(false)]
+    case 'null':
+      return [allowed(null)]
+    default:
+      return stringProbes(schema, words, key)
+  }
+}
+
+function stringProbes({ pattern }: Schema, words: Words, key: string): Probe[] {
+  if (pattern === undefined) return [allowed(words[key] ?? 'a fox')]
+  const { passes, stops } = patternOf(pattern)
+  return [...passes.map(allowed), ...stops.map((value) => refused(value))]
+}
+
+function numberProbes({ type, minimum, maximum, multipleOf }: Schema): Probe[] {
+  const whole = type === 'integer' || multipleOf === 1
+  const step = whole ? 1 : 0.5
+  return [
+    ...(minimum === undefined ? [allowed(-1), allowed(0)] : atLeast(minimum, step)),
+    ...(maximum === undefined ? [allowed(1000)] : atMost(maximum, step)),
+    ...(whole ? [refused((minimum ?? 0) + 0.5)] : []),
+  ]
+}
+
+function atLeast(minimum: number, step: number): Probe[] {
+  return [refused(minimum - step), allowed(minimum), allowed(minimum + step)]
+}
+
+function atMost(maximum: number, step: number): Probe[] {
+  return [allowed(maximum - step), allowed(maximum), refused(maximum + step)]
+}
+
+function arrayProbes(schema: Schema, words: Words, key: string): Probe[] {
+  const { items = {}, minItems = 0, maxItems } = schema
+  const list = (length: number) => Array.from({ length }, () => sample(items, words, key))
+  const inside = probesOf(items, words, key).map((probe) => ({
+    ...probe,
+    value: [probe.value, ...list(Math.max(0, minItems - 1))],
+    at: `[0]${probe.at}`,
+  }))
+  return [
+    ...(minItems > 0 ? [refused(list(minItems - 1))] : []),
+    allowed(list(minItems)),
+    ...(maxItems === undefined ? [] : [allowed(list(maxItems)), refused(list(maxItems + 1))]),
+    ...inside,
+  ]
+}
+
+function patternOf(pattern: string): { passes: string[]; stops: string[] } {
+  const found = patterns[pattern]
+  if (found === undefined) throw new Error(`Give samples of the pattern ${pattern} here.`)
+  return found
+}
+
+function allowed(value: unknown): Probe {
+  return { value, allowed: true, at: '' }
+}
+
+function refused(value: unknown, at = ''): Probe {
+  return { value, allowed: false, at }
+}
+
+const wrongValues = [
+  { kind: 'string', value: 'a fox' },
+  { kind: 'number', value: 4.5 },
+  { kind: 'boolean', value: true },
+  { kind: 'array', value: ['a fox'] },
+  { kind: 'object', value: { fox: true } },
+  { kind: 'null', value: null },
+]
+
+/** The JSON types that a branch takes; the value of a constant tells its type. */
+function kindsOf({ type, enum: values, const: constant }: Schema): string[] {
+  if (values !== undefined || constant !== undefined) {
+    return [values ?? constant].flat().map((value) => (value === null ? 'null' : typeof value))
+  }
+  return type === 'integer' ? ['number'] : [type ?? []].flat()
+}

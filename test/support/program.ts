@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Variables } from '../../src/config.ts'
+
+export const projectFolder = join(import.meta.dirname, '../..')
+
+const startTimeoutMs = 30_000
+
+/** How a program ended, and what it printed. */
+export type Ended = {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+export type Program = {
+  stdout(): string
+  stderr(): string
+  /** Kept when the program is gone and all that it printed is here. */
+  ended: Promise<Ended>
+  kill(signal: NodeJS.Signals): void
+  /** Resolves once `pattern` is on stdout; rejects when the program ends or takes too long. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+}
+type Options = {
+  /** The working folder, where a `.env` would be read. */
+  folder: string
+  variables?: Variables
+}
+
+/** Starts a program with no variables but those that are given and the way to find programs. */
+export function startProgram(
+  command: string,
+  words: readonly string[],
+  { folder, variables }: Options,
+): Program {
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, ...variables }
+  const child = spawn(command, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const text = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text.stdout += piece))
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (text.stderr += piece))
+  const ended = once(child, 'close').then(([code, signal]): Ended => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+    ...text,
+  }))
+  const printed = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const fail = (why: string) =>
+        reject(new Error(`${why}\nstdout: ${text.stdout}\nstderr: ${text.stderr}`))
+      const limit = setTimeout(
+        () => fail(`It did not print ${String(pattern)} in time.`),
+        startTimeoutMs,
+      )
+      const look = () => {
+        const found = pattern.exec(text.stdout)
+        if (found === null) return
+        clearTimeout(limit)
+        resolve(found)
+      }
+      child.stdout.on('data', look)
+      look()
+      void ended.then(({ code, signal }) => {
+        clearTimeout(limit)
+        fail(`It ended with ${code ?? signal}.`)
+      })
+    })
+  return {
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    printed,
+  }
+}
+
+/** Runs a program of ours to its end. */
+export function runProgram(
+  script: string,
+  words: readonly string[],
+  options: Options,
+): Promise<Ended> {
+  return startProgram(process.execPath, [join(projectFolder, script), ...words], options).ended
+}

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { makeFolder } from './folder.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** A TypeScript project in a folder of its own, with the compiler and the packages of this one. */
+export type Project = {
+  path: string
+  write(name: string, text: string): void
+  /** The compiler's complaints. */
+  compile(): Promise<string[]>
+  remove(): void
+}
+
+export function makeProject(compilerOptions: object = {}): Project {
+  const { path, remove } = makeFolder()
+  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'))
+  const write: Project['write'] = (name, text) => {
+    const file = join(path, name)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+  const options = { extends: join(root, 'tsconfig.json'), compilerOptions, include: ['**/*.ts'] }
+  write('tsconfig.json', JSON.stringify(options))
+  // Types are inferred from it, as in any project whose packages are ES modules.
+  write('package.json', '{"type":"module"}')
+  return { path, write, compile: () => compile(path), remove }
+}
+
+function compile(path: string): Promise<string[]> {
+  const words = [join(root, 'node_modules/.bin/tsc'), '-p', path, '--pretty', 'false']
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, words, { cwd: path }, (_error, stdout, stderr) => {
+      if (stderr !== '') return reject(new Error(stderr))
+      return resolve(stdout.split('\n').filter((line) => line !== ''))
+    })
+  })
+}

@@ -1,0 +1,28 @@
+import { join } from 'node:path'
+import type { Variables } from '../../src/config.ts'
+import { projectFolder, startProgram, type Program } from './program.ts'
+
+/** The real server in a process of its own. */
+export type ServerProcess = Program & { url: string }
+
+type Options = { folder: string; variables?: Variables; npm?: boolean }
+
+const whereItIs = /listening on (http:\/\/\S+)/
+
+/** Starts `node src/main.ts`, or `npm start`, on a free port with its store in `folder`. */
+export async function startServer({ folder, variables, npm }: Options): Promise<ServerProcess> {
+  const settings = { PORT: '0', LOG_LEVEL: 'warn', DATA_DIR: join(folder, 'data'), ...variables }
+  const program = npm
+    ? startProgram('npm', ['start'], { folder: projectFolder, variables: settings })
+    : startProgram(process.execPath, [join(projectFolder, 'src/main.ts')], {
+        folder,
+        variables: settings,
+      })
+  const [, url = ''] = await program.printed(whereItIs)
+  return { ...program, url }
+}
+
+/** The key in what a first start prints; undefined at any later one. */
+export function printedKey({ stdout }: ServerProcess): string | undefined {
+  return /mag_test_[\w-]+/.exec(stdout())?.[0]
+}

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const pauseMs = 10
+
+/** Asks again and again until the answer is true; fails when it never is within the limit. */
+export async function until(
+  what: string,
+  ask: () => boolean | Promise<boolean>,
+  limitMs = 10_000,
+): Promise<void> {
+  const giveUpAt = performance.now() + limitMs
+  while (!(await ask())) {
+    if (performance.now() > giveUpAt) throw new Error(`Not within ${limitMs} ms: ${what}.`)
+    await sleep(pauseMs)
+  }
+}

@@ -1,0 +1,199 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import ts from 'typescript'
+import { settingsTable } from '../src/config.ts'
+
+const root = join(import.meta.dirname, '..')
+const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
+const parts = ['providers', 'policy', 'accounts', 'catalog', 'storage', 'telemetry', 'pictures']
+
+/** Who may import whom (design.md section 2): type-only imports count too. */
+const mayImport: Record<string, string[]> = {
+  'main.ts': ['assemble.ts', 'config.ts', 'welcome.ts', ...parts],
+  'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
+  'doctor.ts': ['config.ts', ...parts, 'core'],
+  'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core'],
+  'welcome.ts': [],
+  // The vendors' variables are the vendors' to name.
+  'config.ts': ['providers', 'generated'],
+  ...Object.fromEntries(faces.map((face) => [face, ['http', 'core', 'generated']])),
+  http: ['core', 'generated'],
+  core: ['generated'],
+  ...Object.fromEntries(parts.map((part) => [part, ['core', 'generated']])),
+  policy: ['core', 'storage', 'generated'],
+  accounts: ['core', 'storage', 'generated'],
+}
+/** What the core must not know. */
+const outside = ['koa', '@koa/router', 'kysely', 'keyv', 'undici', 'sharp', 'pino', 'node:http']
+/** What each provider may use of another one: OpenAI's protocol, which many speak. */
+const wire = 'openai-compatible'
+/** Where each member of `process` may be used, and nowhere else. */
+const processMembers: Record<string, string[]> = {
+  env: ['config.ts'],
+  argv: ['main.ts', 'command-line.ts'],
+  stdout: ['main.ts', 'command-line.ts'],
+  stderr: ['main.ts', 'command-line.ts'],
+  exit: ['main.ts', 'command-line.ts'],
+  exitCode: ['main.ts', 'command-line.ts'],
+}
+const bannedNames = /(^|[-./])(utils?|helpers?|common|shared|managers?|services?|misc)([-./]|$)/
+
+type SourceFile = { name: string; text: string; tree: ts.SourceFile }
+
+function read(pattern: string): SourceFile[] {
+  return globSync(pattern, { cwd: root }).map((name) => {
+    const text = readFileSync(join(root, name), 'utf8')
+    return { name, text, tree: ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true) }
+  })
+}
+
+const source = read('src/**/*.ts')
+const everything = [...source, ...read('test/**/*.ts'), ...read('scripts/**/*.ts')]
+
+describe('the source', () => {
+  it('imports in one direction', () => {
+    const wrong = source.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('.'))
+        .map((target) => join(dirname(file.name), target))
+        .filter((target) => !isAllowed(file.name, target))
+        .map((target) => `${file.name} -> ${target}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has a core that knows no server, store, network or renderer', () => {
+    const wrong = source
+      .filter(({ name }) => name.startsWith('src/core/'))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => outside.some((o) => target === o || target.startsWith(`${o}/`)))
+          .map((target) => `${file.name} -> ${target}`),
+      )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('touches the process in one place alone', () => {
+    const wrong = source.flatMap((file) =>
+      processMembersIn(file)
+        .filter((member) => processMembers[member]?.includes(file.name.slice(4)) === false)
+        .map((member) => `${file.name}: process.${member}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has no default export and no any', () => {
+    const wrong = everything.flatMap(({ name, tree }) =>
+      nodesOf(tree).flatMap((node) => {
+        if (node.kind === ts.SyntaxKind.AnyKeyword) return `${name}: any`
+        const isDefault =
+          (ts.isExportAssignment(node) && !node.isExportEquals) ||
+          node.kind === ts.SyntaxKind.DefaultKeyword
+        return isDefault && !ts.isDefaultClause(node.parent) ? `${name}: export default` : []
+      }),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has no file of more than 300 lines and no function of more than 70', () => {
+    const files = everything
+      .filter(({ text }) => text.trimEnd().split('\n').length > 300)
+      .map(({ name }) => name)
+    const functions = source.flatMap(({ name, tree }) =>
+      nodesOf(tree)
+        .filter((node) => ts.isFunctionLike(node) && linesOf(tree, node) > 70)
+        .map((node) => `${name}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`),
+    )
+    expect([...files, ...functions]).to.deep.equal([])
+  })
+
+  it('has names that say what is in a file', () => {
+    const names = everything.map(({ name }) => name)
+    expect(names.filter((name) => bannedNames.test(name))).to.deep.equal([])
+    const kebab = /^([a-z0-9]+(-[a-z0-9]+)*\/)+[a-z0-9]+(-[a-z0-9]+)*(\.spec)?\.ts$/
+    expect(names.filter((name) => !kebab.test(name))).to.deep.equal([])
+  })
+
+  it('leaves nothing to be done later', () => {
+    // In brackets, so that this file does not find itself.
+    const marks = /TO[D]O|FIX[M]E|XX[X]/
+    const wrong = everything.filter(({ text }) => marks.test(text)).map(({ name }) => name)
+    expect(wrong).to.deep.equal([])
+  })
+})
+
+describe('the README', () => {
+  it('has the settings as they are', () => {
+    const text = readFileSync(join(root, 'README.md'), 'utf8')
+    const section = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(text)?.[1] ?? ''
+    expect(cellsOf(section)).to.deep.equal(cellsOf(settingsTable()))
+  })
+})
+
+/** The part of the house that a file belongs to: its folder, or itself at the top. */
+function partOf(name: string): string {
+  const [first = '', second = ''] = name.split('/')
+  return first === 'generated' ? first : second
+}
+
+function isAllowed(from: string, to: string): boolean {
+  const [part, target] = [partOf(from), partOf(to)]
+  if (part === 'providers' && target === 'providers') return isAllowedProvider(from, to)
+  return part === target || (mayImport[part] ?? []).includes(target)
+}
+
+/** A provider is a folder; what lies beside the folders is for all of them. */
+function isAllowedProvider(from: string, to: string): boolean {
+  const provider = (name: string) => (name.split('/').length > 3 ? name.split('/')[2]! : '')
+  const [one, other] = [provider(from), provider(to)]
+  if (one === '' || other === '' || one === other) return true
+  return other === wire && one !== wire
+}
+
+function importsOf({ tree }: SourceFile): string[] {
+  return nodesOf(tree).flatMap((node) => {
+    const { moduleSpecifier } = node as ts.ImportDeclaration | ts.ExportDeclaration
+    const isStatement = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+    if (isStatement && moduleSpecifier) return (moduleSpecifier as ts.StringLiteral).text
+    if (ts.isImportTypeNode(node)) return node.argument.getText().slice(1, -1)
+    const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+    return isCall && ts.isStringLiteral(node.arguments[0]!) ? node.arguments[0].text : []
+  })
+}
+
+function processMembersIn({ tree }: SourceFile): string[] {
+  return nodesOf(tree).flatMap((node) =>
+    ts.isPropertyAccessExpression(node) && node.expression.getText() === 'process'
+      ? node.name.text
+      : [],
+  )
+}
+
+function nodesOf(tree: ts.SourceFile): ts.Node[] {
+  const found: ts.Node[] = []
+  const visit = (node: ts.Node): void => {
+    found.push(node)
+    ts.forEachChild(node, visit)
+  }
+  visit(tree)
+  return found
+}
+
+function linesOf(tree: ts.SourceFile, node: ts.Node): number {
+  const line = (at: number) => tree.getLineAndCharacterOfPosition(at).line
+  return line(node.getEnd()) - line(node.getStart()) + 1
+}
+
+/** A table's cells, however its columns are padded. */
+function cellsOf(table: string): string[] {
+  return table
+    .split('\n')
+    .map((line) =>
+      line
+        .replaceAll(/\s*\|\s*/g, '|')
+        .replaceAll(/-+/g, '-')
+        .trim(),
+    )
+    .filter((line) => line !== '')
+}

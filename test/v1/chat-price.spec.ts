@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import { completion, streamed } from '../support/chat-answers.ts'
+import { readChunks } from '../support/event-stream.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { hello } from '../support/own-endpoint.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+type Answer = { usage: { cost: number; cost_status: string; cost_details: object } }
+
+describe('the price of an answer of a language model', () => {
+  let upstream: Upstream
+  let gateway: TestGateway
+  before(async () => {
+    upstream = await startUpstream()
+    const names = ['OPENAI', 'DEEPSEEK', 'GROQ', 'ZAI']
+    const variables = names.map((name) => [
+      [`${name}_API_KEY`, `sk-${name.toLowerCase()}`],
+      [`${name}_BASE_URL`, `${upstream.url}/v1`],
+    ])
+    gateway = await startGateway({
+      variables: Object.fromEntries(variables.flat()) as Record<string, string>,
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await upstream.stop()
+  })
+  const ask = (model: string, more: object = {}) =>
+    gateway.post(
+      '/v1/chat/completions',
+      { model, messages: hello, ...more },
+      { key: gateway.liveKey, headers: { 'cache-control': 'no-store' } },
+    )
+
+  const rows: { name: string; model: string; usage: Record<string, unknown>; nanoUsd: number }[] = [
+    {
+      name: 'is that of the tokens that came in and went out',
+      model: 'gpt-5-mini',
+      usage: { prompt_tokens: 9, completion_tokens: 4 },
+      nanoUsd: 9 * 250 + 4 * 2000,
+    },
+    {
+      name: 'takes less for what the vendor had in its cache',
+      model: 'gpt-5.4',
+      usage: {
+        prompt_tokens: 1000,
+        completion_tokens: 7,
+        prompt_tokens_details: { cached_tokens: 400 },
+      },
+      nanoUsd: 600 * 2500 + 400 * 250 + 7 * 15_000,
+    },
+    {
+      name: "reads DeepSeek's own word for what was in its cache",
+      model: 'deepseek/deepseek-v4-pro',
+      usage: { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 10 },
+      nanoUsd: 10 * 44 + 3960,
+    },
+    {
+      name: 'counts reasoning as what went out, once',
+      model: 'gpt-5-mini',
+      usage: {
+        prompt_tokens: 1,
+        completion_tokens: 100,
+        completion_tokens_details: { reasoning_tokens: 90 },
+      },
+      nanoUsd: 250 + 100 * 2000,
+    },
+    {
+      name: 'stays in the lower tier at its threshold',
+      model: 'gpt-5.4',
+      usage: { prompt_tokens: 272_000, completion_tokens: 10 },
+      nanoUsd: 272_000 * 2500 + 10 * 15_000,
+    },
+    {
+      name: 'is that of the higher tier for the whole request above the threshold',
+      model: 'gpt-5.4',
+      usage: {
+        prompt_tokens: 272_001,
+        completion_tokens: 10,
+        prompt_tokens_details: { cached_tokens: 1 },
+      },
+      nanoUsd: 272_000 * 5000 + 500 + 10 * 22_500,
+    },
+    {
+      name: 'rounds half a nano-dollar up, once',
+      model: 'groq/gpt-oss-20b',
+      usage: {
+        prompt_tokens: 3,
+        completion_tokens: 0,
+        prompt_tokens_details: { cached_tokens: 3 },
+      },
+      nanoUsd: 113,
+    },
+    {
+      name: 'is nothing for a model that is free',
+      model: 'zai/glm-4.7-flash',
+      usage: { prompt_tokens: 9, completion_tokens: 4 },
+      nanoUsd: 0,
+    },
+  ]
+  for (const { name, model, usage, nanoUsd } of rows) {
+    it(name, async () => {
+      upstream.answer(completion('Hi.', { usage }))
+      const response = await ask(model)
+      const answer = (await response.json()) as Answer
+      const row = (await gateway.usage()).at(-1)!
+      expect(row).to.include({ model, cost_nano_usd: nanoUsd, cost_status: 'exact', outcome: 'ok' })
+      expect(Math.round(answer.usage.cost * 1e9)).to.equal(nanoUsd)
+      expect(Number(response.headers.get('x-gateway-cost-usd'))).to.equal(nanoUsd / 1e9)
+    })
+  }
+
+  it('is the same in the last chunk of a stream', async () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 4 }
+    upstream.answer(streamed(['Hi.'], { usage }))
+    const response = await ask('gpt-5-mini', {
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    const last = readChunks(await response.text()).at(-1)!
+    expect(last.usage).to.include({ cost: 0.000_010_25, cost_status: 'exact' })
+    expect((await gateway.usage()).at(-1)).to.include({ cost_nano_usd: 10_250 })
+  })
+
+  it('is estimated when the vendor counts nothing', async () => {
+    upstream.answer(completion('12345678', { usage: null }))
+    const { usage } = (await (await ask('gpt-5-mini')).json()) as Answer
+    // Four characters are taken for a token: two of them each way.
+    expect(usage).to.include({ cost: (2 * 250 + 2 * 2000) / 1e9, cost_status: 'estimated' })
+    expect((await gateway.usage()).at(-1)).to.include({ cost_status: 'estimated' })
+  })
+
+  it('shows the prices that it was made of', async () => {
+    upstream.answer(completion('Hi.'))
+    const { usage } = (await (await ask('gpt-5-mini')).json()) as Answer
+    expect(usage.cost_details).to.deep.equal({
+      mode: 'live',
+      usd_per_million_input_tokens: 0.25,
+      usd_per_million_output_tokens: 2,
+    })
+  })
+})

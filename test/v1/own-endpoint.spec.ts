@@ -1,0 +1,139 @@
+import { expect } from 'chai'
+import type OpenAI from 'openai'
+import sharp from 'sharp'
+import { completion, refusal, streamed } from '../support/chat-answers.ts'
+import { expectError } from '../support/expect-error.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { hello, ownKey, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+
+describe("OpenAI's client with a live key, in front of a server of the operator's own", () => {
+  let own: OwnEndpoint
+  let client: OpenAI
+  before(async () => {
+    own = await startOwnEndpoint({ file: { routes: { 'gpt-5-mini': ['own/house-1'] } } })
+    client = openAiClient(own.gateway, own.gateway.liveKey)
+  })
+  after(() => own.stop())
+  const sent = () => own.upstream.requests[0]!
+
+  it('sends the request on with the name and the key of the server', async () => {
+    own.upstream.answer(completion('Hi.'))
+    const request = { messages: hello, temperature: 0.2, top_p: 0.9, seed: 7, stop: ['END'] }
+    await client.chat.completions.create({ model: 'own/house-1', ...request })
+    expect(own.upstream.requests).to.have.length(1)
+    expect(sent()).to.include({ method: 'POST', path: '/v1/chat/completions' })
+    expect(sent().body).to.deep.equal({ model: 'house-1', ...request })
+    expect(sent().headers['authorization']).to.equal(`Bearer ${ownKey}`)
+    expect(sent().headers['content-type']).to.equal('application/json')
+  })
+
+  it('names models that have slashes of their own', async () => {
+    own.upstream.answer(completion('Hi.'))
+    await client.chat.completions.create({ model: 'own/meta/llama-4:free', messages: hello })
+    expect(sent().body).to.include({ model: 'meta/llama-4:free' })
+  })
+
+  it('passes on what it does not know', async () => {
+    own.upstream.answer(completion('Hi.'))
+    const extra = { top_k: 40, chat_template_kwargs: { thinking: false }, metadata: { a: 'b' } }
+    await client.chat.completions.create({ model: 'own/house-1', messages: hello, ...extra })
+    expect(sent().body).to.deep.equal({ model: 'house-1', messages: hello, ...extra })
+  })
+
+  it('keeps what is only for the gateway', async () => {
+    own.upstream.answer(completion('Hi.'))
+    const extra = { models: ['own/house-2'] }
+    await client.chat.completions.create({ model: 'own/house-1', messages: hello, ...extra })
+    expect(sent().body).to.deep.equal({ model: 'house-1', messages: hello })
+    const names = Object.keys(sent().headers)
+    expect(names.filter((name) => name.startsWith('x-'))).to.deep.equal([])
+  })
+
+  it('keeps the options of image models from a language model, and says so', async () => {
+    own.upstream.answer(completion('Hi.'))
+    const answer = await client.chat.completions.create({
+      model: 'gpt-5-mini',
+      messages: hello,
+      // @ts-expect-error -- the gateway's own
+      image_config: { image_size: '1K' },
+    })
+    const { warnings } = answer as unknown as { warnings: { param: string }[] }
+    expect(sent().body).to.deep.equal({ model: 'house-1', messages: hello })
+    expect(warnings.map(({ param }) => param)).to.deep.equal(['image_config'])
+  })
+
+  it('asks for the counts of a stream, also when the caller does not', async () => {
+    own.upstream.answer(streamed(['Hi.']))
+    const stream = await client.chat.completions.create({
+      model: 'own/house-1',
+      messages: hello,
+      stream: true,
+    })
+    const chunks: OpenAI.ChatCompletionChunk[] = []
+    for await (const chunk of stream) chunks.push(chunk)
+    expect(sent().body).to.deep.include({ stream: true, stream_options: { include_usage: true } })
+    expect(chunks.some(({ usage }) => usage)).to.equal(false)
+    expect((await own.gateway.usage()).at(-1)).to.include({ input_tokens: 9, output_tokens: 4 })
+  })
+
+  it('passes the answer back, with the counts and the cost', async () => {
+    const details = { prompt_tokens_details: { cached_tokens: 3 } }
+    const counts = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13, ...details }
+    own.upstream.answer(completion('Bonjour.', { finish: 'length', usage: counts }))
+    const answer = await client.chat.completions.create({ model: 'own/house-1', messages: hello })
+    const message = { role: 'assistant', content: 'Bonjour.' }
+    expect(answer).to.deep.include({ id: 'chatcmpl-up', model: 'house-1', created: 1_767_225_600 })
+    expect(answer.choices).to.deep.equal([{ index: 0, message, finish_reason: 'length' }])
+    expect(answer.usage).to.deep.include({ ...counts, cost: null, cost_status: 'unknown' })
+  })
+
+  it('passes tool calls back as they are', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
+    const message = { role: 'assistant', content: null, tool_calls: [call] }
+    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }]
+    own.upstream.answer({
+      body: { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices },
+    })
+    const answer = await client.chat.completions.create({ model: 'own/house-1', messages: hello })
+    expect(answer.choices).to.deep.equal(choices)
+  })
+
+  it('makes pictures over the same protocol', async () => {
+    const pixels = { width: 64, height: 48, channels: 3, background: '#c33' } as const
+    const bytes = await sharp({ create: pixels }).png().toBuffer()
+    own.upstream.answer({ body: { created: 1, data: [{ b64_json: bytes.toString('base64') }] } })
+    const { data } = await client.images.generate({
+      model: 'own/painter',
+      prompt: 'a fox',
+      size: '64x48',
+    })
+    expect(sent()).to.include({ path: '/v1/images/generations' })
+    expect(sent().body).to.deep.equal({
+      model: 'painter',
+      prompt: 'a fox',
+      n: 1,
+      size: '64x48',
+      response_format: 'b64_json',
+    })
+    expect(data).to.deep.equal([{ b64_json: bytes.toString('base64') }])
+  })
+
+  it('uses the keys of a server in turn', async () => {
+    const two = await startOwnEndpoint({ variables: { OWN_API_KEY: 'key-a, key-b' } })
+    two.upstream.answer(completion('Hi.'))
+    for (const content of ['one', 'two', 'three']) {
+      await two.chat({ messages: [{ role: 'user', content }] })
+    }
+    const keys = two.upstream.requests.map(({ headers }) => headers['authorization'])
+    expect(keys).to.deep.equal(['Bearer key-a', 'Bearer key-b', 'Bearer key-a'])
+    await two.stop()
+  })
+
+  it('names the setting that would enable a model of a vendor', async () => {
+    own.upstream.answer(refusal(500))
+    const response = await own.chat({ model: 'claude-opus-5' })
+    const { message } = await expectError(response, { status: 503, code: 'no_provider_configured' })
+    expect(message).to.contain('ANTHROPIC_API_KEY')
+    expect(own.upstream.requests).to.deep.equal([])
+  })
+})

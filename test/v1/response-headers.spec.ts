@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type CallOptions, type TestGateway } from '../support/gateway.ts'
+import { hello } from '../support/own-endpoint.ts'
+
+type Warned = {
+  warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[]
+}
+
+const noon = Date.parse('2026-11-20T12:00:00Z')
+const path = '/v1/images/generations'
+const fox = { model: 'zai/cogview-4', prompt: 'a fox', size: '512x512' }
+const adjusted = { ...fox, size: '500x500' }
+const strict: CallOptions = { headers: { 'x-gateway-strict': 'true' } }
+
+describe('the headers of an answer', () => {
+  let gateway: TestGateway
+  let now = noon
+  before(async () => {
+    const limits = { requests_per_minute: 100, cache_ttl_seconds: 0 }
+    gateway = await startGateway({ clock: () => now, file: { limits } })
+  })
+  after(() => gateway.stop())
+  beforeEach(() => {
+    now = noon
+  })
+  const chat = (body: object = {}, init: CallOptions = {}) =>
+    gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello, ...body }, init)
+
+  it('tell how the call was handled', async () => {
+    const { headers } = await chat()
+    const [row] = (await gateway.usage()).slice(-1)
+    expect(headers.get('x-gateway-model')).to.equal('gpt-5-mini')
+    expect(headers.get('x-gateway-provider')).to.equal('sandbox')
+    expect(headers.get('x-gateway-cache')).to.equal('miss')
+    expect(headers.get('x-gateway-attempts')).to.equal('sandbox=ok')
+    expect(headers.get('x-gateway-warnings')).to.equal(null)
+    expect(headers.get('x-gateway-cost-usd')).to.match(/^0\.\d{1,9}$/)
+    expect(Number(headers.get('x-gateway-cost-usd')) * 1e9).to.be.closeTo(row!.cost_nano_usd!, 1e-6)
+    expect(row!.id).to.equal(headers.get('x-request-id'))
+  })
+
+  it('come with a stream, as far as they are known', async () => {
+    const response = await chat({ stream: true })
+    await response.text()
+    expect(response.headers.get('x-gateway-model')).to.equal('gpt-5-mini')
+    expect(response.headers.get('x-gateway-attempts')).to.equal('sandbox=ok')
+    expect(response.headers.get('x-ratelimit-limit-requests')).to.equal('100')
+    expect(response.headers.get('x-gateway-cost-usd')).to.equal(null)
+  })
+
+  it("tell the state of the limit, in OpenAI's words and in those of the IETF", async () => {
+    const first = (await chat()).headers
+    const second = (await chat()).headers
+    const [before, left] = [first, second].map((headers) =>
+      Number(headers.get('x-ratelimit-remaining-requests')),
+    )
+    expect(left).to.equal(before! - 1)
+    expect(second.get('x-ratelimit-limit-requests')).to.equal('100')
+    expect(second.get('x-ratelimit-reset-requests')).to.match(/^([1-9]|[1-5]\d|60)s$/)
+    const seconds = Number.parseInt(second.get('x-ratelimit-reset-requests')!, 10)
+    expect(second.get('ratelimit')).to.equal(`"requests";r=${left};t=${seconds}`)
+    expect(second.get('ratelimit-policy')).to.equal('"requests";q=100;w=60')
+  })
+
+  it('count what was adjusted, and the body tells each', async () => {
+    const response = await gateway.post(path, { ...adjusted, style: 'vivid' })
+    const { warnings = [] } = (await response.json()) as Warned
+    expect(response.status).to.equal(200)
+    expect(response.headers.get('x-gateway-warnings')).to.equal('2')
+    expect(warnings.map(({ param }) => param)).to.deep.equal(['size', 'style'])
+    expect(warnings[1]).to.include({ requested: 'vivid', applied: null })
+  })
+
+  it('say nothing of warnings when there are none', async () => {
+    const response = await gateway.post(path, fox)
+    expect(response.headers.get('x-gateway-warnings')).to.equal(null)
+    expect(await response.json()).not.to.have.property('warnings')
+  })
+
+  it('turn an adjustment into a refusal in strict mode', async () => {
+    const before = (await gateway.usage()).length
+    const expected = { status: 400, code: 'unsupported_parameter', param: 'size' }
+    await expectError(await gateway.post(path, adjusted, strict), expected)
+    expect(await gateway.usage()).to.have.length(before)
+  })
+
+  it('do so for what is in the cache as well', async () => {
+    const remembering = await startGateway()
+    expect((await remembering.post(path, adjusted)).status).to.equal(200)
+    const response = await remembering.post(path, adjusted, strict)
+    await expectError(response, { status: 400, code: 'unsupported_parameter', param: 'size' })
+    await remembering.stop()
+  })
+
+  it('do not mind strict mode when nothing is adjusted', async () => {
+    expect((await gateway.post(path, fox, strict)).status).to.equal(200)
+  })
+
+  it('announce the end of a model', async () => {
+    const retiring = (await chat({ model: 'claude-sonnet-4-5' })).headers
+    expect(retiring.get('sunset')).to.equal('Mon, 30 Nov 2026 00:00:00 GMT')
+    const deprecated = await gateway.post(path, {
+      model: 'alibaba/qwen-image-plus',
+      prompt: 'a fox',
+      size: '1328x1328',
+    })
+    expect(deprecated.headers.get('deprecation')).to.equal(
+      `@${Date.parse('2026-09-02T00:00:00Z') / 1000}`,
+    )
+    const active = (await chat()).headers
+    expect([active.get('sunset'), active.get('deprecation')]).to.deep.equal([null, null])
+  })
+
+  it('give way to 410 when that end has come', async () => {
+    now = Date.parse('2026-11-30T00:00:00Z')
+    const response = await chat({ model: 'claude-sonnet-4-5' })
+    await expectError(response, { status: 410, code: 'model_deactivated', param: 'model' })
+  })
+
+  it('cannot be forged by the name of a model', async () => {
+    const response = await chat({ model: 'nobody/狐\r\nx-evil: 1' })
+    await expectError(response, { status: 404, code: 'model_not_found' })
+    expect(response.headers.get('x-evil')).to.equal(null)
+  })
+})

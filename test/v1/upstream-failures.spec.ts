@@ -1,0 +1,236 @@
+import { expect } from 'chai'
+import { completion, refusal } from '../support/chat-answers.ts'
+import { expectError } from '../support/expect-error.ts'
+import { ownKey, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import type { ScriptedAnswer } from '../support/upstream.ts'
+
+type Row = {
+  name: string
+  answer: ScriptedAnswer
+  status: number
+  code: string
+  type: string
+  /** What the ledger and the log call it. */
+  kind: string
+  /** The same of a stream, where it differs. */
+  streamKind?: string
+  retryAfter?: string
+}
+
+const failed = { status: 502, code: 'provider_error', type: 'upstream_error' }
+const late = { status: 504, code: 'timeout', type: 'timeout_error' }
+const callers = { type: 'invalid_request_error' }
+const tooMany = { status: 429, code: 'rate_limit_exceeded', type: 'rate_limit_error' }
+const html = {
+  headers: { 'content-type': 'text/html' },
+  body: '<html>Bad gateway at /srv/app</html>',
+}
+const whole = JSON.stringify(completion('Hi.').body)
+
+const rows: Row[] = [
+  { name: 'never answers', answer: { hang: true }, ...late, kind: 'timeout' },
+  { name: 'breaks the connection', answer: { reset: 'before' }, ...failed, kind: 'unreachable' },
+  {
+    name: 'breaks its answer off',
+    answer: { body: whole.slice(0, 40), headers: { 'content-length': '500' }, reset: 'after' },
+    ...failed,
+    kind: 'unreachable',
+    streamKind: 'malformed',
+  },
+  { name: 'answers HTML with 200', answer: html, ...failed, kind: 'malformed' },
+  { name: 'answers nothing with 200', answer: { body: '' }, ...failed, kind: 'malformed' },
+  { name: 'answers null with 200', answer: { body: 'null' }, ...failed, kind: 'malformed' },
+  {
+    name: 'answers half a JSON',
+    answer: { body: whole.slice(0, 40) },
+    ...failed,
+    kind: 'malformed',
+  },
+  { name: 'answers no choices', answer: { body: { choices: [] } }, ...failed, kind: 'malformed' },
+  {
+    name: 'answers an error with 200',
+    answer: { body: { error: { message: 'no', code: 'overloaded' } } },
+    ...failed,
+    kind: 'overloaded',
+    streamKind: 'malformed',
+  },
+  { name: 'answers 204', answer: { status: 204 }, ...failed, kind: 'malformed' },
+  {
+    name: 'sends us elsewhere',
+    answer: { status: 307, headers: { location: 'http://169.254.169.254/' } },
+    ...failed,
+    kind: 'malformed',
+  },
+  {
+    name: 'answers 400',
+    answer: refusal(400),
+    status: 400,
+    code: 'invalid_value',
+    ...callers,
+    kind: 'rejected',
+  },
+  {
+    name: 'answers 422',
+    answer: refusal(422),
+    status: 400,
+    code: 'invalid_value',
+    ...callers,
+    kind: 'rejected',
+  },
+  {
+    name: 'refuses the content',
+    answer: refusal(400, 'content_policy_violation'),
+    status: 400,
+    code: 'content_policy_violation',
+    ...callers,
+    kind: 'content_policy',
+  },
+  { name: 'answers 401', answer: refusal(401), ...failed, kind: 'credentials' },
+  { name: 'answers 403', answer: refusal(403), ...failed, kind: 'credentials' },
+  {
+    name: 'answers 400 for our key',
+    answer: refusal(400, 'invalid_api_key'),
+    ...failed,
+    kind: 'credentials',
+  },
+  { name: 'answers 402', answer: refusal(402), ...failed, kind: 'out_of_credit' },
+  {
+    name: 'answers 404',
+    answer: refusal(404),
+    status: 404,
+    code: 'model_not_found',
+    ...callers,
+    kind: 'not_found',
+  },
+  { name: 'answers 408', answer: refusal(408), ...late, kind: 'timeout' },
+  { name: 'answers 409', answer: refusal(409), ...failed, kind: 'overloaded' },
+  {
+    name: 'answers 413',
+    answer: refusal(413),
+    status: 413,
+    code: 'request_too_large',
+    ...callers,
+    kind: 'too_large',
+  },
+  { name: 'answers 429', answer: refusal(429), ...tooMany, kind: 'rate_limited', retryAfter: '5' },
+  {
+    name: 'answers 429 with a time in seconds',
+    answer: refusal(429, null, { 'retry-after': '17' }),
+    ...tooMany,
+    kind: 'rate_limited',
+    retryAfter: '17',
+  },
+  {
+    name: 'answers 429 with a time in milliseconds',
+    answer: refusal(429, null, { 'retry-after-ms': '2100', 'retry-after': '9' }),
+    ...tooMany,
+    kind: 'rate_limited',
+    retryAfter: '3',
+  },
+  {
+    name: 'answers 429 with a time in an hour',
+    answer: refusal(429, null, { 'retry-after': '3600' }),
+    ...tooMany,
+    kind: 'rate_limited',
+    retryAfter: '60',
+  },
+  {
+    name: 'answers 429 with a date long ago',
+    answer: refusal(429, null, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
+    ...tooMany,
+    kind: 'rate_limited',
+    retryAfter: '1',
+  },
+  {
+    name: 'answers 429 because there is no money left',
+    answer: refusal(429, 'insufficient_quota', { 'retry-after': '1' }),
+    ...failed,
+    kind: 'out_of_credit',
+  },
+  { name: 'answers 500', answer: refusal(500), ...failed, kind: 'overloaded' },
+  { name: 'answers 503', answer: { ...html, status: 503 }, ...failed, kind: 'overloaded' },
+  { name: 'answers 504', answer: refusal(504), ...late, kind: 'timeout' },
+  { name: 'answers 529', answer: refusal(529), ...failed, kind: 'overloaded' },
+]
+
+describe('a provider that fails', () => {
+  let own: OwnEndpoint
+  before(async () => {
+    own = await startOwnEndpoint({
+      limits: { upstream_headers_timeout_ms: 200, upstream_answer_bytes_max: 20_000 },
+    })
+  })
+  after(() => own.stop())
+
+  for (const { name, answer, retryAfter, kind, streamKind = kind, ...expected } of rows) {
+    for (const stream of [false, true]) {
+      it(`is told as ${expected.status} when it ${name}${stream ? ', in a stream' : ''}`, async () => {
+        own.upstream.answer(answer)
+        const startedAt = performance.now()
+        const response = await own.chat({ stream })
+        const error = await expectError(response, expected)
+        expect(performance.now() - startedAt).to.be.lessThan(1500)
+        expect(response.headers.get('retry-after')).to.equal(retryAfter ?? null)
+        expect(error.message).not.to.match(/\n|<html|\/srv|127\.0\.0\.1|169\.254/)
+        expect(own.upstream.requests).to.have.length(1)
+        const row = (await own.gateway.usage()).at(-1)!
+        expect(row).to.include({ outcome: 'failed', error_code: expected.code, cost_nano_usd: 0 })
+        const [attempt] = JSON.parse(row.attempts) as { outcome: string }[]
+        expect(attempt!.outcome).to.equal(stream ? streamKind : kind)
+      })
+    }
+  }
+
+  it('may say what is wrong with the request, and where', async () => {
+    const error = { message: 'top_p is too small.', type: 'x', param: 'top_p', code: null }
+    own.upstream.answer({ status: 400, body: { error } })
+    const told = await expectError(await own.chat(), { status: 400, code: 'invalid_value' })
+    expect(told).to.include({ message: 'top_p is too small.', param: 'top_p' })
+  })
+
+  it('never passes our key on, though it repeats it', async () => {
+    const message = `Incorrect API key provided: ${ownKey}. Header: Bearer ${ownKey}`
+    own.upstream.answer({ status: 400, body: { error: { message } } })
+    const { message: told } = await expectError(await own.chat(), {
+      status: 400,
+      code: 'invalid_value',
+    })
+    expect(told).to.contain('[removed]').and.not.contain(ownKey)
+  })
+
+  it('may not answer more than the limit', async () => {
+    own.upstream.answer(completion('x'.repeat(30_000)))
+    await expectError(await own.chat(), failed)
+  })
+
+  it('leaves a healthy gateway and a log without secrets, stacks and folders', async () => {
+    own.upstream.answer(completion('Hi.'))
+    expect((await own.chat()).status).to.equal(200)
+    const { gateway } = own
+    const log = gateway.logText()
+    for (const secret of [ownKey, gateway.liveKey, gateway.testKey])
+      expect(log).not.to.contain(secret)
+    expect(log).not.to.match(/node_modules|\/work\/|file:\/\/|"stack"/)
+    const levels = log
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { level: string }).level)
+    expect(levels).to.include.members(['info', 'warn', 'error'])
+  })
+})
+
+describe('a provider that cannot be reached', () => {
+  for (const [name, url] of [
+    ['nobody listens', 'http://127.0.0.1:9'],
+    ['its name is unknown', 'http://nowhere.invalid'],
+  ] as const) {
+    it(`is told as 502 when ${name}`, async () => {
+      const provider = { id: 'own', kind: 'openai-compatible', base_url: url, models: '*' }
+      const own = await startOwnEndpoint({ file: { providers: [provider] } })
+      const startedAt = performance.now()
+      await expectError(await own.chat(), failed)
+      expect(performance.now() - startedAt).to.be.lessThan(5500)
+      await own.stop()
+    })
+  }
+})
