@@ -2473,7 +2473,8 @@ export const contract = {
      },
      "parameters": {
       "description": "A JSON Schema.",
-      "type": "object"
+      "type": "object",
+      "additionalProperties": true
      },
      "strict": {
       "type": [
@@ -2587,7 +2588,8 @@ export const contract = {
         "type": "string"
        },
        "schema": {
-        "type": "object"
+        "type": "object",
+        "additionalProperties": true
        },
        "strict": {
         "type": [

@@ -473,7 +473,9 @@ export interface components {
             name: string;
             description?: string;
             /** @description A JSON Schema. */
-            parameters?: Record<string, never>;
+            parameters?: {
+                [key: string]: unknown;
+            };
             strict?: boolean | null;
         };
         Tool: {
@@ -512,7 +514,9 @@ export interface components {
             json_schema: {
                 name: string;
                 description?: string;
-                schema?: Record<string, never>;
+                schema?: {
+                    [key: string]: unknown;
+                };
                 strict?: boolean | null;
             };
         };

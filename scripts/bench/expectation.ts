@@ -1,3 +1,4 @@
+import { tools } from '../../generated/tools.ts'
 import { bodyOf, tail, type Answer } from './connection.ts'
 import { pictureBase64, pictureModels, plainText, streamWords } from './replies.ts'
 import type { Workload } from './workloads.ts'
@@ -14,9 +15,17 @@ type ChatReply = { choices: { message: { content: string } }[] }
 type ChatChunk = { choices: { delta: { content?: string } }[] }
 type PictureReply = { data: { b64_json: string }[] }
 
-export const expectationFor = ({ name, kind, model }: Workload): Expectation => {
+type ToolReply = {
+  result: { tools?: { name: string }[]; content?: { text?: string; data?: string }[] }
+}
+
+export const expectationFor = ({
+  name,
+  kind,
+  model,
+}: Pick<Workload, 'name' | 'kind' | 'model'>): Expectation => {
   const content = contentOf(kind, model)
-  const end = kind === 'stream' ? 'data: [DONE]\n\n' : '}'
+  const end = ends[kind] ?? '}'
   const checkQuickly = (answer: Answer): void => {
     if (answer.status !== 200) refuse(name, `status ${answer.status}`, answer)
     if (answer.bytes < content.length) refuse(name, `only ${answer.bytes} bytes`, answer)
@@ -24,21 +33,36 @@ export const expectationFor = ({ name, kind, model }: Workload): Expectation => 
   }
   const checkFully = (answer: Answer): void => {
     checkQuickly(answer)
-    if (readers[kind](bodyOf(answer).toString()) !== content)
+    if (readers[kind]?.(bodyOf(answer).toString()) !== content)
       refuse(name, 'with other content than the upstream sent', answer)
   }
   return { checkQuickly, checkFully }
 }
 
+const ends: Partial<Record<Workload['kind'], string>> = {
+  stream: 'data: [DONE]\n\n',
+  'vendor-stream': '\n',
+}
+
 const contentOf = (kind: Workload['kind'], model: string): string => {
-  if (kind === 'image') return pictureBase64(pictureModels[model] ?? 0)
-  if (kind === 'stream') return streamWords(Number(model.split('-')[1])).join('')
+  if (kind === 'image' || kind === 'tool-image') return pictureBase64(pictureModels[model] ?? 0)
+  if (kind === 'tool-list') return tools.map((tool) => tool.name).join(', ')
+  if (kind === 'stream' || kind === 'vendor-stream')
+    return streamWords(Number(model.split('-')[1])).join('')
   return plainText
 }
 
-const readers: Record<Workload['kind'], (body: string) => string | undefined> = {
+const readers: Partial<Record<Workload['kind'], (body: string) => string | undefined>> = {
   // The casts describe a right answer; a wrong one throws or compares unequal.
   chat: (body) => (JSON.parse(body) as ChatReply).choices[0]?.message.content,
+  'vendor-stream': (body) =>
+    Array.from(body.matchAll(/"text":\s?"(word-\d+ )"/g), ([, word]) => word).join(''),
+  'tool-list': (body) =>
+    (JSON.parse(body) as ToolReply).result.tools?.map((tool) => tool.name).join(', '),
+  // The answer is followed by a line with model, tokens and cost.
+  'tool-chat': (body) =>
+    (JSON.parse(body) as ToolReply).result.content?.[0]?.text?.split('\n\n', 1)[0],
+  'tool-image': (body) => (JSON.parse(body) as ToolReply).result.content?.[1]?.data,
   image: (body) => (JSON.parse(body) as PictureReply).data[0]?.b64_json,
   stream: (body) =>
     body

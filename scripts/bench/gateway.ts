@@ -19,6 +19,18 @@ const tunedEnvironment = {
   MALLOC_ARENA_MAX: '1',
 }
 
+/** Models of the catalog whose vendor is the mock, which is told by the name what to answer. */
+export const routedModels: Record<string, string> = {
+  'anthropic-stream-200': 'claude-sonnet-4-6',
+  'anthropic-burst-200': 'claude-haiku-4-5',
+  'gemini-stream-200': 'gemini-3.5-flash',
+  'gemini-burst-200': 'gemini-3.6-flash',
+}
+const routes = Object.entries(routedModels).map(([name, model]) => {
+  const [wire, ...rest] = name.split('-')
+  return `  ${model}: [${wire === 'gemini' ? 'google' : wire}/${rest.join('-')}]`
+})
+
 const configuration = (upstreamPort: number): string => `
 providers:
   - id: mock
@@ -26,8 +38,11 @@ providers:
     base_url: http://127.0.0.1:${upstreamPort}/v1
     api_key_env: MOCK_API_KEY
     models: "*"
+routes:
+${routes.join('\n')}
 limits:
   requests_per_minute: 100000000
+  event_streams_per_account_max: 10000
 `
 
 /** Starts a gateway with a store of its own, and makes a caller's key for it. */
@@ -54,6 +69,10 @@ export const startGateway = async ({
     DATA_DIR: join(cwd, 'data'),
     CONFIG_FILE: join(cwd, 'gateway.yaml'),
     MOCK_API_KEY: 'bench',
+    ANTHROPIC_API_KEY: 'bench',
+    ANTHROPIC_BASE_URL: `http://127.0.0.1:${upstreamPort}`,
+    GEMINI_API_KEY: 'bench',
+    GEMINI_BASE_URL: `http://127.0.0.1:${upstreamPort}`,
   }
   const key = await createKey({ cwd, env })
   const child = children.start(join(sources, 'main.ts'), {

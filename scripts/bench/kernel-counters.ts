@@ -16,9 +16,13 @@ const threadCpuUs = (folder: string): number => {
   return Number(schedstat.split(' ', 1)[0]) / 1000
 }
 
-export const processPeakMiB = (processId: number): number => {
+export const processPeakMiB = (processId: number): number => memoryMiB(processId, 'VmHWM')
+
+export const processMiB = (processId: number): number => memoryMiB(processId, 'VmRSS')
+
+const memoryMiB = (processId: number, name: string): number => {
   const status = attempt(() => readFileSync(`/proc/${processId}/status`, 'latin1')) ?? ''
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
 }
 
 /** How long a core was not idle since boot; time stolen by the hypervisor counts as busy. */

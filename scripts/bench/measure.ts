@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { driverCore, measuredCore, printedPort, type Child, type Children } from './children.ts'
 import { expectationFor, type Expectation } from './expectation.ts'
-import { startGateway } from './gateway.ts'
-import { coreBusyUs, processCpuUs, processPeakMiB } from './kernel-counters.ts'
+import { routedModels, startGateway } from './gateway.ts'
+import { holdStreams } from './hold.ts'
+import { coreBusyUs, processCpuUs, processMiB, processPeakMiB } from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
 import { requestFor } from './request.ts'
 import { median, quantile } from './statistics.ts'
@@ -27,10 +28,18 @@ type Sample = {
   /** The share of each core that went to processes which are not ours. */
   othersOnDriverCore: number
   othersOnMeasuredCore: number
+  /** What the process grew by, where that is what is asked. */
+  addedMiB: number
 }
 
 /** The medians of its samples. */
 export type Measured = Sample & { candidate: Candidate; peakMiB: number }
+
+/** Asked over the HTTP API, what the tools do. */
+const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
+  'tool-chat': 'chat',
+  'tool-image': 'image',
+}
 
 type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
 
@@ -40,14 +49,16 @@ export const measure = async (
   workload: Workload,
   candidates: Candidate[],
 ): Promise<Measured[]> => {
-  const expectation = expectationFor(workload)
   const servers: { server: Server; samples: Sample[] }[] = []
   for (const candidate of candidates)
     servers.push({ server: await startServer(bench, workload, candidate), samples: [] })
-  for (let round = 0; round < bench.rounds; round += 1)
+  // Memory that was grown once is there for the next round.
+  const rounds = workload.kind === 'hold' ? 1 : bench.rounds
+  for (let round = 0; round < rounds; round += 1)
     for (const { server, samples } of servers) {
       const warmUpMs = (bench.seconds * 1000) / (round === 0 ? 3 : 10)
-      samples.push(await takeSample(bench, { workload, server, expectation, warmUpMs }))
+      if (workload.kind === 'hold') samples.push(await takeHoldSample(bench, workload, server))
+      else samples.push(await takeSample(bench, { workload, server, warmUpMs }))
     }
   const measured = servers.map(({ server, samples }) => ({
     ...mediansOf(samples),
@@ -61,9 +72,10 @@ export const measure = async (
 
 const startServer = async (
   bench: Bench,
-  { model }: Workload,
+  { model: plainModel, wire }: Workload,
   candidate: Candidate,
 ): Promise<Server> => {
+  const model = wire ? `${wire}-${plainModel}` : plainModel
   const { children, upstream, upstreamPort } = bench
   if (candidate === 'direct')
     return { candidate, child: upstream, port: upstreamPort, model, key: 'bench' }
@@ -74,24 +86,27 @@ const startServer = async (
     })
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
+  if (candidate === 'koa') {
+    const child = children.start(join(import.meta.dirname, 'koa.ts'), { core: measuredCore })
+    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+  }
   const gateway = await startGateway({ ...bench, tuned: candidate === 'tuned' })
-  return { candidate, model: `mock/${model}`, ...gateway }
+  const asked = wire ? routedModels[model] : `mock/${model}`
+  return { candidate, model: asked ?? model, ...gateway }
 }
 
 const takeSample = async (
   bench: Bench,
-  {
-    workload,
-    server,
-    expectation,
-    warmUpMs,
-  }: { workload: Workload; server: Server; expectation: Expectation; warmUpMs: number },
+  { workload, server, warmUpMs }: { workload: Workload; server: Server; warmUpMs: number },
 ): Promise<Sample> => {
-  const repeats = workload.repeats && server.candidate !== 'floor'
+  const { candidate } = server
+  const repeats = workload.repeats && candidate !== 'floor'
+  const kind = kindFor(workload, candidate)
+  const expectation = expectationFor({ ...workload, kind })
   const load = await openLoad({
     port: server.port,
     connections: workload.connections,
-    request: requestFor(workload, server),
+    request: requestFor({ kind }, server),
     nextCounter: repeats ? () => 0 : bench.nextCounter,
   })
   try {
@@ -100,6 +115,37 @@ const takeSample = async (
     return await countedRun(bench, { server, load, expectation })
   } finally {
     load.close()
+  }
+}
+
+const kindFor = ({ kind, wire }: Workload, candidate: Candidate): Workload['kind'] => {
+  if (wire && candidate === 'floor') return 'vendor-stream'
+  return (candidate === 'http' ? httpKinds[kind] : undefined) ?? kind
+}
+
+/** What it costs to hold so many idle streams open. */
+const takeHoldSample = async (
+  { children }: Bench,
+  { connections }: Workload,
+  server: Server,
+): Promise<Sample> => {
+  const { processId } = server.child
+  // What the first of them loads is not what each of them costs.
+  for (const stream of await holdStreams(server, 50)) stream.destroy()
+  const before = readCounters(children, server)
+  const beforeMiB = processMiB(processId)
+  const streams = await holdStreams(server, connections)
+  const after = readCounters(children, server)
+  const addedMiB = processMiB(processId) - beforeMiB
+  for (const stream of streams) stream.destroy()
+  return {
+    requests: connections,
+    cpuUs: (after.cpuUs - before.cpuUs) / connections,
+    p50Ms: Number.NaN,
+    p99Ms: Number.NaN,
+    othersOnDriverCore: 0,
+    othersOnMeasuredCore: 0,
+    addedMiB,
   }
 }
 
@@ -121,6 +167,7 @@ const countedRun = async (
     othersOnDriverCore: (after.othersOnDriverCoreUs - before.othersOnDriverCoreUs) / elapsedUs,
     othersOnMeasuredCore:
       (after.othersOnMeasuredCoreUs - before.othersOnMeasuredCoreUs) / elapsedUs,
+    addedMiB: Number.NaN,
   }
 }
 
@@ -146,5 +193,6 @@ const mediansOf = (samples: Sample[]): Sample => {
     p99Ms: of(({ p99Ms }) => p99Ms),
     othersOnDriverCore: of((sample) => sample.othersOnDriverCore),
     othersOnMeasuredCore: of((sample) => sample.othersOnMeasuredCore),
+    addedMiB: of((sample) => sample.addedMiB),
   }
 }

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pictureModels, pictureReply, plainReply, streamPieces } from './replies.ts'
+import { vendorPieces } from './vendor-replies.ts'
 
 // The upstream of both candidates, OpenAI-shaped. The model's name says what the answer is like:
 // plain, stream-<words> (paced), burst-<words> (at once), image-<size>.
@@ -22,9 +23,24 @@ for (const count of [20, 200])
     streams.set(`burst-${count} ${includeUsage}`, { paced: false, pieces })
   }
 
+for (const wire of ['anthropic', 'gemini'] as const) {
+  const pieces = vendorPieces(wire, 200)
+  streams.set(`${wire}-stream-200`, { paced: true, pieces })
+  streams.set(`${wire}-burst-200`, { paced: false, pieces })
+}
+
+/** The stream that a vendor's path or, asked through the floor, the model's name alone asks for. */
+const vendorStream = (path: string, { model }: Question) => {
+  if (path === '/v1/messages') return streams.get(`anthropic-${model}`)
+  const gemini = /^\/v1beta\/models\/([\w-]+):stream/.exec(path)
+  return streams.get(gemini ? `gemini-${gemini[1]}` : model)
+}
+
 const answer = (path: string, question: Question, response: ServerResponse): void => {
   const includeUsage = question.stream_options?.include_usage === true
-  const stream = question.stream ? streams.get(`${question.model} ${includeUsage}`) : undefined
+  const stream =
+    vendorStream(path, question) ??
+    (question.stream ? streams.get(`${question.model} ${includeUsage}`) : undefined)
   const json = jsonReplies.get(`${path} ${question.model}`)
   if (stream) sendStream(response, stream)
   else if (json) sendJson(response, 200, json)

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { workloads, type Candidate, type Workload } from './workloads.ts'
 
-const candidates: Candidate[] = ['floor', 'gateway', 'tuned', 'direct']
+const candidates: Candidate[] = ['floor', 'gateway', 'tuned', 'direct', 'koa', 'http']
 
 const usage = `Usage: npm run bench -- [--seconds 3] [--rounds 3] [--only <names>]
 Names, with commas between them: workloads (${workloads.map(({ name }) => name).join(', ')})

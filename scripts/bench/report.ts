@@ -7,11 +7,12 @@ const columns = [
   'workload',
   'process',
   'CPU us/request',
-  'x floor',
+  'ratio',
   'p50 ms',
   'p99 ms',
   'added p50 ms',
   'peak MiB',
+  'added MiB',
   'requests/round',
   'others %',
   'target',
@@ -42,9 +43,10 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
   const direct = named('direct')
   return measured.map((row) => {
     const values: Record<Measure, number> = {
-      ratio: row.cpuUs / (named('floor')?.cpuUs ?? Number.NaN),
+      ratio: row.cpuUs / (named(workload.against ?? 'floor')?.cpuUs ?? Number.NaN),
       addedP50Ms: row.p50Ms - (direct?.p50Ms ?? Number.NaN),
       peakMiB: row.peakMiB,
+      addedMiB: row.addedMiB,
     }
     const isProxy = row !== direct
     const target = row.candidate === workload.target.of ? workload.target : undefined
@@ -57,6 +59,7 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
       shown(row.p99Ms, 2),
       isProxy && direct ? shown(values.addedP50Ms, 3) : '',
       isProxy ? shown(values.peakMiB, 0) : '',
+      Number.isNaN(values.addedMiB) ? '' : shown(values.addedMiB, 0),
       shown(row.requests, 0),
       shown(Math.max(...othersPercent([row])), 0),
       target ? asked(target) : '',
@@ -65,7 +68,12 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
   })
 }
 
-const units: Record<Measure, string> = { ratio: 'x', addedP50Ms: ' ms added', peakMiB: ' MiB' }
+const units: Record<Measure, string> = {
+  ratio: 'x',
+  addedP50Ms: ' ms added',
+  peakMiB: ' MiB',
+  addedMiB: ' MiB added',
+}
 
 // The cast restores what Object.entries forgets: the keys are the target's own.
 const limitsOf = ({ most }: Target): [Measure, number][] =>

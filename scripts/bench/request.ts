@@ -12,11 +12,11 @@ export type Request = {
 }
 
 export const requestFor = (
-  { kind }: Workload,
+  { kind }: Pick<Workload, 'kind'>,
   { model, key }: { model: string; key: string },
 ): Request => {
-  const path = kind === 'image' ? '/v1/images/generations' : '/v1/chat/completions'
-  const body = JSON.stringify(kind === 'image' ? pictureBody(model) : chatBody(model, kind))
+  const path = kind.startsWith('tool-') ? '/mcp' : paths[kind]
+  const body = JSON.stringify(bodyFor(kind, model))
   const head = [
     `POST ${path} HTTP/1.1`,
     'host: 127.0.0.1',
@@ -32,6 +32,31 @@ export const requestFor = (
       void copy.write(String(counter).padStart(counterDigits, '0'), at, 'latin1'),
   }
 }
+
+const paths: Partial<Record<Workload['kind'], string>> = {
+  chat: '/v1/chat/completions',
+  stream: '/v1/chat/completions',
+  'vendor-stream': '/v1/chat/completions',
+  image: '/v1/images/generations',
+}
+
+const bodyFor = (kind: Workload['kind'], model: string): object => {
+  if (kind === 'image') return pictureBody(model)
+  if (kind === 'tool-list') return message(placeholder, 'tools/list')
+  if (kind === 'tool-chat') return toolCall('chat', chatBody(model, 'chat'))
+  if (kind === 'tool-image') return toolCall('generate-image', pictureBody(model))
+  return chatBody(model, kind === 'vendor-stream' ? 'stream' : kind)
+}
+
+const toolCall = (name: string, input: object): object =>
+  message(1, 'tools/call', { name, arguments: input })
+
+const message = (id: string | number, method: string, params?: object): object => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  ...(params && { params }),
+})
 
 const pictureBody = (model: string): object => ({
   model,

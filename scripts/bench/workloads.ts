@@ -1,22 +1,40 @@
-/** Who answers: `direct` is the mock itself, `tuned` the gateway with the flags for one core. */
-export type Candidate = 'floor' | 'gateway' | 'tuned' | 'direct'
+/**
+ * Who answers: `direct` is the mock itself, `tuned` the gateway with the flags for one core, `koa` a
+ * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server.
+ */
+export type Candidate = 'floor' | 'gateway' | 'tuned' | 'direct' | 'koa' | 'http'
+
+export type Wire = 'anthropic' | 'gemini'
 
 export type Workload = {
   name: string
-  kind: 'chat' | 'stream' | 'image'
+  /** `hold` opens event streams and leaves them idle; the others with `tool` go to /mcp. */
+  kind:
+    | 'chat'
+    | 'stream'
+    | 'image'
+    | 'tool-list'
+    | 'tool-chat'
+    | 'tool-image'
+    | 'hold'
+    | 'vendor-stream'
   /** Its name tells the mock upstream what to answer. */
   model: string
   connections: number
   candidates: Candidate[]
+  /** The gateway translates it from this wire; the floor passes the vendor's own bytes on. */
+  wire?: Wire
+  /** What the ratio is taken to, where it is not the plain floor. */
+  against?: Candidate
   target: Target
   /** The gateway is asked the same thing every time, and answers from its cache. */
   repeats?: true
 }
 
-/** The most that performance.md section 9 allows, against the plain floor. */
+/** The most that is allowed. */
 export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
 
-export type Measure = 'ratio' | 'addedP50Ms' | 'peakMiB'
+export type Measure = 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
 
 export const workloads: Workload[] = [
   {
@@ -99,5 +117,76 @@ export const workloads: Workload[] = [
     candidates: ['floor', 'gateway'],
     target: { of: 'gateway', most: { ratio: 0.6 } },
     repeats: true,
+  },
+  {
+    name: 'toolList',
+    kind: 'tool-list',
+    model: 'plain',
+    connections: 16,
+    candidates: ['koa', 'gateway'],
+    against: 'koa',
+    target: { of: 'gateway', most: { ratio: 2 } },
+  },
+  {
+    name: 'toolChat',
+    kind: 'tool-chat',
+    model: 'plain',
+    connections: 32,
+    candidates: ['http', 'gateway'],
+    against: 'http',
+    target: { of: 'gateway', most: { ratio: 1.4 } },
+  },
+  {
+    name: 'toolImage1m5',
+    kind: 'tool-image',
+    model: 'image-1536k',
+    connections: 8,
+    candidates: ['http', 'gateway'],
+    against: 'http',
+    target: { of: 'gateway', most: { ratio: 1.6 } },
+  },
+  {
+    name: 'idle2000',
+    kind: 'hold',
+    model: 'plain',
+    connections: 2000,
+    candidates: ['gateway'],
+    target: { of: 'gateway', most: { addedMiB: 80 } },
+  },
+  {
+    name: 'anthropic200',
+    kind: 'stream',
+    model: 'stream-200',
+    connections: 64,
+    candidates: ['floor', 'gateway'],
+    wire: 'anthropic',
+    target: { of: 'gateway', most: { ratio: 3 } },
+  },
+  {
+    name: 'anthropicBurst200',
+    kind: 'stream',
+    model: 'burst-200',
+    connections: 16,
+    candidates: ['floor', 'gateway'],
+    wire: 'anthropic',
+    target: { of: 'gateway', most: { ratio: 3 } },
+  },
+  {
+    name: 'gemini200',
+    kind: 'stream',
+    model: 'stream-200',
+    connections: 64,
+    candidates: ['floor', 'gateway'],
+    wire: 'gemini',
+    target: { of: 'gateway', most: { ratio: 3 } },
+  },
+  {
+    name: 'geminiBurst200',
+    kind: 'stream',
+    model: 'burst-200',
+    connections: 16,
+    candidates: ['floor', 'gateway'],
+    wire: 'gemini',
+    target: { of: 'gateway', most: { ratio: 3 } },
   },
 ]

@@ -26,11 +26,15 @@ export function errorAnswer(error: GatewayError): Answer {
 
 const ping = Buffer.from(': ping\n\n')
 
-/** Writes an answer to the end. Resolves also when the other side leaves in the middle. */
+/**
+ * Writes an answer to the end. Resolves also when the other side leaves in the middle. A JSON answer is
+ * whole at once, but ends, and with it perhaps its connection, only behind `requestRead`.
+ */
 export async function send(
   response: ServerResponse,
   answer: Answer,
   pingIntervalMs: number,
+  requestRead?: Promise<void>,
 ): Promise<void> {
   const { status, headers = {}, json, events } = answer
   // A stream is heard to its end also when nobody listens: its call has to be closed and recorded.
@@ -41,8 +45,9 @@ export async function send(
     headers['content-type'] = 'application/json'
     headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
-    response.end(body)
-    return
+    if (requestRead === undefined) return void response.end(body)
+    response.write(body)
+    return void requestRead.then(() => response.end())
   }
   sendPieces(response, status, headers, answer.pieces ?? [])
 }
@@ -56,6 +61,10 @@ function sendPieces(
   const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
   if (status !== 204) headers['content-length'] = String(length)
   response.writeHead(status, headers)
+  if (pieces.length < 2) {
+    response.end(pieces[0])
+    return
+  }
   // One system call for all of them instead of one each.
   response.cork()
   for (const piece of pieces) response.write(piece)

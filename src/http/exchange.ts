@@ -112,14 +112,22 @@ async function refuse(
     response.destroy()
     return
   }
-  if (!request.complete) {
-    response.setHeader('connection', 'close')
-    const timer = setTimeout(() => request.destroy(), lingerTimeoutMs)
-    response.once('close', () => clearTimeout(timer))
-    request.resume()
-  }
+  if (!request.complete) response.setHeader('connection', 'close')
+  const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
-  await send(response, errorAnswer(toGatewayError(thrown), request), pingIntervalMs)
+  await send(response, errorAnswer(toGatewayError(thrown), request), pingIntervalMs, read)
+}
+
+/** Closed in the middle of an upload, a connection may lose the answer before it is read. */
+function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs)
+    request.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    request.resume()
+  })
 }
 
 type Matched = { matched?: { methods: string[] }[] }

@@ -48,7 +48,7 @@ export function contextOf<Id extends OperationId>(
   face: Face,
 ): CallContext {
   const { caller, requestId, signal, options } = call
-  const control = options['cache-control'] ?? ''
+  const control = options['cache-control']?.toLowerCase() ?? ''
   const ttlSeconds = options['x-gateway-cache-ttl']
   const off = control.includes('no-store') || ttlSeconds === 0
   return {

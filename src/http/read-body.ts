@@ -30,6 +30,8 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > bytesMax) throw tooLarge(bytesMax)
+  // They may have left before anybody listened.
+  if (request.destroyed) throw new ClientLeft()
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     let bytes = 0

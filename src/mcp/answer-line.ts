@@ -12,6 +12,8 @@ export type AnswerLine = {
   notify(message: Pieces): void
   reply(message: Pieces): void
   end(): void
+  /** Ends what cannot be answered, because of a fault of ours. */
+  fail(error: unknown): void
 }
 
 type Options = { acceptsEvents: boolean; isBatch: boolean }
@@ -20,7 +22,7 @@ const eventHead = Buffer.from('event: message\ndata: ')
 const eventEnd = Buffer.from('\n\n')
 
 export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine {
-  const { promise: answer, resolve } = Promise.withResolvers<Answer>()
+  const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>()
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   const replies: Pieces[] = []
   const waiting: Pieces[] = []
@@ -56,19 +58,28 @@ export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine 
     },
     end: () => {
       if (isStream) end()
-      else resolve(jsonAnswer(replies, isBatch))
+      else resolve(repliesAnswer(replies, isBatch))
+    },
+    fail: (error) => {
+      if (isStream) end()
+      else reject(error)
     },
   }
 }
 
 /** Nothing to answer is 202 with an empty body. */
-function jsonAnswer(replies: readonly Pieces[], isBatch: boolean): Answer {
+function repliesAnswer(replies: readonly Pieces[], isBatch: boolean): Answer {
   const [first] = replies
   if (first === undefined) return { status: 202, pieces: [] }
   const pieces = isBatch
     ? ['[', ...replies.flatMap((reply, index) => (index === 0 ? reply : [',', ...reply])), ']']
     : first
-  return { status: 200, headers: { 'content-type': 'application/json' }, pieces: joined(pieces) }
+  return jsonAnswer(joined(pieces))
+}
+
+/** JSON that is printed already. */
+export function jsonAnswer(pieces: Pieces): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json' }, pieces }
 }
 
 function writeEvent(sink: EventSink, message: Pieces): void {

@@ -1,7 +1,7 @@
 import type { Operation } from '../http/operation.ts'
 import type { EventStreams } from './event-streams.ts'
+import { toolServerCard } from './methods.ts'
 import { accepts } from './post-mcp.ts'
-import { toolServerCard } from './server.ts'
 
 /** GET /mcp: a stream of news, or a sign of life. */
 export function getMcp(streams: EventStreams): Operation<'getMcp'> {

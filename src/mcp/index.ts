@@ -11,6 +11,7 @@ import { createEventStreams } from './event-streams.ts'
 import { getMcp } from './get-mcp.ts'
 import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
 import { createLogLevels } from './log-levels.ts'
+import { createAnswerAtOnce } from './methods.ts'
 import { createMultiplexer } from './multiplexer.ts'
 import { createOriginRule, type AllowsOrigin } from './origin.ts'
 import { postMcp } from './post-mcp.ts'
@@ -66,10 +67,11 @@ export async function createToolServer(options: Options): Promise<ToolServer> {
   const levels = createLogLevels()
   const progressIntervalMs = limits.toolProgressIntervalMs
   const callTool = createCallTool({ tools, streams, levels, progressIntervalMs, onFailure, clock })
-  await connectServer({ multiplexer, tools, callTool, levels })
+  const answerAtOnce = createAnswerAtOnce({ tools, levels })
+  await connectServer({ multiplexer, callTool })
   return {
     operations: {
-      postMcp: guarded(postMcp({ multiplexer, limits }), allowsOrigin),
+      postMcp: guarded(postMcp({ multiplexer, answerAtOnce, limits }), allowsOrigin),
       getMcp: guarded(getMcp(streams), allowsOrigin),
       deleteMcp: guarded(deleteMcp(), allowsOrigin),
     },

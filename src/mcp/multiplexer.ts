@@ -35,7 +35,8 @@ export type Multiplexer = {
 
 export function createMultiplexer(): Multiplexer {
   const open = new Map<MessageId, OpenRequest>()
-  const byClientId = new Map<string, number[]>()
+  const byClient = createClientIds()
+  const settled: MessageId[] = []
   let count = 0
   let sending: number | undefined
 
@@ -43,10 +44,7 @@ export function createMultiplexer(): Multiplexer {
     const request = open.get(number)
     if (request === undefined) return
     open.delete(number)
-    const key = keyOf(request.context.caller.keyId, request.message.id)
-    const rest = byClientId.get(key)?.filter((one) => one !== number) ?? []
-    if (rest.length === 0) byClientId.delete(key)
-    else byClientId.set(key, rest)
+    byClient.remove(request, number)
     request.line.end(reply)
   }
 
@@ -74,11 +72,10 @@ export function createMultiplexer(): Multiplexer {
     transport,
     find: (number) => open.get(number)!,
     send: (request) => {
-      const { id, method, params } = request.message
+      const { method, params } = request.message
       const number = ++count
       open.set(number, request)
-      const key = keyOf(request.context.caller.keyId, id)
-      byClientId.set(key, [...(byClientId.get(key) ?? []), number])
+      byClient.add(request, number)
       sending = number
       transport.onmessage?.({ jsonrpc: '2.0', id: number, method, params })
       sending = undefined
@@ -86,11 +83,16 @@ export function createMultiplexer(): Multiplexer {
     },
     cancel,
     cancelByClient: (keyId, id) => {
-      const number = byClientId.get(keyOf(keyId, id))?.at(-1)
+      const number = byClient.youngest(keyId, id)
       if (number !== undefined) cancel(number)
     },
     // An answer on its way is here before the next turn of the event loop.
-    settle: (number) => setImmediate(() => close(number, undefined)),
+    settle: (number) => {
+      if (settled.push(number) > 1) return
+      setImmediate(() => {
+        for (const one of settled.splice(0)) close(one, undefined)
+      })
+    },
     refuse: () => {
       if (sending === undefined) return
       const { id } = open.get(sending)!.message
@@ -100,9 +102,29 @@ export function createMultiplexer(): Multiplexer {
   }
 }
 
-/** Ids are the client's own: a number and its digits as text are two. */
-function keyOf(keyId: string, id: unknown): string {
-  return `${keyId} ${typeof id} ${String(id)}`
+/** The numbers behind the ids that clients gave; several may give the same. */
+function createClientIds() {
+  const numbers = new Map<string, number[]>()
+  const keyOf = (keyId: string, id: unknown) => `${keyId} ${typeof id} ${String(id)}`
+  const keyOfRequest = ({ context, message }: OpenRequest) =>
+    keyOf(context.caller.keyId, message.id)
+  return {
+    add: (request: OpenRequest, number: number): void => {
+      const key = keyOfRequest(request)
+      const known = numbers.get(key)
+      if (known === undefined) numbers.set(key, [number])
+      else known.push(number)
+    },
+    remove: (request: OpenRequest, number: MessageId): void => {
+      const key = keyOfRequest(request)
+      const rest = numbers.get(key)?.filter((one) => one !== number) ?? []
+      if (rest.length === 0) numbers.delete(key)
+      else numbers.set(key, rest)
+    },
+    /** Ids are of two kinds: a number and its digits as text are not the same. */
+    youngest: (keyId: string, id: unknown): number | undefined =>
+      numbers.get(keyOf(keyId, id))?.at(-1),
+  }
 }
 
 type Reply = Exclude<JSONRPCMessage, { method: string }>

@@ -10,6 +10,8 @@ const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/
  * merely resolves to this machine is not among them (the MCP specification's DNS rebinding warning).
  */
 export function createOriginRule({ baseUrl, allowedOrigins }: Options): AllowsOrigin {
-  const listed = new Set([...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins])
+  const addresses = [...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins]
+  // As browsers write them: in lower case, without a default port.
+  const listed = new Set(addresses.map((address) => URL.parse(address)?.origin ?? address))
   return (origin) => listed.has(origin) || loopback.test(origin)
 }

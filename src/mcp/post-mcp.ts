@@ -1,12 +1,14 @@
 import type { CallContext } from '../core/caller.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import { openAnswerLine, type AnswerLine } from './answer-line.ts'
+import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
 import { readMessages, type Message, type RequestMessage } from './messages.ts'
+import type { AnswerAtOnce } from './methods.ts'
 import type { Multiplexer } from './multiplexer.ts'
 
 type Options = {
   multiplexer: Multiplexer
+  answerAtOnce: AnswerAtOnce
   limits: {
     batchMessagesMax: number
     batchCallsConcurrentMax: number
@@ -15,25 +17,23 @@ type Options = {
 }
 
 /** POST /mcp: one message or a batch. */
-export function postMcp({ multiplexer, limits }: Options): Operation<'postMcp'> {
+export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
   return async (call) => {
     const { isBatch, messages } = readMessages(call.body, limits.batchMessagesMax)
     const [first] = messages
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
+    if (!isBatch && first?.kind === 'request' && !isWork(first)) {
+      return jsonAnswer([parts.answerAtOnce(first, call.caller.keyId)])
+    }
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(call.request.headers.accept, 'text/event-stream')
     const line = openAnswerLine({ acceptsEvents, isBatch })
     const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
-    const passage: Passage = {
-      multiplexer,
-      context,
-      line,
-      concurrency: limits.batchCallsConcurrentMax,
-    }
-    void answerAll(messages, passage).finally(() => {
-      clearTimeout(slow)
-      line.end()
-    })
+    const concurrency = limits.batchCallsConcurrentMax
+    const passage: Passage = { ...parts, context, line, concurrency }
+    answerAll(messages, passage)
+      .finally(() => clearTimeout(slow))
+      .then(line.end, line.fail)
     return line.answer
   }
 }
@@ -46,8 +46,13 @@ export function accepts(accept: string | undefined, type: string): boolean {
   })
 }
 
+function isWork({ method }: RequestMessage): boolean {
+  return method === 'tools/call'
+}
+
 type Passage = {
   multiplexer: Multiplexer
+  answerAtOnce: AnswerAtOnce
   context: CallContext
   line: AnswerLine
   concurrency: number
@@ -55,10 +60,11 @@ type Passage = {
 
 /** Answers the requests of a batch side by side, but not too many at once. */
 async function answerAll(messages: readonly Message[], passage: Passage): Promise<void> {
-  const { multiplexer, context, line, concurrency } = passage
+  const { multiplexer, answerAtOnce, context, line, concurrency } = passage
   const requests: RequestMessage[] = []
   for (const message of messages) {
-    if (message.kind === 'request') requests.push(message)
+    if (message.kind === 'request' && isWork(message)) requests.push(message)
+    else if (message.kind === 'request') line.reply([answerAtOnce(message, context.caller.keyId)])
     else if (message.kind === 'invalid') line.reply([JSON.stringify(refusalOf(message))])
     // The others have nothing to say to a server without sessions.
     else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {

@@ -11,6 +11,7 @@ type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 /** The work with pixels, of which only a little is done at once. Throws `overloaded`. */
 export type Darkroom = <T>(work: () => Promise<T>) => Promise<T>
 
+/** One bound for all work with pixels, wherever it comes from. */
 export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limits): Darkroom {
   const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)
   return async (work) => {

@@ -1,5 +1,4 @@
 import sharp from 'sharp'
-import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import type { ImageSource, NamedAddress, ReadSources } from '../core/image.ts'
 import { readHeader } from '../core/picture.ts'
@@ -13,6 +12,7 @@ type Limits = {
 }
 type Options = Pick<GuardedFetch, 'fetch'> & { darkroom: Darkroom; limits: Limits }
 
+/** Reads input pictures through the one door, and lets none pass that cannot be decoded. */
 export function createReadSources({ fetch, darkroom, limits }: Options): ReadSources {
   const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
   return async (addresses, signal) => {

@@ -110,21 +110,25 @@ async function eachEvents(
 }
 
 const lineFeed = 0x0a
+const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
 
 /** Where the last whole event ends: behind an empty line, whichever line ends are used. */
 export function endOfEvents(bytes: Buffer): number {
-  const unix = bytes.lastIndexOf('\n\n')
-  const windows = bytes.lastIndexOf('\r\n\r\n')
-  return Math.max(unix < 0 ? 0 : unix + 2, windows < 0 ? 0 : windows + 4)
+  for (let at = bytes.lastIndexOf(lineFeed); at > 0; at = bytes.lastIndexOf(lineFeed, at - 1)) {
+    const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1
+    if (bytes[before] === lineFeed) return at + 1
+  }
+  return 0
 }
 
 /** Where the event ends that `from` is in. */
 export function endOfEvent(events: Buffer, from: number): number {
-  const unix = events.indexOf('\n\n', from)
-  const windows = events.indexOf('\r\n\r\n', from)
-  const ends = [unix < 0 ? Infinity : unix + 2, windows < 0 ? Infinity : windows + 4]
-  return Math.min(...ends, events.length)
+  for (let at = events.indexOf(lineFeed, from); at >= 0; at = events.indexOf(lineFeed, at + 1)) {
+    const next = events[at + 1] === carriageReturn ? at + 2 : at + 1
+    if (events[next] === lineFeed) return next + 1
+  }
+  return events.length
 }
 
 /** The data of an event; undefined for comments and empty lines. */

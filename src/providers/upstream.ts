@@ -47,7 +47,13 @@ export function receive<T>(
         try {
           resolve(reader!.finish())
         } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)))
+          // Whoever reads an answer of another shape stumbles over it.
+          const message = 'The answer is not what the provider promises.'
+          reject(
+            error instanceof ProviderFailure
+              ? error
+              : new ProviderFailure('malformed', message, { cause: error }),
+          )
         }
       },
       error: fail,

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { createKey, digestOf, hintOf, isWellFormedKey } from '../../src/accounts/api-key.ts'
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const typed = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_ \né'
 const keys = fc.constantFrom('live' as const, 'test' as const).map(createKey)
 
 describe('API keys', () => {
@@ -26,10 +26,11 @@ describe('API keys', () => {
       fc.property(
         keys,
         fc.nat({ max: 57 }),
-        fc.constantFrom(...alphabet, ' ', '\n', 'é'),
-        (key, at, typed) => {
-          fc.pre(key[at] !== typed)
-          expect(isWellFormedKey(key.slice(0, at) + typed + key.slice(at + 1))).to.equal(false)
+        fc.constantFrom(...typed.split('')),
+        (key, at, character) => {
+          fc.pre(key[at] !== character)
+          const mistyped = key.slice(0, at) + character + key.slice(at + 1)
+          expect(isWellFormedKey(mistyped)).to.equal(false)
         },
       ),
     )

@@ -31,7 +31,7 @@ function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
   const insertMany = (_table: string, rows: readonly object[]) =>
     new Promise<void>((resolve, reject) => {
-      commits.push({ ids: rows.map((one) => String((one as { id: string }).id)), resolve, reject })
+      commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
     })
   return { commits, store: { insertMany } }
 }

@@ -1,233 +1,160 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
-import { failover, type Attempt } from '../../src/core/failover.ts'
-import { errorAfter, ProviderFailure, type FailureKind } from '../../src/core/failure.ts'
+import { failover, type Attempt, type FailoverPolicy } from '../../src/core/failover.ts'
+import { ProviderFailure, type FailureKind } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
+import { routeOf } from '../support/route.ts'
 
-type Outcome = 'ok' | FailureKind
+type Failing = FailureKind | { kind: FailureKind; status?: number; retryAfterSeconds?: number }
 type Options = {
-  triesMax?: number
-  routeTriesMax?: number
-  retryAfterSeconds?: number
+  limits?: Partial<FailoverPolicy['limits']>
   endsAt?: number
-  leaveAfter?: number
+  routes?: Route[]
+  onSleep?: () => void
+  signal?: AbortSignal
 }
 
-const limits = { triesMax: 6, routeTriesMax: 1, retryDelayMs: 100, retryDelayMaxMs: 2000 }
-const goOn: FailureKind[] = [
-  'unreachable',
-  'timeout',
-  'overloaded',
-  'rate_limited',
-  'out_of_credit',
-  'credentials',
-  'not_found',
-  'malformed',
-]
-const stop: FailureKind[] = ['rejected', 'too_large', 'content_policy', 'cancelled']
-const outcome = fc.constantFrom<Outcome>('ok', ...goOn, ...stop)
+const one = routeOf('one')
+const two = routeOf('two')
 
-const routeOf = (id: string): Route => ({
-  model: undefined as never,
-  provider: { id },
-  upstreamModel: `${id}-model`,
-})
-
-/** Plays the outcomes of each route in turn, the last one again and again. */
-async function play(scripts: readonly (readonly Outcome[])[], options: Options = {}) {
-  const { retryAfterSeconds, endsAt = 1e9, leaveAfter = Infinity, ...rest } = options
-  const leaving = new AbortController()
+/** Plays what each route does, try by try; 'ok' answers. */
+async function run(script: Record<string, (Failing | 'ok')[]>, options: Options = {}) {
+  const { routes = [one, two], endsAt = 1_000_000, signal = new AbortController().signal } = options
   const attempts: Attempt[] = []
-  const reported: string[] = []
   const pauses: number[] = []
-  const health: string[] = []
-  const tries = new Map<Route, number>()
   let now = 0
-  let made = 0
-  const result = await failover<string>({
-    routes: scripts.map((_, index) => routeOf(`r${index}`)),
-    attempt: async (route) => {
-      const turn = tries.get(route) ?? 0
-      tries.set(route, turn + 1)
-      const script = scripts[Number(route.provider.id.slice(1))]!
-      now += 5
-      if (++made >= leaveAfter) leaving.abort(new ProviderFailure('cancelled', 'left'))
-      const next = script[Math.min(turn, script.length - 1)]!
-      if (next === 'ok') return route.provider.id
-      throw new ProviderFailure(next, next, { status: 599, retryAfterSeconds })
+  const answer = async ({ provider }: Route) => {
+    const next = script[provider.id]?.shift()
+    if (next === undefined) throw new Error(`${provider.id} was asked too often.`)
+    if (next === 'ok') return provider.id
+    const { kind, ...rest } = typeof next === 'string' ? { kind: next } : next
+    throw new ProviderFailure(kind, 'No.', rest)
+  }
+  const policy: FailoverPolicy = {
+    limits: {
+      triesMax: 8,
+      routeTriesMax: 3,
+      retryDelayMs: 100,
+      retryDelayMaxMs: 1000,
+      ...options.limits,
     },
+    health: { began: () => undefined, ended: () => undefined },
+    sleep: (delayMs) => {
+      pauses.push(delayMs)
+      now += delayMs
+      options.onSleep?.()
+      return Promise.resolve()
+    },
+    random: () => 0.5,
+  }
+  const clock = () => now
+  const outcome = await failover({
+    routes,
+    attempt: answer,
     attempts,
-    deadline: { signal: leaving.signal, endsAt },
-    clock: () => now,
-    report: (_route, { outcome }) => reported.push(outcome),
-    policy: {
-      limits: { ...limits, ...rest },
-      health: {
-        began: ({ provider }) => health.push(`${provider.id} began`),
-        ended: ({ provider }, failure) => health.push(`${provider.id} ${failure?.kind ?? 'ok'}`),
-      },
-      sleep: async (delayMs) => {
-        pauses.push(delayMs)
-        now += delayMs
-      },
-      random: () => 0.5,
-    },
+    deadline: { signal, endsAt },
+    clock,
+    report: () => undefined,
+    policy,
   }).then(
-    ({ value, route }) => ({ value, by: route.provider.id }),
-    (error: unknown) => ({ error: error as Error }),
+    ({ value }) => value,
+    (error: ProviderFailure) => error.kind,
   )
-  const outcomes = attempts.map((one) => `${one.provider} ${one.outcome}`)
-  return { result, attempts, outcomes, reported, pauses, health, now }
+  return { outcome, tries: attempts.map(({ provider }) => provider), pauses }
 }
 
 describe('failing over', () => {
-  it('answers from the first route that can, and asks no other after it', () =>
-    fc.assert(
-      fc.asyncProperty(fc.array(outcome, { minLength: 1, maxLength: 6 }), async (list) => {
-        const { result, outcomes } = await play(list.map((one) => [one]))
-        const end = list.findIndex((one) => one === 'ok' || stop.includes(one as FailureKind))
-        const asked = end < 0 ? list : list.slice(0, end + 1)
-        expect(outcomes).to.deep.equal(asked.map((one, index) => `r${index} ${one}`))
-        if (asked.at(-1) === 'ok') {
-          expect(result).to.deep.equal({ value: `r${end}`, by: `r${end}` })
-        } else expect(result).to.have.property('error').that.is.instanceOf(ProviderFailure)
-      }),
-    ))
+  it('goes through all routes before it pauses, and then through those that may do better', async () => {
+    const script = { one: ['overloaded', 'ok'], two: ['malformed'] } satisfies Parameters<
+      typeof run
+    >[0]
+    expect(await run(script)).to.deep.equal({
+      outcome: 'one',
+      tries: ['one', 'two', 'one'],
+      pauses: [75],
+    })
+  })
 
-  for (const kind of goOn) {
-    it(`goes on after ${kind}`, async () => {
-      const { result } = await play([[kind], ['ok']])
-      expect(result).to.have.property('by', 'r1')
+  it('pauses twice as long each time, within the longest pause', async () => {
+    const { pauses } = await run(
+      { one: ['overloaded', 'overloaded', 'overloaded', 'ok'] },
+      { routes: [one], limits: { routeTriesMax: 4, retryDelayMaxMs: 200 } },
+    )
+    expect(pauses).to.deep.equal([75, 150, 200])
+  })
+
+  it('waits for as long as it is asked to', async () => {
+    const limited = { kind: 'rate_limited', retryAfterSeconds: 0.9 } as const
+    const { outcome, pauses } = await run({ one: [limited, 'ok'] }, { routes: [one] })
+    expect({ outcome, pauses }).to.deep.equal({ outcome: 'one', pauses: [900] })
+  })
+
+  it('tells the caller instead of waiting for too long', async () => {
+    const limited = { kind: 'rate_limited', retryAfterSeconds: 20 } as const
+    const { outcome, pauses } = await run({ one: [limited] }, { routes: [one] })
+    expect({ outcome, pauses }).to.deep.equal({ outcome: 'rate_limited', pauses: [] })
+  })
+
+  it('does not ask a route before its time when another may be asked', async () => {
+    const limited = { kind: 'rate_limited', retryAfterSeconds: 0.9 } as const
+    const { outcome, tries } = await run({ one: [limited], two: ['overloaded', 'ok'] })
+    expect({ outcome, tries }).to.deep.equal({ outcome: 'two', tries: ['one', 'two', 'two'] })
+  })
+
+  it('does not pause beyond the deadline', async () => {
+    const { outcome, pauses } = await run({ one: ['overloaded'] }, { routes: [one], endsAt: 70 })
+    expect({ outcome, pauses }).to.deep.equal({ outcome: 'overloaded', pauses: [] })
+  })
+
+  it('ends with its caller, also in a pause', async () => {
+    const controller = new AbortController()
+    const left = new ProviderFailure('cancelled', 'Left.')
+    const { outcome, tries } = await run(
+      { one: ['overloaded'] },
+      { routes: [one], signal: controller.signal, onSleep: () => controller.abort(left) },
+    )
+    expect({ outcome, tries }).to.deep.equal({ outcome: 'cancelled', tries: ['one'] })
+  })
+
+  it('tries no more often than it may', async () => {
+    const always = () => Array.from({ length: 9 }, (): Failing => 'overloaded')
+    const limits = { triesMax: 3, routeTriesMax: 9 }
+    const { tries } = await run({ one: always(), two: always() }, { limits })
+    expect(tries).to.deep.equal(['one', 'two', 'one'])
+  })
+
+  for (const kind of ['rejected', 'too_large', 'content_policy', 'cancelled'] as const) {
+    it(`asks nobody else what is ${kind}`, async () => {
+      expect((await run({ one: [kind] })).tries).to.deep.equal(['one'])
     })
   }
 
-  for (const kind of stop) {
-    it(`stops at ${kind}, which another route would answer alike`, async () => {
-      const { result, outcomes } = await play([[kind], ['ok']])
-      expect(result).to.have.nested.property('error.kind', kind)
-      expect(outcomes).to.have.length(1)
+  it('does not ask who was silent again, but who said that he was late', async () => {
+    expect((await run({ one: ['timeout'] }, { routes: [one] })).tries).to.have.length(1)
+    const late = { kind: 'timeout', status: 504 } as const
+    expect((await run({ one: [late, 'ok'] }, { routes: [one] })).tries).to.have.length(2)
+  })
+
+  it('asks again at once with another key', async () => {
+    let spare = 2
+    const route = routeOf('one', { hasSpareKey: () => spare-- > 0 })
+    const { outcome, pauses } = await run(
+      { one: ['rate_limited', 'credentials', 'ok'] },
+      { routes: [route] },
+    )
+    expect({ outcome, pauses }).to.deep.equal({ outcome: 'one', pauses: [] })
+  })
+
+  const told: [FailureKind, FailureKind, FailureKind][] = [
+    ['overloaded', 'not_found', 'overloaded'],
+    ['rate_limited', 'not_found', 'rate_limited'],
+    ['not_found', 'not_found', 'not_found'],
+    ['rate_limited', 'credentials', 'credentials'],
+    ['timeout', 'rate_limited', 'rate_limited'],
+  ]
+  for (const [first, second, kind] of told) {
+    it(`tells of ${kind} when one was ${first} and the other ${second}`, async () => {
+      const limits = { routeTriesMax: 1 }
+      expect((await run({ one: [first], two: [second] }, { limits })).outcome).to.equal(kind)
     })
   }
-
-  it('tells of every try with its time, also of the one that answered', async () => {
-    const { attempts, reported, health } = await play([['overloaded'], ['ok']])
-    expect(attempts).to.deep.equal([
-      {
-        provider: 'r0',
-        upstreamModel: 'r0-model',
-        outcome: 'overloaded',
-        status: 599,
-        durationMs: 5,
-      },
-      { provider: 'r1', upstreamModel: 'r1-model', outcome: 'ok', durationMs: 5 },
-    ])
-    expect(reported).to.deep.equal(['overloaded', 'ok'])
-    expect(health).to.deep.equal(['r0 began', 'r0 overloaded', 'r1 began', 'r1 ok'])
-  })
-
-  it('lets a bug of ours through as it is', async () => {
-    const bug = new TypeError('a bug')
-    const run = failover({
-      routes: [routeOf('a'), routeOf('b')],
-      attempt: () => Promise.reject(bug),
-      attempts: [],
-      deadline: { signal: new AbortController().signal, endsAt: 1e9 },
-      clock: () => 0,
-      report: () => undefined,
-      policy: {
-        limits,
-        health: { began: () => undefined, ended: () => undefined },
-        sleep: async () => undefined,
-        random: () => 0,
-      },
-    })
-    expect(await run.catch((error: unknown) => error)).to.equal(bug)
-  })
-
-  it('asks nobody any more once the caller has left', async () => {
-    const { outcomes } = await play([['unreachable'], ['ok']], { leaveAfter: 1 })
-    expect(outcomes).to.deep.equal(['r0 unreachable'])
-  })
-})
-
-describe('trying again', () => {
-  it('comes back to the routes that may do better, after a pause', async () => {
-    const scripts: Outcome[][] = [['overloaded', 'ok'], ['credentials']]
-    const { result, outcomes, pauses } = await play(scripts, { routeTriesMax: 2 })
-    expect(outcomes).to.deep.equal(['r0 overloaded', 'r1 credentials', 'r0 ok'])
-    expect(result).to.have.property('by', 'r0')
-    expect(pauses).to.deep.equal([75])
-  })
-
-  it('waits longer each time, up to the limit', async () => {
-    const { pauses } = await play([['unreachable']], { routeTriesMax: 8, triesMax: 8 })
-    expect(pauses).to.deep.equal([75, 150, 300, 600, 1200, 2000, 2000])
-  })
-
-  it('waits as long as the upstream asks', async () => {
-    const scripts: Outcome[][] = [['rate_limited', 'ok']]
-    const { pauses } = await play(scripts, { routeTriesMax: 2, retryAfterSeconds: 1.5 })
-    expect(pauses).to.deep.equal([1500])
-  })
-
-  it('does not wait for longer than the limit, and says how long it would take', async () => {
-    const scripts: Outcome[][] = [['rate_limited', 'ok']]
-    const { result, pauses } = await play(scripts, { routeTriesMax: 2, retryAfterSeconds: 30 })
-    expect(pauses).to.deep.equal([])
-    expect(result).to.have.nested.property('error.retryAfterSeconds', 30)
-  })
-
-  it('does not begin a pause that the deadline would end', async () => {
-    const { outcomes } = await play([['overloaded', 'ok']], { routeTriesMax: 2, endsAt: 80 })
-    expect(outcomes).to.deep.equal(['r0 overloaded'])
-  })
-
-  it('never makes more tries than it may, of all routes and of each', () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(outcome, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 }),
-        fc.integer({ min: 1, max: 8 }),
-        fc.integer({ min: 1, max: 4 }),
-        async (scripts, triesMax, routeTriesMax) => {
-          const { attempts } = await play(scripts, { triesMax, routeTriesMax })
-          expect(attempts.length).to.be.within(1, triesMax)
-          const each = Map.groupBy(attempts, ({ provider }) => provider)
-          for (const tries of each.values()) expect(tries.length).to.be.at.most(routeTriesMax)
-        },
-      ),
-    ))
-})
-
-describe('what a caller is told when no route is left', () => {
-  for (const { kind, code, status } of [
-    { kind: 'unreachable', code: 'provider_error', status: 502 },
-    { kind: 'credentials', code: 'provider_error', status: 502 },
-    { kind: 'out_of_credit', code: 'provider_error', status: 502 },
-    { kind: 'malformed', code: 'provider_error', status: 502 },
-    { kind: 'timeout', code: 'timeout', status: 504 },
-    { kind: 'rate_limited', code: 'rate_limit_exceeded', status: 429 },
-    { kind: 'not_found', code: 'model_not_found', status: 404 },
-    { kind: 'rejected', code: 'invalid_value', status: 400 },
-    { kind: 'too_large', code: 'request_too_large', status: 413 },
-    { kind: 'content_policy', code: 'content_policy_violation', status: 400 },
-  ] as const) {
-    it(`is ${status} ${code} after ${kind}`, () => {
-      const failure = new ProviderFailure(kind, 'what the vendor said')
-      const error = errorAfter(failure, 1)
-      expect(error).to.include({ code, status, cause: failure })
-      const theirFault = ['rejected', 'too_large', 'content_policy'].includes(kind)
-      expect(error.message === 'what the vendor said').to.equal(theirFault)
-    })
-  }
-
-  it('says that all of several failed', () => {
-    const error = errorAfter(new ProviderFailure('overloaded', ''), 3)
-    expect(error).to.include({ code: 'all_providers_failed', status: 502 })
-    expect(error.message).to.include('3')
-  })
-
-  it('says when to come back', () => {
-    const failure = new ProviderFailure('rate_limited', '', { retryAfterSeconds: 12.2 })
-    expect(errorAfter(failure, 1).headers).to.have.property('retry-after', '13')
-  })
 })

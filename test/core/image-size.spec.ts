@@ -66,9 +66,7 @@ describe('the size of a picture, for every image model and any size', () => {
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
         fc.pre(made?.vendorPixels !== undefined)
-        expect(allows(one.rule, made!.vendorPixels!), pixelsText(made!.vendorPixels!)).to.equal(
-          true,
-        )
+        expect(allows(one.rule, made.vendorPixels), pixelsText(made.vendorPixels)).to.equal(true)
       }),
       { numRuns: 3000 },
     )
@@ -79,7 +77,7 @@ describe('the size of a picture, for every image model and any size', () => {
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
         fc.pre(made !== undefined)
-        expect(made!.targetPixels ?? made!.vendorPixels).to.deep.equal(size)
+        expect(made.targetPixels ?? made.vendorPixels).to.deep.equal(size)
       }),
       { numRuns: 2000 },
     )
@@ -105,7 +103,7 @@ describe('the size of a picture, for every image model and any size', () => {
         const { made, warnings } = plan({ size: text }, one)
         fc.pre(made?.targetPixels !== undefined)
         expect(warnings).to.have.length(1)
-        const applied = made!.vendorPixels === undefined ? null : pixelsText(made!.vendorPixels)
+        const applied = made.vendorPixels === undefined ? null : pixelsText(made.vendorPixels)
         expect(warnings[0]).to.include({ param: 'size', requested: text, applied })
         expect(warnings[0]!.reason).to.include(one.id)
       }),
@@ -119,8 +117,8 @@ describe('the size of a picture, for every image model and any size', () => {
         const { refusal, warnings } = plan({ size: pixelsText(size) }, one)
         fc.pre(refusal !== undefined)
         expect(refusal).to.include({ code: 'invalid_value', param: 'size', status: 400 })
-        expect(refusal!.message).to.include(one.id).and.to.include(pixelsText(size))
-        expect(refusal!.message).to.match(/It makes (sizes such as|sides up to|up to|the classes) /)
+        expect(refusal.message).to.include(one.id).and.to.include(pixelsText(size))
+        expect(refusal.message).to.match(/It makes (sizes such as|sides up to|up to|the classes) /)
         expect(warnings).to.deep.equal([])
       }),
       { numRuns: 3000, maxSkipsPerRun: 1000 },
@@ -132,7 +130,7 @@ describe('the size of a picture, for every image model and any size', () => {
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
         fc.pre(made?.vendorPixels !== undefined)
-        const { width, height } = made!.vendorPixels!
+        const { width, height } = made.vendorPixels
         expect(Math.max(size.width / width, size.height / height)).to.be.at.most(2)
       }),
       { numRuns: 1000 },

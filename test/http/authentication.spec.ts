@@ -155,12 +155,11 @@ describe('authentication', () => {
   })
 
   it('refuses a key that was revoked', async () => {
-    const other = await startGateway({ file: { limits: { key_cache_ms: 0 } } })
+    await using other = await startGateway({ file: { limits: { key_cache_ms: 0 } } })
     const call = () => other.post('/v1/chat/completions', body)
     expect((await call()).status).to.equal(200)
     await other.revokeKeys()
     const { message } = await expectError(await call(), { status: 401, code: 'invalid_api_key' })
     expect(message).to.contain('revoked')
-    await other.stop()
   })
 })

@@ -132,7 +132,7 @@ describe('request bodies', () => {
     const startedAt = performance.now()
     const body = new Uint8Array(60_000_000).fill(0x20)
     await expectError(await post(body), { status: 413, code: 'request_too_large', param: null })
-    expect(performance.now() - startedAt).to.be.lessThan(2000)
+    expect(performance.now() - startedAt).to.be.lessThan(5000)
   })
 
   it('refuses an announced length before any of it is sent', async () => {
@@ -142,7 +142,7 @@ describe('request bodies', () => {
   })
 
   it('stops reading 60 MB of unknown length at the limit, without keeping them', async () => {
-    const small = await startOwnEndpoint({ limits: { request_bytes_max: mebibyte } })
+    await using small = await startOwnEndpoint({ limits: { request_bytes_max: mebibyte } })
     const piece = new Uint8Array(mebibyte).fill(0x20)
     let pieces = 0
     const body = new ReadableStream<Uint8Array>({
@@ -160,13 +160,31 @@ describe('request bodies', () => {
       await expectError(response, { status: 413, code: 'request_too_large' })
     }
     expect(grown).to.be.lessThan(30 * mebibyte)
-    await small.stop()
   })
 
   it('asks for the key before it reads any of the body', async () => {
     const head = postHead(path, 'mag_test_wrong', { 'content-length': '1000000' })
     const answer = await sendRaw(own.gateway.url, head)
     expect(answer).to.match(/^HTTP\/1\.1 401 /)
+  })
+
+  it('takes the rest of an upload that it has refused, so that its answer is not lost', async () => {
+    await using patient = await startOwnEndpoint()
+    const size = 8 * mebibyte
+    const socket = await openConnection(patient.gateway.url)
+    const failures: unknown[] = []
+    socket.on('error', (error) => failures.push(error))
+    let answer = ''
+    socket.on('data', (piece: Buffer) => (answer += piece.toString()))
+    socket.write(postHead(path, 'mag_test_wrong', { 'content-length': String(size) }))
+    await until('the answer is there', () => answer.endsWith('}}'))
+    const startedAt = performance.now()
+    socket.write(Buffer.alloc(size))
+    await until('the connection is closed', () => socket.closed)
+    expect(failures).to.deep.equal([])
+    expect(answer).to.match(/^HTTP\/1\.1 401 /)
+    expect(socket.bytesWritten).to.be.greaterThan(size)
+    expect(performance.now() - startedAt).to.be.lessThan(1500)
   })
 
   it('forgets a caller who leaves in the middle of an upload', async () => {
@@ -184,13 +202,25 @@ describe('request bodies', () => {
     expect(JSON.parse(line)).to.include({ level: 'info', path, status: 499, msg: 'request' })
   })
 
+  it('forgets those who leave while their keys are looked up', async () => {
+    await using slow = await startOwnEndpoint({ limits: { key_cache_ms: 0 } })
+    const head = postHead(path, slow.gateway.testKey, { 'content-length': '1000' })
+    const leaving = Array.from({ length: 20 }, async () => {
+      const socket = await openConnection(slow.gateway.url)
+      socket.write(head + good.slice(0, 20), () => socket.destroy())
+    })
+    await Promise.all(leaving)
+    await until('the log tells of all', () => {
+      return slow.gateway.logText().split('"status":499').length === 21
+    })
+  })
+
   it('answers 408 to a body that never comes', async () => {
-    const impatient = await startOwnEndpoint({ limits: { request_timeout_ms: 100 } })
+    await using impatient = await startOwnEndpoint({ limits: { request_timeout_ms: 100 } })
     const head = postHead(path, impatient.gateway.testKey, { 'content-length': '1000' })
     const answer = await sendRaw(impatient.gateway.url, head)
     expect(answer).to.match(/^HTTP\/1\.1 408 /)
     expect(answer).to.contain('"timeout_error"')
-    await impatient.stop()
   })
 
   it('answers a good request after all of that', async () => {

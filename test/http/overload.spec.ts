@@ -45,7 +45,7 @@ describe('more requests at once than the gateway takes', () => {
 
 describe('a gateway that is to stop', () => {
   it('finishes an open stream, takes nothing new, and records the call', async () => {
-    const own = await startOwnEndpoint()
+    await using own = await startOwnEndpoint()
     const gate = Promise.withResolvers<void>()
     async function* pieces(): AsyncGenerator<string> {
       yield textChunk('one ')
@@ -63,11 +63,10 @@ describe('a gateway that is to stop', () => {
     expect(readText(await stream.text())).to.equal('one two')
     await draining
     expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['ok'])
-    await own.stop()
   })
 
   it('says on a connection that is still open that it is not ready', async () => {
-    const own = await startOwnEndpoint()
+    await using own = await startOwnEndpoint()
     const socket = await openConnection(own.gateway.url)
     let answer = ''
     socket.on('data', (piece: Buffer) => (answer += piece.toString()))
@@ -81,11 +80,10 @@ describe('a gateway that is to stop', () => {
     expect(answer).to.match(/^HTTP\/1\.1 503 /)
     expect(answer).to.match(/\r\nconnection: close\r\n/i)
     expect(answer).to.contain('"code":"overloaded"')
-    await own.stop()
   })
 
   it('cuts off what takes longer than it may', async () => {
-    const own = await startOwnEndpoint({ limits: { drain_timeout_ms: 100 } })
+    await using own = await startOwnEndpoint({ limits: { drain_timeout_ms: 100 } })
     own.upstream.answer({ pieces: [textChunk('one ')], hang: true })
     const stream = await own.chat({ stream: true })
     const startedAt = performance.now()
@@ -94,6 +92,5 @@ describe('a gateway that is to stop', () => {
     expect(performance.now() - startedAt).to.be.within(90, 2000)
     expect(await left).to.equal('cut off')
     expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
-    await own.stop()
   })
 })

@@ -12,7 +12,16 @@ describe('the protocol', () => {
   })
   after(() => gateway.stop())
 
-  const unknown = ['/v2/models', '/v1', '/v1/', '/v1/nothing', '/v1/chat', '/.env', '/docs/a/b']
+  const unknown = [
+    '/v2/models',
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v1/chat',
+    '/V1/models',
+    '/.env',
+    '/docs/a/b',
+  ]
   for (const path of unknown) {
     it(`answers 404 for ${path}`, async () => {
       const response = await gateway.fetch(path)

@@ -92,7 +92,7 @@ describe('pages outside of the contract', () => {
 
     it('want the token when there is one', async () => {
       const token = 'metrics-token-0123456789'
-      const guarded = await startGateway({ variables: { METRICS_TOKEN: token } })
+      await using guarded = await startGateway({ variables: { METRICS_TOKEN: token } })
       const ask = (authorization?: string) =>
         guarded.fetch('/metrics', {
           key: null,
@@ -103,7 +103,6 @@ describe('pages outside of the contract', () => {
       expect(good.status).to.equal(200)
       expect(bad.map(({ status }) => status)).to.deep.equal([401, 401, 401])
       expect(guarded.logText()).not.to.contain(token)
-      await guarded.stop()
     })
   })
 })

@@ -83,7 +83,7 @@ describe('the response cache', () => {
     const body = anew()
     const first = await own.chat(body, control('no-store'))
     const second = await own.chat(body)
-    const third = await own.chat(body, control('max-age=0, no-store'))
+    const third = await own.chat(body, control('max-age=0, No-Store'))
     expect([first, second, third].map(cacheOf)).to.deep.equal(['bypass', 'miss', 'bypass'])
     expect(asked()).to.equal(3)
   })
@@ -106,11 +106,10 @@ describe('the response cache', () => {
   })
 
   it('is off when the operator says so', async () => {
-    const off = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
+    await using off = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
     off.upstream.answer(completion('Hi.'))
     const answers = [await off.chat(), await off.chat()]
     expect(answers.map(cacheOf)).to.deep.equal(['miss', 'miss'])
-    await off.stop()
   })
 
   it('is not shared with another account', async () => {
@@ -201,7 +200,7 @@ describe('the response cache', () => {
   })
 
   it('gives a picture again, and makes a new one for another size or number', async () => {
-    const gateway = await startGateway()
+    await using gateway = await startGateway()
     const fox = { model: 'zai/cogview-4', prompt: 'a fox', size: '512x512' }
     const make = async (body: object) => {
       const response = await gateway.post('/v1/images/generations', body)
@@ -221,6 +220,5 @@ describe('the response cache', () => {
       ['miss', 0.01],
       ['miss', 0.02],
     ])
-    await gateway.stop()
   })
 })

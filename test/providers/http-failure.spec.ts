@@ -13,7 +13,11 @@ type Headers = Record<string, string | string[]>
 const secrets = ['sk-proj-0123456789', 'second-key', '']
 const complaintOf = (body: unknown) => (body as { error?: Complaint } | null)?.error ?? {}
 
-function refusal(pieces: readonly (string | Buffer)[], status = 400, headers: Headers = {}) {
+function refusal(
+  pieces: readonly (string | Buffer)[],
+  status = 400,
+  headers: Headers = {},
+): ProviderFailure | undefined {
   const reader = failureReader({ status, headers }, complaintOf, kindOfStatus, secrets)
   for (const piece of pieces) reader.push(Buffer.from(piece))
   try {
@@ -22,6 +26,7 @@ function refusal(pieces: readonly (string | Buffer)[], status = 400, headers: He
     if (error instanceof ProviderFailure) return error
     throw error
   }
+  return undefined
 }
 const told = (complaint: Complaint) => JSON.stringify({ error: complaint })
 

@@ -11,6 +11,7 @@ import {
   type VendorName,
 } from '../support/image-vendors.ts'
 import type { ScriptedAnswer } from '../support/upstream.ts'
+import { transportFaults } from './transport-faults.ts'
 
 /** What is particular about a vendor; the suite says the rest. */
 export type ImageVendorCase = {
@@ -63,31 +64,6 @@ const told: Record<FailureKind, { status: number; code: string }> = {
   content_policy: { status: 400, code: 'content_policy_violation' },
   cancelled: { status: 504, code: 'timeout' },
 }
-
-const transport: { name: string; script: ScriptedAnswer; kind: FailureKind }[] = [
-  { name: 'breaks the connection', script: { reset: 'before' }, kind: 'unreachable' },
-  {
-    name: 'breaks off in its answer',
-    script: { body: '{"data":[{"b64_json":"iVBOR', reset: 'after' },
-    kind: 'unreachable',
-  },
-  {
-    name: 'announces more than it sends',
-    script: { headers: { 'content-length': '4096' }, body: '{"data":[', reset: 'after' },
-    kind: 'unreachable',
-  },
-  { name: 'answers half a JSON', script: { body: '{"data":[{"b64_json":"iV' }, kind: 'malformed' },
-  { name: 'answers a web page', script: { body: '<html>Welcome</html>' }, kind: 'malformed' },
-  { name: 'answers nothing', script: { body: '' }, kind: 'malformed' },
-  { name: 'answers an empty object', script: { body: {} }, kind: 'malformed' },
-  { name: 'answers null', script: { body: 'null' }, kind: 'malformed' },
-  { name: 'says nothing', script: { hang: true }, kind: 'timeout' },
-  {
-    name: 'answers a web page with a status',
-    script: { status: 502, body: '<html>Bad gateway</html>' },
-    kind: 'overloaded',
-  },
-]
 
 /** What every vendor of pictures has to pass. */
 export function imageSuite(vendorCase: ImageVendorCase): void {
@@ -174,7 +150,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
       })
     }
 
-    for (const { name, script, kind } of transport) {
+    for (const { name, script, kind } of transportFaults) {
       it(`as ${kind} when it ${name}`, async () => {
         double.play(script, script)
         await expectFailure(kind)
@@ -211,6 +187,18 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     if (answerWith === undefined) double.playFetches({ body: bytes })
     else double.play(answerWith(bytes.toString('base64')))
   }
+
+  it('may send its picture in pieces of any size', async () => {
+    const bytes = await paint({ width: 64, height: 48, format: 'png', number: 6 })
+    const { answerWith } = vendorCase
+    if (answerWith === undefined) double.playFetches({ pieces: inPieces(bytes) })
+    else {
+      const whole = JSON.stringify(answerWith(bytes.toString('base64')).body)
+      double.play({ pieces: inPieces(Buffer.from(whole)) })
+    }
+    const { data } = await vendors.images({ model, prompt })
+    expect(data.map(({ b64_json: base64 }) => base64)).to.deep.equal([bytes.toString('base64')])
+  })
 
   describe('makes several pictures', () => {
     const perCall = vendorCase.picturesPerCall ?? 1
@@ -253,6 +241,13 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
       expect(text).to.be.not.empty
     }
   })
+}
+
+/** Pieces of one byte, then of two, of three, … */
+function* inPieces(bytes: Buffer): Iterable<Buffer> {
+  for (let [from, size] = [0, 1]; from < bytes.length; from += size++) {
+    yield bytes.subarray(from, from + size)
+  }
 }
 
 /** The wanted body: `changes` replaces members, undefined removes them; objects are merged. */

@@ -18,7 +18,11 @@ describe('opening a store', () => {
   const open = () => openStore({ dataDir, durability: 'normal' })
   const closing = async <T>(run: (store: Store) => Promise<T>): Promise<T> => {
     const store = await open()
-    return run(store).finally(() => store.close())
+    try {
+      return await run(store)
+    } finally {
+      await store.close()
+    }
   }
   const migrationsRun = (store: Store) =>
     sql<{ name: string; timestamp: string }>`SELECT * FROM kysely_migration`.execute(store.db)

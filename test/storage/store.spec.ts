@@ -62,17 +62,17 @@ describe('the store', () => {
     const groups = 40
     const size = 250
     const seen = new Set<number>()
-    let done = false
-    const writing = Promise.all(
+    const writing = new AbortController()
+    const written = Promise.all(
       Array.from({ length: groups }, (_, group) =>
         store.insertMany('usage', rowsFrom(group * size, size)),
       ),
-    ).then(() => (done = true))
-    while (!done) {
+    ).finally(() => writing.abort())
+    while (!writing.signal.aborted) {
       seen.add(countOutside('usage'))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    await writing
+    await written
     expect([...seen].filter((count) => count % size !== 0)).to.deep.equal([])
     expect(seen.size).to.be.above(2)
     expect(countOutside('usage')).to.equal(groups * size)

@@ -17,6 +17,9 @@ type Options = {
   /** What gateway.yaml holds. */
   file?: object
   clock?: () => number
+  /** Pauses between tries; a test that counts them does not wait. */
+  sleep?: (delayMs: number, signal: AbortSignal) => Promise<void>
+  random?: () => number
   /** What stands for the internet. */
   publicNet?: PublicNet
   moreTools?: readonly BoundTool[]
@@ -51,6 +54,8 @@ export type TestGateway = {
   /** What a signal to stop does to the server; the ledger can still be read. */
   drain(): Promise<void>
   stop(): Promise<void>
+  /** For a gateway of one test alone: `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
@@ -66,13 +71,15 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
-  const { clock, publicNet = {}, moreTools = [] } = options
+  const { clock, sleep, random, publicNet = {}, moreTools = [] } = options
   const { server, accounts, store, toolServer, close } = await assemble({
     config,
     log,
     moreTools,
     publicNet,
     ...(clock === undefined ? {} : { clock }),
+    ...(sleep === undefined ? {} : { sleep }),
+    ...(random === undefined ? {} : { random }),
   })
   const port = await server.listen(0, '127.0.0.1')
   const url = `http://127.0.0.1:${port}`
@@ -92,6 +99,11 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
       ...init,
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
     })
+  const stop = async () => {
+    await server.drain()
+    await close()
+    rmSync(folder, { recursive: true, force: true })
+  }
   return {
     url,
     testKey,
@@ -113,10 +125,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
       }),
     announceToolsChanged: toolServer.announceToolsChanged,
     drain: () => server.drain(),
-    stop: async () => {
-      await server.drain()
-      await close()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }

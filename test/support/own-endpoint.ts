@@ -16,13 +16,14 @@ export type OwnEndpoint = {
   /** Asks own/house-1 with the live key. */
   chat(body?: object, init?: CallOptions): Promise<Response>
   stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** What the operator's server takes as its key. */
 export const ownKey = 'sk-own-0123456789abcdef'
 
-/** Each provider is tried once, unless a test is about trying again. */
-export const quickLimits = { route_tries_max: 1 }
+/** A provider is tried once, and a test that fails in the middle of a stream does not wait for it. */
+export const quickLimits = { route_tries_max: 1, drain_timeout_ms: 2000 }
 
 export const hello = [{ role: 'user' as const, content: 'hello' }]
 
@@ -38,6 +39,10 @@ export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoi
       ...file,
     },
   })
+  const stop = async () => {
+    await gateway.stop()
+    await upstream.stop()
+  }
   return {
     gateway,
     upstream,
@@ -47,10 +52,8 @@ export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoi
         { model: 'own/house-1', messages: hello, ...body },
         { key: gateway.liveKey, ...init },
       ),
-    stop: async () => {
-      await gateway.stop()
-      await upstream.stop()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 

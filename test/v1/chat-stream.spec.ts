@@ -252,12 +252,11 @@ describe('a streamed answer', () => {
   })
 
   it('ends with a timeout when the provider stops for good', async () => {
-    const slow = await startOwnEndpoint({ limits: { upstream_idle_timeout_ms: 200 } })
+    await using slow = await startOwnEndpoint({ limits: { upstream_idle_timeout_ms: 200 } })
     slow.upstream.answer({ pieces: [textChunk('one ')], hang: true })
     const events = readEvents(await (await slow.chat(withUsage)).text())
     expect(events.at(-1)).to.include({ name: 'error' })
     expect(events.at(-1)!.data).to.contain('"timeout_error"')
-    await slow.stop()
   })
 
   it('lets go of the provider within a second when the caller leaves', async () => {

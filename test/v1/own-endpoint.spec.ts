@@ -111,7 +111,6 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(sent().body).to.deep.equal({
       model: 'painter',
       prompt: 'a fox',
-      n: 1,
       size: '64x48',
       response_format: 'b64_json',
     })
@@ -119,14 +118,13 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
   })
 
   it('uses the keys of a server in turn', async () => {
-    const two = await startOwnEndpoint({ variables: { OWN_API_KEY: 'key-a, key-b' } })
+    await using two = await startOwnEndpoint({ variables: { OWN_API_KEY: 'key-a, key-b' } })
     two.upstream.answer(completion('Hi.'))
     for (const content of ['one', 'two', 'three']) {
       await two.chat({ messages: [{ role: 'user', content }] })
     }
     const keys = two.upstream.requests.map(({ headers }) => headers['authorization'])
     expect(keys).to.deep.equal(['Bearer key-a', 'Bearer key-b', 'Bearer key-a'])
-    await two.stop()
   })
 
   it('names the setting that would enable a model of a vendor', async () => {

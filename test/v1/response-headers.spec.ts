@@ -86,11 +86,10 @@ describe('the headers of an answer', () => {
   })
 
   it('do so for what is in the cache as well', async () => {
-    const remembering = await startGateway()
+    await using remembering = await startGateway()
     expect((await remembering.post(path, adjusted)).status).to.equal(200)
     const response = await remembering.post(path, adjusted, strict)
     await expectError(response, { status: 400, code: 'unsupported_parameter', param: 'size' })
-    await remembering.stop()
   })
 
   it('do not mind strict mode when nothing is adjusted', async () => {

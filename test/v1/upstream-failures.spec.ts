@@ -226,11 +226,10 @@ describe('a provider that cannot be reached', () => {
   ] as const) {
     it(`is told as 502 when ${name}`, async () => {
       const provider = { id: 'own', kind: 'openai-compatible', base_url: url, models: '*' }
-      const own = await startOwnEndpoint({ file: { providers: [provider] } })
+      await using own = await startOwnEndpoint({ file: { providers: [provider] } })
       const startedAt = performance.now()
       await expectError(await own.chat(), failed)
       expect(performance.now() - startedAt).to.be.lessThan(5500)
-      await own.stop()
     })
   }
 })

@@ -1,5 +1,5 @@
 import type { Catalog, RouteTable } from '../../core/catalog.ts'
-import { makesImages, type Model } from '../../core/model.ts'
+import type { Model } from '../../core/model.ts'
 import { usdText, type Prices } from '../../core/price.ts'
 import type { ToolHandler } from './index.ts'
 
@@ -10,7 +10,7 @@ export function listImageModels({ catalog, routes }: Options): ToolHandler<'list
   return async (_input, { context }) => {
     const { models } = catalog.list(
       {},
-      (model) => makesImages(model) && routes.usable(model, context.caller),
+      (model) => model.row.capabilities.image_generation && routes.usable(model, context.caller),
     )
     const text = ['# Image Generation Models', ...models.map(entry)].join('\n\n')
     return [{ type: 'text', text }]

@@ -18,6 +18,10 @@ import {
 import { streamFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
+/** Nearly all events of a stream; their text is passed on as the JSON that it is. */
+const textEvent =
+  /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
+
 /** What one of the answers of a stream has said so far. */
 type Choice = { anything: boolean; calls: number }
 
@@ -26,6 +30,8 @@ export function translator(createdSeconds: number): Translator {
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
   let usage: WireUsage | undefined
+  /** An event whose counts nobody has looked at yet. */
+  let unread: string | undefined
   let finished = false
   const choices: (Choice | undefined)[] = []
 
@@ -60,8 +66,18 @@ export function translator(createdSeconds: number): Translator {
     return chunks + writer.finish(index, reason)
   }
 
+  const countUnread = () => {
+    if (unread !== undefined) usage = parseEvent<WireAnswer>(unread).usageMetadata ?? usage
+    unread = undefined
+  }
   return {
     read: (data) => {
+      const text = identity === undefined ? null : textEvent.exec(data)
+      if (text !== null && choices[0]?.anything === true) {
+        unread = data
+        return writer.delta(0, `{"content":${text[1]}}`)
+      }
+      countUnread()
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
       if (answer.error !== undefined) throw streamFailure(answer)
       refuseBlocked(answer)
@@ -79,6 +95,9 @@ export function translator(createdSeconds: number): Translator {
       if (!finished || identity === undefined) throw brokenOff()
       return { usage: readUsage(usage), identity }
     },
-    usageSoFar: () => readUsage(usage),
+    usageSoFar: () => {
+      countUnread()
+      return readUsage(usage)
+    },
   }
 }

@@ -52,11 +52,16 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     generate: async (call) => {
       const { signal } = call
       const request = await requestFor(call)
-      const answer = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+      const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, keys)
-        return base64Reader('b64_json')
+        const reader = base64Reader('b64_json')
+        return { push: reader.push, finish: () => readImages(reader.finish()) }
       })
-      return readImages(answer, (address) => fetchPicture(address, signal))
+      const pictures = items.map(async ({ picture, revisedPrompt }) => {
+        const made = typeof picture === 'string' ? await fetchPicture(picture, signal) : picture
+        return revisedPrompt === undefined ? made : { ...made, revisedPrompt }
+      })
+      return { ...rest, pictures: await Promise.all(pictures) }
     },
   }
 }
@@ -103,7 +108,8 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
   return {
     model: route.upstreamModel,
     prompt: request.prompt,
-    n: count,
+    // Servers that make one picture a call may not know the word.
+    ...(count === 1 ? {} : { n: count }),
     ...(plan.vendorPixels === undefined ? {} : { size: pixelsText(plan.vendorPixels) }),
     ...(quality === undefined ? {} : { quality }),
     ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
@@ -117,29 +123,25 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
   }
 }
 
-async function readImages(
-  { json, texts }: SplicedJson,
-  fetchPicture: (address: string) => Promise<Picture>,
-): Promise<ImageResult> {
+/** A picture, or its address, and in which words the vendor painted it. */
+type Item = { picture: Picture | string; revisedPrompt: string | undefined }
+
+function readImages({
+  json,
+  texts,
+}: SplicedJson): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   const failure = bodyFailure(json)
   if (failure !== undefined) throw failure
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
-  const pictures = await Promise.all(
-    data.map(async ({ b64_json: mark = '', url, revised_prompt: revisedPrompt }) => {
-      const picture =
-        url === undefined
-          ? readPicture(texts[Number(mark.slice(1))] ?? [])
-          : await fetchPicture(url)
-      if (picture === undefined) {
-        throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
-      }
-      return revisedPrompt === undefined ? picture : { ...picture, revisedPrompt }
-    }),
-  )
-  if (pictures.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
+  const items = data.map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
+    const picture = typeof url === 'string' ? url : readPicture(texts[Number(mark.slice(1))] ?? [])
+    if (picture !== undefined) return { picture, revisedPrompt }
+    throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
+  })
+  if (items.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
   const counted = readUsage(usage)
   return {
-    pictures,
+    items,
     ...(counted === undefined ? {} : { usage: counted }),
     ...(typeof quality === 'string' ? { quality } : {}),
     ...(background === 'transparent' || background === 'opaque' ? { background } : {}),

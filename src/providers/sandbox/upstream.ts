@@ -10,7 +10,7 @@ import { countTokens } from './tokens.ts'
 export type Render = (request: RenderRequest) => Promise<Buffer>
 type ImageBody = {
   prompt: string
-  n: number
+  n?: number
   size?: string
   seed?: number
   output_format: ImageFormat
@@ -57,8 +57,9 @@ async function answer(line: Line, asked: Asked): Promise<void> {
 
 async function pictures(body: ImageBody, { noUsage }: Scenario, render: Render): Promise<object> {
   const pixels = body.size === undefined ? defaultPixels : readPixels(body.size)
+  const { n = 1 } = body
   const data = []
-  for (let index = 0; index < body.n; index++) {
+  for (let index = 0; index < n; index++) {
     const bytes = await render({
       prompt: body.prompt,
       seed: (body.seed ?? 0) + index,
@@ -70,7 +71,7 @@ async function pictures(body: ImageBody, { noUsage }: Scenario, render: Render):
     })
     data.push({ b64_json: bytes.toString('base64') })
   }
-  const outputTokens = Math.round((pixels.width * pixels.height * body.n) / 256)
+  const outputTokens = Math.round((pixels.width * pixels.height * n) / 256)
   const inputTokens = countTokens(body.prompt)
   const usage = {
     input_tokens: inputTokens,

@@ -5,6 +5,7 @@ import type { PictureFormat } from './paint.ts'
 export const googleKey = 'AIza-test-key-of-google-0123456789'
 
 type Part = { text?: string; inlineData?: { mimeType: string; data: string } }
+/** As a correct request has it. */
 type Body = {
   contents: { role?: string; parts: Part[] }[]
   generationConfig: {
@@ -116,7 +117,7 @@ function refused(code: number, status: string, message: string) {
 }
 
 function complaintAbout(body: Body, model: Model): string | undefined {
-  const { contents = [], generationConfig = {} } = body
+  const { contents, generationConfig } = body
   const { imageConfig, responseModalities = [], seed = 0 } = generationConfig
   const unknown = [
     ...unknownMembers(body, ['contents', 'generationConfig', 'safetySettings']),

@@ -1,0 +1,73 @@
+import { contract } from '../../generated/contract.ts'
+import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
+import type { LogLevels } from './log-levels.ts'
+import type { Params, RequestMessage } from './messages.ts'
+import { negotiate, protocolVersion } from './revision.ts'
+import type { BoundTool } from './tool.ts'
+
+const { title, version } = contract.info
+export const serverInfo = { name: 'model-access-gateway', title, version }
+export const capabilities = { tools: { listChanged: true }, logging: {} }
+const instructions =
+  'Language and image models of many providers. list-models and list-image-models show what there is, ' +
+  'with prices; chat, generate-image and generate-image-preview use it.'
+
+/** What a plain GET says about the tool server. */
+export const toolServerCard = {
+  name: serverInfo.name,
+  version,
+  description: instructions,
+  protocolVersion,
+  capabilities,
+}
+
+/** Answers, as JSON, every request that is no work: all but those that call a tool. */
+export type AnswerAtOnce = (request: RequestMessage, keyId: string) => string
+
+type Method = (params: Params, keyId: string) => string
+type Options = { tools: ReadonlyMap<string, BoundTool>; levels: LogLevels }
+
+export function createAnswerAtOnce({ tools, levels }: Options): AnswerAtOnce {
+  const descriptions = [...tools.values()].map(({ description }) => description)
+  const toolList = JSON.stringify({ tools: descriptions })
+  const methods = new Map<string, Method>([
+    ['initialize', initialize],
+    ['ping', () => '{}'],
+    ['tools/list', (params) => onlyPage(params, toolList)],
+    ['logging/setLevel', ({ level }, keyId) => setLevel(levels, keyId, level)],
+  ])
+  return ({ id, method, params }, keyId) => {
+    try {
+      const answer = methods.get(method)
+      if (answer === undefined) throw noMethod(method)
+      return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer(params, keyId)}}`
+    } catch (error) {
+      if (!(error instanceof JsonRpcError)) throw error
+      return JSON.stringify(errorMessage(id, error.code, error.message))
+    }
+  }
+}
+
+function initialize({ protocolVersion: asked }: Params): string {
+  const agreed = negotiate(asked)
+  return JSON.stringify({ protocolVersion: agreed, capabilities, serverInfo, instructions })
+}
+
+/** The list has one page, so that no cursor is ours. */
+function onlyPage({ cursor }: Params, page: string): string {
+  if (cursor === undefined) return page
+  throw new JsonRpcError(
+    rpcCodes.invalidParams,
+    "There is no such 'cursor'; the list has one page.",
+  )
+}
+
+function setLevel(levels: LogLevels, keyId: string, level: unknown): string {
+  if (levels.set(keyId, level)) return '{}'
+  throw new JsonRpcError(rpcCodes.invalidParams, "'level' must be a log level, such as info.")
+}
+
+function noMethod(name: string): JsonRpcError {
+  const text = `There is no method '${name.slice(0, 200)}'.`
+  return new JsonRpcError(rpcCodes.methodNotFound, text)
+}

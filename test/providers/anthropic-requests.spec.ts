@@ -1,0 +1,177 @@
+import type { ChatRequest } from '../../src/core/chat.ts'
+import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
+import { pixel } from '../support/pixel.ts'
+
+const tool = {
+  type: 'function' as const,
+  function: { name: 'look', parameters: { type: 'object' } },
+}
+const schema = { type: 'object', properties: {} }
+const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
+const image = (url: string): ChatRequest['messages'] => [
+  { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+]
+
+const rows: WireRow[] = [
+  {
+    name: 'always limits Anthropic, by default to all that the model can write',
+    model: 'claude-sonnet-4-6',
+    request: {},
+    wire: { max_tokens: 128_000, temperature: undefined },
+  },
+  {
+    name: 'clamps the temperature of Anthropic, and leaves out top_p beside it',
+    model: 'claude-sonnet-4-6',
+    request: { temperature: 1.7, top_p: 0.5 },
+    wire: { temperature: 1, top_p: undefined },
+    warned: ['temperature', 'top_p'],
+  },
+  {
+    name: 'leaves out sampling where Anthropic refuses it',
+    model: 'claude-opus-5-5',
+    request: { temperature: 0.2, top_p: 0.5 },
+    wire: { temperature: undefined, top_p: undefined },
+    warned: ['temperature', 'top_p'],
+  },
+  {
+    name: 'tells of each field that Anthropic does not have',
+    model: 'claude-sonnet-4-6',
+    request: { seed: 1, presence_penalty: 1, frequency_penalty: 0, logprobs: true, store: true },
+    warned: ['seed', 'presence_penalty', 'logprobs', 'store'],
+  },
+  {
+    name: 'gives Anthropic its instructions apart, and its turns by turns',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        { role: 'system', content: 'One.' },
+        { role: 'user', content: 'Hi' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: '' },
+            { type: 'text', text: 'there' },
+          ],
+        },
+        { role: 'developer', content: 'Two.' },
+        { role: 'assistant', content: 'Yes?' },
+        { role: 'user', content: 'No.', name: 'Ada' },
+      ],
+    },
+    wire: {
+      'system.1.text': 'Two.',
+      'messages.0.content.length': 2,
+      'messages.1.role': 'assistant',
+      'messages.2.content.0.text': 'No.',
+    },
+    warned: ['messages[3]', 'messages[5].name'],
+  },
+  {
+    name: 'gives Anthropic calls and results as blocks',
+    model: 'claude-sonnet-4-6',
+    request: {
+      tools: [tool],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'look', arguments: '' } },
+            { id: 'b', type: 'function', function: { name: 'look', arguments: '{"x":1}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'A' },
+        { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'B' }] },
+        { role: 'user', content: 'And?' },
+      ],
+    },
+    wire: {
+      'messages.1.content.1.input.x': 1,
+      'messages.2.content.1.tool_use_id': 'b',
+      'messages.2.content.2.text': 'And?',
+      'tool_choice.type': 'any',
+      'tool_choice.disable_parallel_tool_use': true,
+      'tools.0.input_schema.type': 'object',
+    },
+  },
+  {
+    name: 'lets the newest of Anthropic choose by themselves',
+    model: 'claude-opus-5-5',
+    request: { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } },
+    wire: { 'tool_choice.type': 'auto' },
+    warned: ['tool_choice'],
+  },
+  {
+    name: 'refuses calls whose arguments are no object',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '[1' } }],
+        },
+      ],
+    },
+    refused: ['messages[1].tool_calls[0].function.arguments'],
+  },
+  {
+    name: 'holds Anthropic to a schema',
+    model: 'claude-sonnet-4-6',
+    request: { response_format: asked },
+    wire: { 'output_config.format.type': 'json_schema', system: undefined },
+  },
+  {
+    name: 'asks Anthropic for JSON in words',
+    model: 'claude-sonnet-4-6',
+    request: { response_format: { type: 'json_object' } },
+    wire: { output_config: undefined, 'system.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'tells Anthropic how hard to think',
+    model: 'claude-opus-4-6',
+    request: { reasoning_effort: 'xhigh', temperature: 0.2 },
+    wire: { 'thinking.type': 'adaptive', 'output_config.effort': 'max', temperature: undefined },
+    warned: ['reasoning_effort', 'temperature'],
+  },
+  {
+    name: 'gives the older of Anthropic a budget to think',
+    model: 'claude-haiku-4-5',
+    request: { reasoning_effort: 'medium', max_tokens: 2000 },
+    wire: { 'thinking.budget_tokens': 1999 },
+  },
+  {
+    name: 'does not have Anthropic think where it cannot',
+    model: 'claude-haiku-4-5',
+    request: { reasoning_effort: 'low', max_tokens: 1024 },
+    wire: { thinking: undefined },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'has Anthropic fetch images, and shows it others',
+    model: 'claude-sonnet-4-6',
+    request: { messages: [...image('https://example.com/a.png'), ...image(pixel)] },
+    wire: {
+      'messages.0.content.0.source.type': 'url',
+      'messages.0.content.1.source.media_type': 'image/png',
+    },
+  },
+  {
+    name: 'does not show Anthropic what it cannot see',
+    model: 'claude-sonnet-4-6',
+    request: { messages: image('data:image/tiff;base64,AAAA') },
+    refused: ['messages[0].content[0].image_url.url'],
+  },
+  {
+    name: 'does not have Anthropic answer twice',
+    model: 'claude-sonnet-4-6',
+    request: { n: 5 },
+    refused: ['n'],
+  },
+]
+
+describe('a chat request to Anthropic', () => describeWire(rows))

@@ -1,0 +1,108 @@
+import type { ChatRequest } from '../../src/core/chat.ts'
+import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
+
+const tool = {
+  type: 'function' as const,
+  function: { name: 'look', parameters: { type: 'object' } },
+}
+const schema = { type: 'object', properties: {} }
+const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
+const image = (url: string): ChatRequest['messages'] => [
+  { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+]
+
+const rows: WireRow[] = [
+  {
+    name: 'tells Gemini all that it knows',
+    model: 'gemini-3.5-flash',
+    request: {
+      temperature: 1.5,
+      top_p: 0.5,
+      max_tokens: 9,
+      stop: ['END'],
+      seed: 4,
+      n: 2,
+      presence_penalty: 1,
+      logprobs: true,
+      top_logprobs: 3,
+      messages: [{ role: 'system', content: 'Be kind.' }, ...hello],
+    },
+    wire: {
+      'generationConfig.temperature': 1.5,
+      'generationConfig.topP': 0.5,
+      'generationConfig.maxOutputTokens': 9,
+      'generationConfig.stopSequences.0': 'END',
+      'generationConfig.seed': 4,
+      'generationConfig.candidateCount': 2,
+      'generationConfig.presencePenalty': 1,
+      'generationConfig.logprobs': 3,
+      'systemInstruction.parts.0.text': 'Be kind.',
+    },
+  },
+  {
+    name: 'tells of each field that Gemini does not have',
+    model: 'gemini-2.5-flash',
+    request: { user: 'u', logit_bias: { 1: 1 }, parallel_tool_calls: false, frequency_penalty: 1 },
+    warned: ['user', 'logit_bias', 'parallel_tool_calls', 'frequency_penalty'],
+  },
+  {
+    name: 'holds Gemini to a schema',
+    model: 'gemini-3.5-flash',
+    request: { response_format: asked },
+    wire: {
+      'generationConfig.responseMimeType': 'application/json',
+      'generationConfig.responseJsonSchema.type': 'object',
+    },
+  },
+  {
+    name: 'gives Gemini calls with a signature, and results as objects',
+    model: 'gemini-3.5-flash',
+    request: {
+      tools: [tool],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'Nothing.' },
+      ],
+    },
+    wire: {
+      'contents.1.role': 'model',
+      'contents.1.parts.0.thoughtSignature': 'skip_thought_signature_validator',
+      'contents.2.parts.0.functionResponse.name': 'look',
+      'contents.2.parts.0.functionResponse.response.result': 'Nothing.',
+      'toolConfig.functionCallingConfig.mode': 'ANY',
+    },
+  },
+  {
+    name: 'tells Gemini how hard to think',
+    model: 'gemini-3.5-flash',
+    request: { reasoning_effort: 'max' },
+    wire: { 'generationConfig.thinkingConfig.thinkingLevel': 'high' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'gives the older of Gemini a budget to think',
+    model: 'gemini-2.5-pro',
+    request: { reasoning_effort: 'none' },
+    wire: { 'generationConfig.thinkingConfig.thinkingBudget': 128 },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'does not show Gemini what it cannot see',
+    model: 'gemini-3.5-flash',
+    request: { messages: image('data:image/gif;base64,AAAA') },
+    refused: ['messages[0].content[0].image_url.url'],
+  },
+  {
+    name: 'does not have Gemini answer nine times',
+    model: 'gemini-3.5-flash',
+    request: { n: 9 },
+    refused: ['n'],
+  },
+]
+
+describe('a chat request to Gemini', () => describeWire(rows))

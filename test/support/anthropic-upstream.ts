@@ -1,0 +1,233 @@
+import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+import { allowOnly, Refused, usualCounts, type Spoken } from './spoken.ts'
+
+type Body = Record<string, unknown>
+type Message = { role: string; content: unknown }
+
+export const anthropicKey = 'sk-ant-0123456789abcdef'
+
+const invalid = 'invalid_request_error'
+const fields = [
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'stop_sequences',
+  'stream',
+  'metadata',
+  'temperature',
+  'top_p',
+  'thinking',
+  'output_config',
+  'tools',
+  'tool_choice',
+]
+const blockFields: Record<string, string[]> = {
+  text: ['type', 'text'],
+  image: ['type', 'source'],
+  tool_use: ['type', 'id', 'name', 'input'],
+  tool_result: ['type', 'tool_use_id', 'content', 'is_error'],
+}
+const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
+const choosesItself = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
+const stopReasons = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/** Plays Anthropic: refuses what the vendor refuses, in its words, and says the rest. */
+export function anthropicDouble(
+  say: (body: Body) => Spoken,
+): (request: ReceivedRequest) => ScriptedAnswer {
+  return (request) => {
+    try {
+      check(request)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      const { status, type, message } = error
+      return { status, body: { type: 'error', error: { type, message }, request_id: 'req_1' } }
+    }
+    const body = request.body as Body
+    const spoken = say(body)
+    if (body['stream'] === true) return { pieces: anthropicEvents(spoken, String(body['model'])) }
+    return { body: message(spoken, String(body['model'])) }
+  }
+}
+
+function check({ path, method, headers, body }: ReceivedRequest): void {
+  const refuse = (text: string) => {
+    throw new Refused(400, invalid, text)
+  }
+  if (method !== 'POST' || path !== '/v1/messages') {
+    throw new Refused(404, 'not_found_error', `${method} ${path}`)
+  }
+  if (headers['x-api-key'] !== anthropicKey) {
+    throw new Refused(401, 'authentication_error', 'invalid x-api-key')
+  }
+  if (headers['anthropic-version'] !== '2023-06-01') refuse('anthropic-version: header is required')
+  if (headers['content-type'] !== 'application/json') refuse('content-type')
+  allowOnly(body, fields, 'body', invalid)
+  const { model, max_tokens: most, messages, temperature, top_p: topP, thinking } = body
+  if (typeof model !== 'string') refuse('model: Field required')
+  if (typeof most !== 'number') refuse('max_tokens: Field required')
+  if (!Array.isArray(messages) || messages.length === 0)
+    refuse('messages: at least one is required')
+  const sampled = temperature !== undefined || topP !== undefined
+  if (sampled && withoutSampling.test(String(model))) {
+    refuse('temperature: Extra inputs are not permitted')
+  }
+  if (typeof temperature === 'number' && temperature > 1) refuse('temperature: range: 0..1')
+  if (temperature !== undefined && topP !== undefined) {
+    refuse('`temperature` and `top_p` cannot both be specified for this model.')
+  }
+  checkThinking(thinking, body, refuse)
+  checkMessages(messages as Message[], refuse)
+  checkTools(body, refuse)
+}
+
+type Refuse = (text: string) => void
+
+function checkThinking(thinking: unknown, body: Body, refuse: Refuse): void {
+  if (thinking === undefined) return
+  allowOnly(thinking, ['type', 'budget_tokens'], 'thinking', invalid)
+  if (body['temperature'] !== undefined) refuse('temperature: may not be set with thinking')
+  if (thinking['type'] !== 'enabled') return
+  const budget = Number(thinking['budget_tokens'])
+  if (budget < 1024) refuse('thinking.budget_tokens: greater than or equal to 1024')
+  if (budget >= Number(body['max_tokens'])) refuse('max_tokens must be greater than the budget')
+}
+
+function checkMessages(messages: Message[], refuse: Refuse): void {
+  const calls = new Set<unknown>()
+  messages.forEach(({ role, content }, index) => {
+    const where = `messages.${index}`
+    if (role !== (index % 2 === 0 ? 'user' : 'assistant')) {
+      refuse('messages: roles must alternate between "user" and "assistant"')
+    }
+    if (!Array.isArray(content) || content.length === 0) refuse(`${where}: must have content`)
+    for (const block of content as Body[]) {
+      const type = String(block['type'])
+      allowOnly(block, blockFields[type] ?? [], where, invalid)
+      if (type === 'text' && block['text'] === '') refuse(`${where}: text must be non-empty`)
+      if (type === 'image') checkSource(block['source'], where, refuse)
+      if (type === 'tool_use') calls.add(block['id'])
+      if (type === 'tool_result' && !calls.delete(block['tool_use_id'])) {
+        refuse(`${where}: unexpected tool_use_id found in tool_result blocks`)
+      }
+    }
+  })
+  if (calls.size > 0) refuse('tool_use ids were found without tool_result blocks')
+}
+
+function checkSource(source: unknown, where: string, refuse: Refuse): void {
+  allowOnly(source, ['type', 'media_type', 'data', 'url'], `${where}.source`, invalid)
+  const { type, media_type: mediaType, url } = source
+  if (type === 'url') {
+    if (!String(url).startsWith('https://')) refuse('Only HTTPS URLs are supported.')
+  } else if (!['image/jpeg', 'image/png', 'image/gif', 'image/webp'].includes(String(mediaType))) {
+    refuse(`${where}.source.media_type: Input should be 'image/jpeg', 'image/png', …`)
+  }
+}
+
+function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
+  for (const tool of (tools ?? []) as Body[]) {
+    allowOnly(tool, ['name', 'description', 'input_schema', 'strict'], 'tools.0', invalid)
+    const schema = tool['input_schema'] as Body | undefined
+    if (schema?.['type'] !== 'object') refuse('tools.0.input_schema.type: Field required')
+  }
+  if (choice === undefined) return
+  allowOnly(choice, ['type', 'name', 'disable_parallel_tool_use'], 'tool_choice', invalid)
+  const forced = choice['type'] === 'any' || choice['type'] === 'tool'
+  if (forced && choosesItself.test(String(model))) refuse('tool_choice: not supported')
+}
+
+function message({ text, reasoning, calls = [], end = 'stop', counts }: Spoken, model: string) {
+  const thinking = reasoning?.join('')
+  return {
+    id: 'msg_01',
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [
+      ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: 'EqQB' }]),
+      ...(text === undefined ? [] : [{ type: 'text', text: text.join('') }]),
+      ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
+    ],
+    stop_reason: stopReasons[end],
+    stop_sequence: null,
+    usage: usageOf(counts),
+  }
+}
+
+function usageOf(counts = usualCounts) {
+  const { input, output, cached = 0, written = 0, reasoning } = counts
+  return {
+    input_tokens: input - cached - written,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: output,
+    service_tier: 'standard',
+    ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  }
+}
+
+/** The events of a streamed answer, as the vendor writes them. */
+export function anthropicEvents(spoken: Spoken, model: string): string[] {
+  const { text, reasoning, calls = [], end = 'stop', counts } = spoken
+  const usage = usageOf(counts)
+  const blocks = [
+    ...(reasoning === undefined
+      ? []
+      : [
+          {
+            start: { type: 'thinking', thinking: '', signature: '' },
+            deltas: [
+              ...reasoning.map((thinking) => ({ type: 'thinking_delta', thinking })),
+              { type: 'signature_delta', signature: 'EqQB' },
+            ],
+          },
+        ]),
+    ...(text === undefined
+      ? []
+      : [
+          {
+            start: { type: 'text', text: '' },
+            deltas: text.map((piece) => ({ type: 'text_delta', text: piece })),
+          },
+        ]),
+    ...calls.map(({ id, name, args }) => ({
+      start: { type: 'tool_use', id, name, input: {} },
+      deltas: halves(Object.keys(args).length === 0 ? '' : JSON.stringify(args)).map(
+        (partial_json) => ({ type: 'input_json_delta', partial_json }),
+      ),
+    })),
+  ]
+  const head = { ...message({ counts: counts ?? usualCounts }, model), content: [] }
+  return [
+    event('message_start', {
+      message: { ...head, stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+    }),
+    ...blocks.flatMap(({ start, deltas }, index) => [
+      event('content_block_start', { index, content_block: start }),
+      ...(index === 0 ? [event('ping', {})] : []),
+      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+      event('content_block_stop', { index }),
+    ]),
+    event('message_delta', {
+      delta: { stop_reason: stopReasons[end], stop_sequence: null },
+      usage: { output_tokens: usage.output_tokens },
+    }),
+    event('message_stop', {}),
+  ]
+}
+
+function event(type: string, members: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+}
+
+function halves(text: string): string[] {
+  const middle = Math.ceil(text.length / 2)
+  return ['', text.slice(0, middle), text.slice(middle)]
+}

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import type { ChatRequest } from '../../src/core/chat.ts'
+import { writeChat as writeAnthropic } from '../../src/providers/anthropic/chat-request.ts'
+import { writeChat as writeGemini } from '../../src/providers/google/chat-request.ts'
+import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
+import { dialectOf } from '../../src/providers/openai-compatible/dialect.ts'
+import { anthropicDouble, anthropicKey } from './anthropic-upstream.ts'
+import { geminiDouble, geminiKey } from './gemini-upstream.ts'
+import { openAiDouble, openAiKey } from './openai-upstream.ts'
+import { modelOf } from './route.ts'
+import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+
+type Members = Partial<ChatRequest> & Record<string, unknown>
+export const hello: ChatRequest['messages'] = [{ role: 'user', content: 'Hello' }]
+
+/** A request, and what becomes of it. */
+export type WireRow = {
+  name: string
+  model: string
+  request: Members
+  /** Members of the wire, by path with dots. */
+  wire?: Record<string, unknown>
+  /** `param` of each warning. */
+  warned?: string[]
+  /** `param` of each problem. */
+  refused?: string[]
+}
+
+const writers = {
+  anthropic: writeAnthropic,
+  google: writeGemini,
+}
+
+function write({ model: id, request }: WireRow) {
+  const model = modelOf(id)
+  const { provider } = model.row
+  const route = { model, provider: { id: provider }, upstreamModel: model.row.upstream_model }
+  const whole = { model: id, messages: hello, ...request } as ChatRequest
+  if (provider === 'anthropic' || provider === 'google') return writers[provider](whole, route)
+  return writeChat(whole, route, dialectOf(provider))
+}
+
+/** What the vendor's double says to a request. */
+function answerTo(provider: string, model: string, body: object): ScriptedAnswer | undefined {
+  const say = () => ({ text: ['Hi'] })
+  const json = { 'content-type': 'application/json' }
+  const request = (path: string, headers: Record<string, string>) =>
+    ({ method: 'POST', path, headers: { ...json, ...headers }, body }) as ReceivedRequest
+  switch (provider) {
+    case 'openai':
+      return openAiDouble(say)(
+        request('/chat/completions', { authorization: `Bearer ${openAiKey}` }),
+      )
+    case 'anthropic': {
+      const headers = { 'x-api-key': anthropicKey, 'anthropic-version': '2023-06-01' }
+      return anthropicDouble(say)(request('/v1/messages', headers))
+    }
+    case 'google': {
+      const path = `/v1beta/models/${model}:generateContent`
+      return geminiDouble(say)(request(path, { 'x-goog-api-key': geminiKey }))
+    }
+    default:
+      return undefined
+  }
+}
+
+function at(body: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], body)
+}
+
+/** Checks each row against the writer of its vendor, and what it writes against the vendor's double. */
+export function describeWire(rows: readonly WireRow[]): void {
+  for (const row of rows) {
+    it(row.name, () => {
+      const { body, warnings, problems } = write(row)
+      for (const [path, value] of Object.entries(row.wire ?? {})) {
+        expect(at(body, path), path).to.equal(value)
+      }
+      expect(warnings.map(({ param }) => param)).to.have.members(row.warned ?? [])
+      expect(problems.map(({ param }) => param)).to.deep.equal(row.refused ?? [])
+      expect(JSON.stringify(write(row).body)).to.equal(JSON.stringify(body))
+      const { provider, upstream_model: model } = modelOf(row.model).row
+      if (row.refused !== undefined) return
+      const { status = 200, body: said } =
+        answerTo(provider, model, JSON.parse(JSON.stringify(body)) as object) ?? {}
+      expect(status, JSON.stringify(said)).to.equal(200)
+    })
+  }
+}

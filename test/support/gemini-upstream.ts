@@ -1,0 +1,165 @@
+import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+import { allowOnly, Refused, usualCounts, type Spoken } from './spoken.ts'
+
+type Body = Record<string, unknown>
+type Part = Record<string, unknown>
+
+export const geminiKey = 'AIza0123456789abcdef'
+
+const invalid = 'INVALID_ARGUMENT'
+const partFields = ['text', 'inlineData', 'functionCall', 'functionResponse', 'thoughtSignature']
+const configFields = [
+  'temperature',
+  'topP',
+  'topK',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'candidateCount',
+  'responseMimeType',
+  'responseJsonSchema',
+  'responseLogprobs',
+  'logprobs',
+  'thinkingConfig',
+]
+const finishReasons = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  tool_calls: 'STOP',
+  content_filter: 'SAFETY',
+}
+
+/** Plays Gemini: refuses what the vendor refuses, in its words, and says the rest. */
+export function geminiDouble(
+  say: (body: Body) => Spoken,
+): (request: ReceivedRequest) => ScriptedAnswer {
+  return (request) => {
+    try {
+      check(request)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      const { status, type, message } = error
+      return { status, body: { error: { code: status, message, status: type } } }
+    }
+    const spoken = say(request.body as Body)
+    const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
+    if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
+    const parts = [
+      ...(spoken.reasoning === undefined
+        ? []
+        : [{ text: spoken.reasoning.join(''), thought: true }]),
+      ...(spoken.text === undefined ? [] : [{ text: spoken.text.join('') }]),
+      ...callParts(spoken),
+    ]
+    return { body: answer(parts, model, spoken, true) }
+  }
+}
+
+function check({ path, method, headers, body }: ReceivedRequest): void {
+  const refuse: Refuse = (text) => {
+    throw new Refused(400, invalid, text)
+  }
+  const [, model, verb, query] =
+    /^\/v1beta\/models\/([\w.-]+):(generateContent|streamGenerateContent)(\?alt=sse)?$/.exec(
+      path,
+    ) ?? []
+  if (method !== 'POST' || model === undefined) throw new Refused(404, 'NOT_FOUND', path)
+  if ((verb === 'streamGenerateContent') !== (query !== undefined)) refuse('alt')
+  if (headers['x-goog-api-key'] !== geminiKey) {
+    throw new Refused(400, invalid, 'API key not valid. Please pass a valid API key.')
+  }
+  allowOnly(
+    body,
+    ['contents', 'systemInstruction', 'generationConfig', 'tools', 'toolConfig'],
+    'Invalid JSON payload received. Unknown name',
+    invalid,
+  )
+  const { contents, generationConfig = {}, tools = [] } = body
+  allowOnly(generationConfig, configFields, 'generation_config', invalid)
+  if (!Array.isArray(contents) || contents.length === 0) refuse('contents is not specified')
+  checkContents(contents as { role: string; parts: Part[] }[], model, refuse)
+  for (const tool of tools as { functionDeclarations: Body[] }[]) {
+    for (const declaration of tool.functionDeclarations) {
+      allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
+    }
+  }
+  const { temperature, candidateCount = 1 } = generationConfig
+  if (Number(temperature ?? 0) > 2) refuse('temperature must be in the range [0.0, 2.0]')
+  if (Number(candidateCount) > 8) refuse('candidateCount must be between 1 and 8')
+}
+
+type Refuse = (text: string) => void
+
+function checkContents(
+  contents: { role: string; parts: Part[] }[],
+  model: string,
+  refuse: Refuse,
+): void {
+  let open: string[] = []
+  for (const { role, parts } of contents) {
+    if (role !== 'user' && role !== 'model') refuse('Please use a valid role: user, model.')
+    if (parts.length === 0) refuse('contents.parts must not be empty')
+    const names = (key: string) =>
+      parts.flatMap((part) => (part[key] as { name: string } | undefined)?.name ?? [])
+    for (const part of parts) {
+      allowOnly(part, partFields, 'contents.parts', invalid)
+      const { mimeType } = (part['inlineData'] ?? { mimeType: 'image/png' }) as { mimeType: string }
+      if (!/^image\/(png|jpeg|webp|heic|heif)$/.test(mimeType)) refuse('Unsupported MIME type')
+    }
+    const answers = names('functionResponse')
+    if (answers.length !== open.length || answers.some((name, at) => name !== open[at])) {
+      refuse('The number of function response parts must equal that of function call parts.')
+    }
+    open = names('functionCall')
+    const [first] = parts.filter((part) => part['functionCall'] !== undefined)
+    if (first !== undefined && /^gemini-[3-9]/.test(model) && !first['thoughtSignature']) {
+      refuse('Function call is missing a thought_signature in functionCall parts.')
+    }
+  }
+}
+
+function callParts({ calls = [] }: Spoken): Part[] {
+  return calls.map(({ id, name, args }, index) => ({
+    functionCall: { id, name, args },
+    ...(index === 0 ? { thoughtSignature: `signed-${id}` } : {}),
+  }))
+}
+
+function answer(parts: Part[], model: string, { end = 'stop', counts }: Spoken, last: boolean) {
+  const { input, output, cached, reasoning = 0 } = counts ?? usualCounts
+  return {
+    candidates: [
+      {
+        content: { parts, role: 'model' },
+        ...(last ? { finishReason: finishReasons[end] } : {}),
+        index: 0,
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: input,
+      ...(last ? { candidatesTokenCount: output - reasoning } : {}),
+      totalTokenCount: input + output,
+      ...(cached === undefined ? {} : { cachedContentTokenCount: cached }),
+      ...(reasoning === 0 ? {} : { thoughtsTokenCount: reasoning }),
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
+    },
+    modelVersion: model,
+    responseId: 'r9Xk',
+  }
+}
+
+/** The events of a streamed answer, as the vendor writes them. */
+export function geminiEvents(spoken: Spoken, model: string): string[] {
+  const { text = [], reasoning = [] } = spoken
+  const parts: Part[] = [
+    ...reasoning.map((piece) => ({ text: piece, thought: true })),
+    ...text.map((piece) => ({ text: piece })),
+    ...callParts(spoken),
+  ]
+  const events = parts.map((part) => answer([part], model, spoken, false))
+  return [...events, answer([{ text: '' }], model, spoken, true)].map(
+    (one) => `data: ${JSON.stringify(one)}\r\n\r\n`,
+  )
+}

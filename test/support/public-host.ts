@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { isPublicAddress, type PublicNet } from '../../src/pictures/guarded-fetch.ts'
+
+const key = readFileSync(new URL('public-host-key-for-tests.pem', import.meta.url), 'utf8')
+const cert = readFileSync(new URL('public-host-certificate-for-tests.pem', import.meta.url), 'utf8')
+
+/** Loopback too, but it counts as public for a gateway that is given `net`. */
+const publicAddress = '127.0.0.2'
+const insideAddress = '127.0.0.1'
+
+type Script = (response: ServerResponse, path: string) => void
+
+/** A part of the internet, with a name server, and a server inside that nobody must reach. */
+export type PublicHost = {
+  net: PublicNet
+  port: number
+  /** The address of something on the public server, under a name that leads there. */
+  address(path: string, name?: string): string
+  /** How paths are answered; 404 for all others. */
+  serve(path: string, script: Script | Buffer): void
+  /** What the public server was asked. */
+  requests: { path: string; headers: Record<string, unknown> }[]
+  /** How often anybody connected to the server inside, and to the public one. */
+  insideConnections(): number
+  publicConnections(): number
+  /** How names resolve; by turns when there are several answers. */
+  resolve(name: string, ...answers: string[][]): void
+  reset(): void
+  stop(): Promise<void>
+}
+
+export async function startPublicHost(): Promise<PublicHost> {
+  const scripts = new Map<string, Script | Buffer>()
+  const names = new Map<string, string[][]>()
+  const requests: PublicHost['requests'] = []
+  const connections = { inside: 0, public: 0 }
+  const outside = createServer({ key, cert }, (request, response) => {
+    const { url: path = '', headers } = request
+    requests.push({ path, headers })
+    const script = scripts.get(path)
+    if (script === undefined) return response.writeHead(404).end()
+    return Buffer.isBuffer(script) ? response.end(script) : script(response, path)
+  })
+  const port = await listen(outside, publicAddress, 0)
+  // The same port and certificate: whoever gets this far is served.
+  const inside = createServer({ key, cert }, secret)
+  await listen(inside, insideAddress, port)
+  outside.on('connection', () => connections.public++)
+  inside.on('connection', () => connections.inside++)
+
+  const lookUp = (name: string): string[] => {
+    const answers = names.get(name)
+    if (answers === undefined) return name.endsWith('.example') ? [publicAddress] : [insideAddress]
+    return answers.length > 1 ? answers.shift()! : answers[0]!
+  }
+  return {
+    port,
+    net: {
+      port,
+      ca: cert,
+      isPublic: (address) => address === publicAddress || isPublicAddress(address),
+      lookup: (name, _options, callback) => {
+        const found = lookUp(name)
+        const family = (address: string) => (address.includes(':') ? 6 : 4)
+        setImmediate(() =>
+          callback(
+            null,
+            found.map((address) => ({ address, family: family(address) })),
+          ),
+        )
+      },
+    },
+    address: (path, name = 'pictures.public.example') => `https://${name}:${port}${path}`,
+    serve: (path, script) => void scripts.set(path, script),
+    requests,
+    insideConnections: () => connections.inside,
+    publicConnections: () => connections.public,
+    resolve: (name, ...answers) => void names.set(name, answers),
+    reset: () => {
+      scripts.clear()
+      names.clear()
+      requests.length = 0
+      connections.inside = 0
+      connections.public = 0
+    },
+    stop: async () => {
+      for (const server of [outside, inside]) {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      }
+    },
+  }
+}
+
+const secret: RequestListener = (_request, response) => void response.end('a secret')
+
+async function listen(server: Server, address: string, port: number): Promise<number> {
+  server.listen(port, address)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}

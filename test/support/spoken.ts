@@ -1,0 +1,57 @@
+/** What a double's model says, whatever the words of its vendor. */
+export type Spoken = {
+  /** In the pieces in which it is streamed. */
+  text?: string[]
+  reasoning?: string[]
+  calls?: { id: string; name: string; args: object }[]
+  end?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  counts?: Counts
+}
+/** Token counts: `input` is all of it, cached and written to a cache included, `output` with reasoning. */
+export type Counts = {
+  input: number
+  output: number
+  cached?: number
+  written?: number
+  reasoning?: number
+}
+
+export const usualCounts: Counts = { input: 20, output: 7 }
+
+/** A refusal that a double words as its vendor does. */
+export class Refused extends Error {
+  readonly status: number
+  readonly type: string
+
+  constructor(status: number, type: string, message: string) {
+    super(message)
+    this.status = status
+    this.type = type
+  }
+}
+
+/** Throws unless an object has no other members than these. */
+export function allowOnly(
+  value: unknown,
+  names: readonly string[],
+  where: string,
+  type: string,
+): asserts value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Refused(400, type, `${where}: Input should be an object`)
+  }
+  const other = Object.keys(value).find((name) => !names.includes(name))
+  if (other === undefined) return
+  throw new Refused(400, type, `${where}.${other}: Extra inputs are not permitted`)
+}
+
+/** Cuts bytes into pieces of these lengths by turns. */
+export function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = []
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const length = Math.max(1, lengths[turn % lengths.length]!)
+    pieces.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return pieces
+}

@@ -1,0 +1,159 @@
+import { expect } from 'chai'
+import { answerComplaints, received } from '../support/answers.ts'
+import { readChunks, readEvents } from '../support/event-stream.ts'
+import { expectError } from '../support/expect-error.ts'
+import { paint } from '../support/image-doubles/paint.ts'
+import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { lookAtUrl, type ChatImagesBody } from '../support/pictures.ts'
+import { pixel } from '../support/pixel.ts'
+
+const chat = '/v1/chat/completions'
+const model = 'gemini-3-pro-image-preview'
+const user = (content: unknown) => ({ role: 'user', content })
+const text = (words: string) => ({ type: 'text', text: words })
+const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+
+describe('a chat with an image model', () => {
+  let vendors: ImageVendors
+  before(async () => {
+    vendors = await startImageVendors({ vendors: ['google', 'alibaba', 'bytedance'] })
+  })
+  beforeEach(() => vendors.reset())
+  after(() => vendors.stop())
+
+  const ask = async (body: object): Promise<ChatImagesBody> => {
+    const response = await vendors.post(chat, { model, ...body })
+    const answered = await response.text()
+    expect(response.status, answered).to.equal(200)
+    return JSON.parse(answered) as ChatImagesBody
+  }
+  const calls = () => Object.values(vendors.doubles).flatMap((double) => double.calls)
+
+  for (const usage of [true, false]) {
+    it(`streams all pictures in one piece, ${usage ? 'and then' : 'without'} what they cost`, async () => {
+      const body = { messages: [user('A kite')], n: 2, stream: true }
+      const options = usage ? { stream_options: { include_usage: true } } : {}
+      const answer = await received(await vendors.post(chat, { model, ...body, ...options }))
+      expect(answerComplaints('createChatCompletion', answer)).to.deep.equal([])
+      expect(readEvents(answer.text).at(-1)).to.deep.equal({ data: '[DONE]' })
+      const chunks = readChunks(answer.text)
+      const withImages = chunks.flatMap(({ choices }) =>
+        choices.flatMap(({ delta }) => (delta.images === undefined ? [] : [delta.images])),
+      ) as { type: string; image_url: { url: string } }[][]
+      expect(withImages).to.have.length(1)
+      expect(withImages[0]).to.have.length(2)
+      for (const { image_url: made } of withImages[0]!) await lookAtUrl(made.url)
+      expect(chunks.map((chunk) => chunk.usage?.cost)).to.deep.equal(
+        usage ? [undefined, undefined, 0.268] : [undefined, undefined],
+      )
+    })
+  }
+
+  it("streams to OpenAI's client", async () => {
+    const client = openAiClient(vendors.gateway, vendors.gateway.liveKey)
+    const messages = [{ role: 'user' as const, content: 'A kite' }]
+    const urls: string[] = []
+    for await (const { choices } of await client.chat.completions.create({
+      model,
+      messages,
+      stream: true,
+    })) {
+      const delta = choices[0]?.delta as { images?: { image_url: { url: string } }[] } | undefined
+      urls.push(...(delta?.images ?? []).map(({ image_url: made }) => made.url))
+    }
+    expect(urls).to.have.length(1)
+    expect(await lookAtUrl(urls[0]!)).to.include({ width: 1024, height: 1024 })
+  })
+
+  it('goes on over several turns: all pictures are inputs, the last words the prompt', async () => {
+    const first = await ask({ messages: [user('A kite')] })
+    const made = first.choices[0]!.message
+    const own = `data:image/webp;base64,${(
+      await paint({ width: 40, height: 40, format: 'webp', number: 7 })
+    ).toString('base64')}`
+    vendors.reset()
+    const second = await ask({
+      messages: [
+        { role: 'system', content: 'You paint.' },
+        user([text('A kite'), image(pixel)]),
+        { ...made, content: 'Here it is.' },
+        user([image(own), text('Now with'), text('a longer tail')]),
+      ],
+    })
+    const { contents } = calls()[0]!.body as { contents: object[] }
+    const inline = (url: string) => {
+      const [, mimeType, data] = /^data:(.+);base64,(.+)$/.exec(url)!
+      return { inlineData: { mimeType, data } }
+    }
+    expect(contents).to.deep.equal([
+      {
+        role: 'user',
+        parts: [
+          { text: 'Now with\na longer tail' },
+          inline(pixel),
+          inline(made.images[0]!.image_url.url),
+          inline(own),
+        ],
+      },
+    ])
+    const third = await ask({
+      messages: [user('A kite'), second.choices[0]!.message, user('Once more')],
+    })
+    expect(third.choices[0]!.message.images).to.have.length(1)
+  })
+
+  it('with more pictures than the model takes is refused before any is fetched', async () => {
+    const content = [text('All'), ...Array.from({ length: 15 }, () => image('https://x.invalid/a'))]
+    const expected = { status: 400, code: 'model_capability_mismatch', param: 'messages' }
+    const response = await vendors.post(chat, { model, messages: [user(content)] })
+    const { message } = await expectError(response, expected)
+    expect(message).to.include('at most 14')
+  })
+
+  const asked = { messages: [user('A kite')] }
+  const refused = [
+    { name: 'no words', body: { messages: [user([image(pixel)])] }, param: 'messages' },
+    { name: 'two numbers of pictures', body: { n: 2, image_config: { n: 3 } }, param: 'n' },
+    { name: 'more pictures than ten', body: { n: 11 }, param: 'n' },
+  ]
+  for (const { name, body, param } of refused) {
+    it(`with ${name} is refused`, async () => {
+      const response = await vendors.post(chat, { model, ...asked, ...body })
+      await expectError(response, { status: 400, code: 'invalid_value', param })
+      expect(calls()).to.deep.equal([])
+    })
+  }
+
+  const ignored = [
+    { temperature: 0.5 },
+    { max_tokens: 100 },
+    { tools: [{ type: 'function', function: { name: 'f' } }] },
+    { response_format: { type: 'json_object' } },
+    { stop: ['x'] },
+    { seed: -5 },
+    { user: 'u-1' },
+  ]
+  for (const field of ignored) {
+    const [param] = Object.keys(field)
+    it(`tells that ${JSON.stringify(field)} means nothing to it, or refuses it when it is strict`, async () => {
+      const response = await vendors.post(chat, { model, ...asked, ...field })
+      const { warnings } = (await response.json()) as ChatImagesBody
+      expect(warnings!.map((warning) => warning.param)).to.deep.equal([param])
+      expect(warnings![0]).to.include({ applied: null })
+      expect(response.headers.get('x-gateway-warnings')).to.equal('1')
+      const headers = { 'x-gateway-strict': 'true' }
+      const strict = await vendors.post(chat, { model, ...asked, ...field }, { headers })
+      await expectError(strict, { status: 400, code: 'unsupported_parameter', param: param! })
+    })
+  }
+
+  it("heeds OpenAI's own seed, and its own one first", async () => {
+    await ask({ ...asked, seed: 5 })
+    await ask({ ...asked, seed: 5, image_config: { seed: 6 } })
+    const seeds = calls().map(
+      ({ body }) => (body as { generationConfig: { seed: number } }).generationConfig.seed,
+    )
+    expect(seeds).to.deep.equal([5, 6])
+  })
+})

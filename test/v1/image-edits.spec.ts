@@ -1,0 +1,169 @@
+import { expect } from 'chai'
+import OpenAI, { toFile } from 'openai'
+import { expectError } from '../support/expect-error.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { paint } from '../support/image-doubles/paint.ts'
+import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
+import { pixel, pixelFile } from '../support/pixel.ts'
+
+const prompt = 'All of these on one table'
+const edits = '/v1/images/edits'
+
+/** Pictures that differ, of each format. */
+const painted = await Promise.all(
+  (['png', 'jpeg', 'webp'] as const).map(async (format, number) => ({
+    format,
+    bytes: await paint({ width: 48, height: 32, format, number }),
+  })),
+)
+const dataUrls = painted.map(
+  ({ format, bytes }) => `data:image/${format};base64,${bytes.toString('base64')}`,
+)
+
+describe('edits of pictures', () => {
+  let vendors: ImageVendors
+  let client: OpenAI
+  before(async () => {
+    vendors = await startImageVendors({ vendors: ['google', 'bytedance', 'openai'] })
+    client = openAiClient(vendors.gateway, vendors.gateway.liveKey)
+  })
+  beforeEach(() => vendors.reset())
+  after(() => vendors.stop())
+
+  const wires = () => Object.values(vendors.doubles).flatMap(({ calls }) => calls)
+
+  for (const model of ['bytedance/seedream-4-0', 'bytedance/seedream-4-5']) {
+    for (const count of [2, 3, 6, 10]) {
+      it(`merge ${count} reference pictures: ${model}`, async () => {
+        const urls = Array.from({ length: count }, (_, index) => dataUrls[index % 3]!)
+        const images = urls.map((url) => ({ image_url: url }))
+        await vendors.images({ model, images, prompt })
+        const { image } = wires()[0]!.body as { image: string[] }
+        expect(image).to.deep.equal(urls)
+      })
+    }
+  }
+
+  const clients = [
+    { model: 'gpt-image-2', options: { quality: 'low', size: '1536x1024', n: 2 } },
+    {
+      model: 'gpt-image-1.5',
+      options: {
+        background: 'transparent',
+        input_fidelity: 'high',
+        output_format: 'webp',
+        output_compression: 20,
+      },
+    },
+    { model: 'gemini-3-pro-image-preview', options: { n: 2 } },
+    { model: 'bytedance/seedream-4-5', options: { size: '1024x1024', output_format: 'png' } },
+  ] as const
+  for (const { model, options } of clients) {
+    for (const count of [1, 3]) {
+      it(`are the same as JSON and from OpenAI's client with ${count} files: ${model}`, async () => {
+        const files = await Promise.all(
+          painted.slice(0, count).map(({ format, bytes }) => toFile(bytes, `in.${format}`)),
+        )
+        const image = count === 1 ? files[0]! : files
+        const fromClient = await client.images.edit({ model, image, prompt, ...options })
+        const sent = wires().map(({ bytes }) => bytes.toString())
+        vendors.reset()
+        const images = dataUrls.slice(0, count).map((url) => ({ image_url: url }))
+        const fromJson = await vendors.images({ model, images, prompt, ...options })
+        expect(wires().map(({ bytes }) => bytes.toString())).to.deep.equal(sent)
+        expect(withoutDate(fromClient)).to.deep.equal(withoutDate(fromJson))
+        expect(fromJson.data).to.have.length('n' in options ? options.n : 1)
+      })
+    }
+  }
+
+  it('take auto for the default model, and what OpenAI clients leave open as null', async () => {
+    const images = [{ image_url: pixel }]
+    const nulls = { size: null, quality: null, background: null, output_format: null }
+    await vendors.images({ images, prompt, ...nulls })
+    expect(vendors.doubles.google.calls).to.have.length(1)
+  })
+
+  it("say that OpenAI's mask is not supported, as JSON and as a form", async () => {
+    const images = [{ image_url: pixel }]
+    const json = await vendors.post(edits, { images, prompt, mask: { image_url: pixel } })
+    expect(json.status).to.equal(400)
+    expect(((await json.json()) as { error: object }).error).to.include({ param: 'mask' })
+    const asked = { model: 'gpt-image-2', image: pixelFile, mask: pixelFile, prompt }
+    const refused = await client.images.edit(asked).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(OpenAI.BadRequestError).that.includes({ param: 'mask' })
+    expect(wires()).to.deep.equal([])
+  })
+
+  const file = (name = 'image'): [string, File] => [name, pixelFile]
+  const forms: { name: string; fields: [string, string | File][]; param: string }[] = [
+    { name: 'without a picture', fields: [['prompt', prompt]], param: 'images' },
+    { name: 'without a prompt', fields: [file()], param: 'prompt' },
+    {
+      name: 'with a text for a picture',
+      fields: [
+        ['image', 'x'],
+        ['prompt', prompt],
+      ],
+      param: 'image',
+    },
+    {
+      name: 'with an empty file',
+      fields: [
+        ['image', new File([], 'a.png')],
+        ['prompt', prompt],
+      ],
+      param: 'images[0].image_url',
+    },
+    {
+      name: 'with a text file called PNG as the second one',
+      fields: [file('image[]'), ['image[]', new File(['hello'], 'a.png')], ['prompt', prompt]],
+      param: 'images[1].image_url',
+    },
+    {
+      name: 'with 17 files',
+      fields: [...Array.from({ length: 17 }, () => file('image[]')), ['prompt', prompt]],
+      param: 'images',
+    },
+    {
+      name: 'with two prompts',
+      fields: [file(), ['prompt', 'a'], ['prompt', 'b']],
+      param: 'prompt',
+    },
+    { name: 'with a word for n', fields: [file(), ['prompt', prompt], ['n', 'two']], param: 'n' },
+    { name: 'with n too large', fields: [file(), ['prompt', prompt], ['n', '11']], param: 'n' },
+    {
+      name: 'with a field that is unknown',
+      fields: [file(), ['prompt', prompt], ['stream', 'true']],
+      param: 'stream',
+    },
+  ]
+  for (const { name, fields, param } of forms) {
+    it(`as a form ${name} are refused by name`, async () => {
+      const body = new FormData()
+      for (const [field, value] of fields) body.append(field, value)
+      const { gateway } = vendors
+      const init = { method: 'POST', body, key: gateway.liveKey }
+      const response = await gateway.fetch(edits, init)
+      const text = await response.text()
+      expect(response.status, text).to.equal(400)
+      expect((JSON.parse(text) as { error: object }).error).to.include({ param })
+      expect(wires()).to.deep.equal([])
+    })
+  }
+
+  it('as something that is no form are refused', async () => {
+    const { gateway } = vendors
+    const response = await gateway.fetch(edits, {
+      method: 'POST',
+      body: '--x\r\nnot a form',
+      key: gateway.liveKey,
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    })
+    await expectError(response, { status: 400, code: 'invalid_value' })
+  })
+})
+
+function withoutDate(answer: object): object {
+  return { ...answer, created: 0 }
+}

@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { expectError } from '../support/expect-error.ts'
+import { startBytedanceDouble, bytedanceKey } from '../support/image-doubles/bytedance.ts'
+import { fixture, type ImageDouble } from '../support/image-doubles/double.ts'
+import { numberIn } from '../support/image-doubles/paint.ts'
+import { startImageVendors, type ImagesBody, type ImageVendors } from '../support/image-vendors.ts'
+import type { ScriptedAnswer } from '../support/upstream.ts'
+
+const model = 'bytedance/seedream-4-0'
+const prompt = 'Three cranes'
+const path = '/v1/images/generations'
+const small = { model, prompt, size: '1024x1024' }
+const priceNanoUsd = 35_000_000
+
+const busy = fixture('bytedance/server-overloaded')
+const unsafe = fixture('bytedance/output-sensitive')
+const noPicture: ScriptedAnswer = { body: { data: [{ b64_json: 'bm8=' }] } }
+
+/** A gateway with two ways to the model; the second server is only like OpenAI's. */
+async function startTwoWays(limits: Record<string, number>) {
+  const second = await startBytedanceDouble()
+  const spare = {
+    id: 'spare',
+    kind: 'openai-compatible',
+    base_url: second.url,
+    api_key_env: 'SPARE_API_KEY',
+    models: ['seedream-4-0-250828'],
+  }
+  const routes = { [model]: ['bytedance', 'spare/seedream-4-0-250828'] }
+  const vendors = await startImageVendors({
+    vendors: ['bytedance'],
+    variables: { SPARE_API_KEY: bytedanceKey },
+    limits,
+    file: { providers: [spare], routes },
+  })
+  return { vendors, first: vendors.doubles.bytedance, second }
+}
+
+describe('the pictures of a model with two ways to it', () => {
+  let vendors: ImageVendors
+  let first: ImageDouble
+  let second: ImageDouble
+  before(async () => {
+    // One after the other, so that the doubles see them in their order.
+    const started = await startTwoWays({ image_calls_concurrent_max: 1 })
+    ;({ vendors, first, second } = started)
+  })
+  beforeEach(() => {
+    vendors.reset()
+    second.reset()
+  })
+  after(async () => {
+    await vendors.stop()
+    await second.stop()
+  })
+
+  const rowOf = async (response: Response) => {
+    const rows = await vendors.gateway.usage()
+    return rows.find(({ id }) => id === response.headers.get('x-request-id'))!
+  }
+  it('come by the second when the first fails', async () => {
+    first.play(busy)
+    const response = await vendors.post(path, small)
+    expect(response.status, await response.clone().text()).to.equal(200)
+    expect(response.headers.get('x-gateway-attempts')).to.equal('bytedance=overloaded, spare=ok')
+    expect(response.headers.get('x-gateway-cost-usd')).to.equal('0.035')
+    const { data } = (await response.json()) as ImagesBody
+    expect(data).to.have.length(1)
+    expect(await rowOf(response)).to.include({ images: 1, cost_nano_usd: priceNanoUsd })
+  })
+
+  it('fail over one by one, and stay in their order', async () => {
+    first.play('paint', busy, 'paint', noPicture)
+    const response = await vendors.post(path, { ...small, n: 4 })
+    expect(response.status, await response.clone().text()).to.equal(200)
+    const { data, usage } = (await response.json()) as ImagesBody
+    expect(first.calls).to.have.length(4)
+    expect(second.calls).to.have.length(2)
+    const numbers = data.map(({ b64_json: base64 }) => numberIn(Buffer.from(base64, 'base64')))
+    expect(await Promise.all(numbers)).to.deep.equal([0, 0, 2, 1])
+    expect(usage).to.include({ cost: 0.14 })
+    expect(usage.cost_details.images).to.equal(4)
+    const row = await rowOf(response)
+    expect(row).to.include({ images: 4, cost_nano_usd: 4 * priceNanoUsd, outcome: 'ok' })
+    const outcomes = (JSON.parse(row.attempts) as { outcome: string }[]).map((a) => a.outcome)
+    expect(outcomes).to.deep.equal(['ok', 'overloaded', 'ok', 'ok', 'malformed', 'ok'])
+  })
+
+  const allOrNone = [
+    { name: 'both ways fail for one of them', answers: [busy], more: [busy], status: 502 },
+    { name: 'one of them is unsafe', answers: [unsafe], more: [], status: 400 },
+  ]
+  for (const { name, answers, more, status } of allOrNone) {
+    it(`are all there or none, and cost nothing, when ${name}`, async () => {
+      first.play('paint', ...answers, 'paint')
+      second.play(...more)
+      const response = await vendors.post(path, { ...small, n: 3 })
+      const code = status === 400 ? 'content_policy_violation' : 'all_providers_failed'
+      await expectError(response, { status, code })
+      expect(await rowOf(response)).to.include({ outcome: 'failed', images: 0, cost_nano_usd: 0 })
+    })
+  }
+
+  it('do not go to the second when the first says that the request is wrong', async () => {
+    first.play(fixture('bytedance/oversized-image'))
+    const response = await vendors.post(path, small)
+    await expectError(response, { status: 400, code: 'invalid_value' })
+    expect(second.calls).to.deep.equal([])
+  })
+
+  it('do not go to the second for who wants no other way', async () => {
+    first.play(busy)
+    const headers = { 'x-gateway-no-fallback': 'true' }
+    const response = await vendors.post(path, small, { headers })
+    await expectError(response, { status: 502, code: 'provider_error' })
+    expect(second.calls).to.deep.equal([])
+  })
+})
+
+describe('pictures that are made side by side, of which some fail', () => {
+  it('cost in the answers what they cost in the ledger', async () => {
+    const { vendors, first, second } = await startTwoWays({})
+    let told = 0
+    const outcome = fc.constantFrom('paint' as const, 'paint' as const, busy, noPicture, unsafe)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 10 }),
+        fc.array(outcome, { maxLength: 6 }),
+        fc.array(outcome, { maxLength: 3 }),
+        async (n, firstPlays, secondPlays) => {
+          first.reset()
+          second.reset()
+          first.play(...firstPlays)
+          second.play(...secondPlays)
+          const response = await vendors.post(path, { ...small, n })
+          if (response.status !== 200) return
+          const { data, usage } = (await response.json()) as ImagesBody
+          expect(data).to.have.length(n)
+          const nano = Math.round(usage.cost! * 1e9)
+          expect(nano).to.equal(n * priceNanoUsd)
+          expect(response.headers.get('x-gateway-cost-usd')).to.equal(String(usage.cost))
+          told += nano
+        },
+      ),
+      { numRuns: 40, seed: 20_261_120 },
+    )
+    expect(told).to.be.greaterThan(0)
+    expect(await spent(vendors)).to.equal(told)
+    await vendors.stop()
+    await second.stop()
+  })
+})
+
+async function spent({ gateway }: ImageVendors): Promise<number> {
+  const rows = await gateway.usage()
+  return rows.reduce((sum, { cost_nano_usd: cost }) => sum + (cost ?? 0), 0)
+}

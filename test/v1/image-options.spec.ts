@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { readCatalogRows, statusAt } from '../../src/catalog/catalog.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import type { ImagesBody } from '../support/image-vendors.ts'
+import { look } from '../support/pictures.ts'
+import { pixel } from '../support/pixel.ts'
+
+const models = readCatalogRows().filter(
+  (row) => row.image !== undefined && statusAt(row, Date.now()) !== 'deactivated',
+)
+/** Small sizes, since they are really painted; each model makes some of them, and adjusts others. */
+const paintings = [
+  { size: '512x512', output_format: 'jpeg', output_compression: 60 },
+  { size: '640x360', output_format: 'webp', quality: 'auto' },
+  { size: '1024x1024', output_format: 'png', style: 'vivid', user: 'u-1' },
+  { quality: 'high', background: 'opaque' },
+]
+const edits = [
+  { output_format: 'webp', output_compression: 60, user: 'u-1' },
+  { quality: 'high', background: 'opaque', input_fidelity: 'low' },
+  { size: '1024x1536', quality: 'auto' },
+]
+/** One sample a model keeps this quick; together they meet every model and every sample. */
+const rows = models.map(({ id, image }, index) =>
+  image!.reference_images_min > 0
+    ? { id, path: '/v1/images/edits', asked: edits[index % edits.length]!, images: [pixel] }
+    : { id, path: '/v1/images/generations', asked: paintings[index % paintings.length]! },
+)
+
+describe('the answer of an image model says what was done, and the bytes are so', () => {
+  let gateway: TestGateway
+  before(async () => (gateway = await startGateway()))
+  after(() => gateway.stop())
+
+  for (const { id, path, asked, images } of rows) {
+    it(`${id}: ${JSON.stringify(asked)}`, async () => {
+      const sources = images && { images: images.map((url) => ({ image_url: url })) }
+      const body = { model: id, prompt: 'a fox', ...sources, ...asked }
+      const response = await gateway.post(path, body)
+      const text = await response.text()
+      if (response.status === 400) {
+        const { error } = JSON.parse(text) as { error: { param: string } }
+        expect(Object.keys(asked)).to.include(error.param)
+        return
+      }
+      expect(response.status, text).to.equal(200)
+      const answer = JSON.parse(text) as ImagesBody
+      const { format, width, height } = await look(answer.data[0]!.b64_json)
+      const size = `${width}x${height}`
+      expect(answer).to.include({ output_format: format, size })
+      if ('size' in asked) expect(size).to.equal(asked.size)
+      if ('output_format' in asked) expect(format).to.equal(asked.output_format)
+      const told = (answer.warnings ?? []).map(({ param }) => param)
+      expect(response.headers.get('x-gateway-warnings') ?? '0').to.equal(String(told.length))
+      if (told.includes('quality')) expect(answer).to.not.have.property('quality')
+      for (const param of told) expect(Object.keys(asked)).to.include(param)
+      const headers = { 'x-gateway-strict': 'true' }
+      const strict = await gateway.post(path, body, { headers })
+      if (told.length === 0) expect(strict.status).to.equal(200)
+      else {
+        const { param } = await expectError(strict, {
+          status: 400,
+          code: 'unsupported_parameter',
+        })
+        expect(told).to.include(param)
+      }
+    })
+  }
+})
