@@ -1,6 +1,6 @@
 import type { CallContext } from './caller.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
-import { toGatewayError, type GatewayError } from './error.ts'
+import { GatewayError, toGatewayError } from './error.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import type { Model, Warning } from './model.ts'
@@ -119,8 +119,8 @@ export function openCall(parts: Parts, options: Options): Call {
       // Whatever broke off behind the first byte: the route was taken for a good one until then.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, routesTried) : toGatewayError(thrown)
-      // A call that never reached a provider was refused, not made.
-      if (attempts.length === 0 && failure === undefined) return error
+      // A call that never reached a provider, nor waited for one that did, was refused, not made.
+      if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
       const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
       const cost = delivered
         ? costOfAnswer(delivered.route.model, delivered.usage, mode)
@@ -129,6 +129,11 @@ export function openCall(parts: Parts, options: Options): Call {
       return error
     },
   }
+}
+
+/** An identical call failed, and this one had waited for its answer. */
+function wasJoined(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
 }
 
 type Ended = Pick<Parameters<typeof usageRow>[0], 'cost' | 'usage'> & {

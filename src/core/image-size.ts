@@ -21,6 +21,9 @@ const ratioMaxAssumed = 16
 /** How far a picture may be scaled up, a side; beyond it most of the picture would be invented. */
 const enlargementMax = 2
 
+/** No model makes more; scaling to more would take minutes. */
+const pixelsMax = 36_000_000
+
 /** The pixels of `1024x1024`. */
 export function readPixels(size: string): Pixels {
   const [width = 0, height = 0] = size.split('x').map(Number)
@@ -45,6 +48,7 @@ export function planSize(
   }
   if (size === undefined || size === 'auto') return planDefault(rule)
   const asked = readPixels(size)
+  if (asked.width * asked.height > pixelsMax) throw tooLarge(asked, rule, model)
   const plan = nearest(asked, rule, model)
   const made = plan.vendorPixels
   if (made !== undefined && pixelsText(made) === size) return plan
@@ -188,10 +192,15 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   // A shape that is too long is made wider and cropped.
   const shaped = Math.max(shorter, longer / ratioMost)
   const grow = Math.max(1, least / shaped, Math.sqrt((rule.pixels_min ?? 0) / (longer * shaped)))
-  const fit = (side: number) =>
-    Math.min(most, Math.ceil((side * grow - 1e-6) / multiple) * multiple)
-  const made = { longer: fit(longer), shorter: fit(shaped) }
-  if (made.longer * made.shorter > (rule.pixels_max ?? Infinity)) throw tooLarge(asked, rule, model)
+  const fit = (round: (value: number) => number) => (side: number) =>
+    Math.min(most, round((side * grow - 1e-6) / multiple) * multiple)
+  const fits = ({ longer: a, shorter: b }: { longer: number; shorter: number }) =>
+    a * b <= (rule.pixels_max ?? Infinity)
+  const covering = { longer: fit(Math.ceil)(longer), shorter: fit(Math.ceil)(shaped) }
+  // Just below the limit the next multiple may be beyond it: the one before is then scaled up a little.
+  const within = { longer: fit(Math.floor)(longer), shorter: fit(Math.floor)(shaped) }
+  const made = fits(covering) ? covering : within
+  if (!fits(made)) throw tooLarge(asked, rule, model)
   return {
     vendorPixels:
       asked.width >= asked.height
@@ -207,9 +216,10 @@ function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
     ...(rule.pixels_max === undefined ? [] : [`up to ${rule.pixels_max} pixels in all`]),
     ...(rule.size_classes?.length ? [`the classes ${rule.size_classes.join(', ')}`] : []),
   ]
+  const limit = works.length === 0 ? `up to ${pixelsMax} pixels in all` : works.join('; ')
   return new GatewayError(
     'invalid_value',
-    `${model} cannot make ${pixelsText(asked)}. It makes ${works.join('; ')}.`,
+    `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`,
     { param: 'size' },
   )
 }

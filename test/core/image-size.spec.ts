@@ -50,7 +50,7 @@ function allows(rule: Rule, { width, height }: Pixels): boolean {
   if (rule.kind === 'none') return false
   const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
   // No vendor is asked for a longer shape, whatever it leaves open.
-  const { pixels_min: fewest = 1, pixels_max: many = Infinity, ratio_max: ratio = 16 } = rule
+  const { pixels_min: fewest = 1, pixels_max: many = 36_000_000, ratio_max: ratio = 16 } = rule
   const area = width * height
   return (
     [width, height].every((one) => one % multiple === 0 && one >= least && one <= most) &&
