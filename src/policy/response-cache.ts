@@ -16,8 +16,8 @@ type Options = {
   onError: (error: unknown) => void
 }
 
-/** What Keyv stores for a value. */
-type Entry = { value?: Remembered; expires?: number | undefined }
+/** What Keyv stores for a value: its own envelope within that of its store for maps. */
+type Entry = { value?: { value?: Remembered }; expires?: number | undefined }
 
 const bookkeepingBytes = 1024
 
@@ -44,7 +44,7 @@ export function createResponseCache(options: Options): ResponseCache {
 function boundedMap(bytesMax: number) {
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytesMax),
-    sizeCalculation: ({ value }) => (value?.bytes ?? 0) + bookkeepingBytes,
+    sizeCalculation: ({ value }) => (value?.value?.bytes ?? 0) + bookkeepingBytes,
   })
   return {
     get: (key: string) => entries.get(key),

@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import type { Remembered } from '../../src/core/gateway.ts'
+import { createResponseCache } from '../../src/policy/response-cache.ts'
+
+const answer = (bytes: number): Remembered => ({
+  modelId: 'm',
+  provider: 'p',
+  usage: undefined,
+  warnings: [],
+  bytes,
+  result: null,
+})
+
+describe('the memory of the response cache', () => {
+  const cache = () =>
+    createResponseCache({
+      bytesMax: 100_000,
+      entryBytesMax: 50_000,
+      ttlMs: 60_000,
+      onError: (error) => {
+        throw error
+      },
+    })
+
+  it('is bounded in bytes: what was asked for least lately goes first', async () => {
+    const { remember, recall } = cache()
+    for (const key of ['a', 'b', 'c']) remember(key, answer(30_000), undefined)
+    expect(await recall('a')).to.include({ bytes: 30_000 })
+    remember('d', answer(30_000), undefined)
+    expect(await recall('b')).to.equal(undefined)
+    for (const key of ['a', 'c', 'd']) expect(await recall(key)).to.include({ bytes: 30_000 })
+  })
+
+  it('keeps nothing that is larger than an entry may be', async () => {
+    const { remember, recall } = cache()
+    remember('a', answer(50_001), undefined)
+    expect(await recall('a')).to.equal(undefined)
+  })
+})
