@@ -74,7 +74,7 @@ const openStream = ({ agent, port, key, number }: Stream): Promise<void> =>
       host: '127.0.0.1',
       path: '/v1/chat/completions',
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(process.env['NOSTORE'] ? { 'cache-control': 'no-store' } : {}) },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     })
     const leaves = number % 3 === 0
     sent.once('error', (error) => (leaves ? resolve() : reject(error)))

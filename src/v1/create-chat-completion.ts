@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Catalog } from '../core/catalog.ts'
+import { checkConversation } from '../core/chat-check.ts'
 import { chatUsage } from '../core/chat-stream.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
@@ -23,6 +24,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   const { gateway, catalog } = options
   return async (call) => {
     const request: ChatRequest = call.body
+    checkConversation(request)
     const context = contextOf(call, 'chat')
     const { model } = catalog.find(request.model)
     if (makesImages(model) || (model.undescribed && request.image_config !== undefined)) {

@@ -1,3 +1,4 @@
+import { setImmediate as settle } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Remembered } from '../../src/core/gateway.ts'
 import { createResponseCache } from '../../src/policy/response-cache.ts'
@@ -25,8 +26,10 @@ describe('the memory of the response cache', () => {
   it('is bounded in bytes: what was asked for least lately goes first', async () => {
     const { remember, recall } = cache()
     for (const key of ['a', 'b', 'c']) remember(key, answer(30_000), undefined)
+    await settle()
     expect(await recall('a')).to.include({ bytes: 30_000 })
     remember('d', answer(30_000), undefined)
+    await settle()
     expect(await recall('b')).to.equal(undefined)
     for (const key of ['a', 'c', 'd']) expect(await recall(key)).to.include({ bytes: 30_000 })
   })
@@ -34,6 +37,7 @@ describe('the memory of the response cache', () => {
   it('keeps nothing that is larger than an entry may be', async () => {
     const { remember, recall } = cache()
     remember('a', answer(50_001), undefined)
+    await settle()
     expect(await recall('a')).to.equal(undefined)
   })
 })

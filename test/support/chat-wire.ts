@@ -35,7 +35,7 @@ function write({ model: id, request }: WireRow) {
   const model = modelOf(id)
   const { provider } = model.row
   const route = { model, provider: { id: provider }, upstreamModel: model.row.upstream_model }
-  const whole = { model: id, messages: hello, ...request } as ChatRequest
+  const whole: ChatRequest = { model: id, messages: hello, ...request }
   if (provider === 'anthropic' || provider === 'google') return writers[provider](whole, route)
   return writeChat(whole, route, dialectOf(provider))
 }

@@ -1,3 +1,4 @@
+import type { Usage } from '../../core/price.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -29,9 +30,7 @@ type Choice = { anything: boolean; calls: number }
 export function translator(createdSeconds: number): Translator {
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
-  let usage: WireUsage | undefined
-  /** An event whose counts nobody has looked at yet. */
-  let unread: string | undefined
+  const counts = countKeeper()
   let finished = false
   const choices: (Choice | undefined)[] = []
 
@@ -66,18 +65,13 @@ export function translator(createdSeconds: number): Translator {
     return chunks + writer.finish(index, reason)
   }
 
-  const countUnread = () => {
-    if (unread !== undefined) usage = parseEvent<WireAnswer>(unread).usageMetadata ?? usage
-    unread = undefined
-  }
   return {
     read: (data) => {
       const text = identity === undefined ? null : textEvent.exec(data)
       if (text !== null && choices[0]?.anything === true) {
-        unread = data
+        counts.later(data)
         return writer.delta(0, `{"content":${text[1]}}`)
       }
-      countUnread()
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
       if (answer.error !== undefined) throw streamFailure(answer)
       refuseBlocked(answer)
@@ -86,17 +80,35 @@ export function translator(createdSeconds: number): Translator {
         identity = { id, created: createdSeconds, model }
         writer = chunkWriter(identity)
       }
-      usage = answer.usageMetadata ?? usage
+      counts.now(answer.usageMetadata)
       let chunks = ''
       for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate, answer)
       return chunks
     },
     finish: () => {
       if (!finished || identity === undefined) throw brokenOff()
-      return { usage: readUsage(usage), identity }
+      return { usage: counts.read(), identity }
     },
-    usageSoFar: () => {
-      countUnread()
+    usageSoFar: counts.read,
+  }
+}
+
+/** The latest counts; those of most events are never looked at. */
+function countKeeper() {
+  let usage: WireUsage | undefined
+  let unread: string | undefined
+  return {
+    now: (counted: WireUsage | undefined) => {
+      usage = counted ?? usage
+      if (counted !== undefined) unread = undefined
+    },
+    /** In the data of an event. */
+    later: (data: string) => {
+      unread = data
+    },
+    read: (): Usage | undefined => {
+      if (unread !== undefined) usage = parseEvent<WireAnswer>(unread).usageMetadata ?? usage
+      unread = undefined
       return readUsage(usage)
     },
   }
