@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { schemaChecks } from '../../generated/checks.js'
 import type { Catalog } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
-import type { CatalogModel, Model, Warning } from '../core/model.ts'
+import type { CatalogModel, Model } from '../core/model.ts'
 import { readPrices } from '../core/price.ts'
 
 export type CatalogOptions = {

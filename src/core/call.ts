@@ -43,6 +43,8 @@ export type Call = {
   tryRoutes<T>(
     routes: readonly Route[],
     attempt: (route: Route) => Promise<T>,
+    /** The answer goes on when it is there. */
+    goesOn?: boolean,
   ): Promise<{ value: T; route: Route }>
   /** The receipt so far, of an answer that is still being delivered. */
   receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
@@ -68,6 +70,7 @@ export function openCall(parts: Parts, options: Options): Call {
   const attempts: Attempt[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let routesTried = 0
+  let unended = false
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
     deadline.clear()
@@ -86,11 +89,12 @@ export function openCall(parts: Parts, options: Options): Call {
     startedAt,
     deadline,
     attempts,
-    tryRoutes: (routes, attempt) => {
+    tryRoutes: (routes, attempt, goesOn = false) => {
+      unended = goesOn
       routesTried = Math.max(routesTried, routes.length)
       const report = (route: Route, made: Attempt) => parts.report(route, made, context)
       const { clock, failover: policy } = parts
-      return failover({ routes, attempt, attempts, deadline, clock, report, policy })
+      return failover({ routes, attempt, attempts, deadline, clock, report, policy, goesOn })
     },
     receiptSoFar: ({ model, provider }, warnings) => ({
       model,
@@ -104,6 +108,7 @@ export function openCall(parts: Parts, options: Options): Call {
     }),
     succeed: async ({ route, usage, picture }, warnings) => {
       const { model, provider } = route
+      if (unended) parts.failover.health.ended(route)
       const cost = costOfAnswer(model, usage, mode, picture)
       await record({ outcome: 'ok', cache, route, usage, cost })
       return { model, provider: provider.id, cost, cache, attempts, warnings, limit, mode }

@@ -35,7 +35,11 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
         },
         stream: async (call, able) => {
           const turn = turnOf(call)
-          const { value, route } = await call.tryRoutes(able, (one) => chatOf(one).stream(turn))
+          const { value, route } = await call.tryRoutes(
+            able,
+            (one) => chatOf(one).stream(turn),
+            true,
+          )
           return { stream: value, route, warnings: chatOf(route).warnings }
         },
       }

@@ -51,6 +51,8 @@ type Options<T> = {
   clock: () => number
   report: (route: Route, attempt: Attempt) => void
   policy: FailoverPolicy
+  /** The answer has only begun: whether the route is well is told when it ends. */
+  goesOn?: boolean
 }
 type Won<T> = { value: T; route: Route }
 
@@ -84,17 +86,17 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
 }
 
 async function tryOnce<T>(options: Options<T>, route: Route): Promise<Won<T> | ProviderFailure> {
-  const { attempt, clock, policy } = options
+  const { attempt, clock, policy, goesOn = false } = options
   const startedAt = clock()
   policy.health.began(route)
   try {
     const value = await attempt(route)
-    policy.health.ended(route)
+    if (!goesOn) policy.health.ended(route)
     note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
     return { value, route }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) {
-      policy.health.ended(route)
+      policy.health.ended(route, notAsked)
       throw error
     }
     policy.health.ended(route, error)
@@ -103,6 +105,9 @@ async function tryOnce<T>(options: Options<T>, route: Route): Promise<Won<T> | P
     return error
   }
 }
+
+/** Whatever it was, it says nothing about the route. */
+const notAsked = new ProviderFailure('cancelled', 'The route was not asked.')
 
 type Made = { route: Route; status?: number | undefined } & Pick<Attempt, 'outcome' | 'durationMs'>
 

@@ -113,7 +113,7 @@ function checkContents(
       refuse('The number of function response parts must equal that of function call parts.')
     }
     open = names('functionCall')
-    const [first] = parts.filter((part) => part['functionCall'] !== undefined)
+    const first = parts.find((part) => part['functionCall'] !== undefined)
     if (first !== undefined && /^gemini-[3-9]/.test(model) && !first['thoughtSignature']) {
       refuse('Function call is missing a thought_signature in functionCall parts.')
     }
