@@ -45,12 +45,17 @@ const ends: Partial<Record<Workload['kind'], string>> = {
 }
 
 const contentOf = (kind: Workload['kind'], model: string): string => {
-  if (kind === 'image' || kind === 'tool-image') return pictureBase64(pictureModels[model] ?? 0)
+  if (kind === 'image' || kind === 'edit' || kind === 'tool-image')
+    return pictureBase64(pictureModels[model] ?? 0)
   if (kind === 'tool-list') return tools.map((tool) => tool.name).join(', ')
   if (kind === 'stream' || kind === 'vendor-stream')
     return streamWords(Number(model.split('-')[1])).join('')
   return plainText
 }
+
+const pictureIn = (body: string): string | undefined =>
+  // The cast describes a right answer; a wrong one throws or compares unequal.
+  (JSON.parse(body) as PictureReply).data[0]?.b64_json
 
 const readers: Partial<Record<Workload['kind'], (body: string) => string | undefined>> = {
   // The casts describe a right answer; a wrong one throws or compares unequal.
@@ -63,7 +68,8 @@ const readers: Partial<Record<Workload['kind'], (body: string) => string | undef
   'tool-chat': (body) =>
     (JSON.parse(body) as ToolReply).result.content?.[0]?.text?.split('\n\n', 1)[0],
   'tool-image': (body) => (JSON.parse(body) as ToolReply).result.content?.[1]?.data,
-  image: (body) => (JSON.parse(body) as PictureReply).data[0]?.b64_json,
+  image: pictureIn,
+  edit: pictureIn,
   stream: (body) =>
     body
       .split('\n\n')

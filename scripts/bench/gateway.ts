@@ -25,10 +25,22 @@ export const routedModels: Record<string, string> = {
   'anthropic-burst-200': 'claude-haiku-4-5',
   'gemini-stream-200': 'gemini-3.5-flash',
   'gemini-burst-200': 'gemini-3.6-flash',
+  'gemini-image-1536k': 'gemini-3-pro-image',
+  'gemini-image-8m': 'gemini-3-pro-image-preview',
+  'dashscope-image-1536k': 'alibaba/qwen-image-3.0',
+  'dashscope-image-8m': 'alibaba/qwen-image-3.0-pro',
+  'ark-image-1536k': 'bytedance/seedream-4-0',
+  'ark-image-8m': 'bytedance/seedream-5-0-pro',
+  'openai-image-64k': 'gpt-image-1.5',
+}
+const providers: Record<string, string> = {
+  gemini: 'google',
+  dashscope: 'alibaba',
+  ark: 'bytedance',
 }
 const routes = Object.entries(routedModels).map(([name, model]) => {
-  const [wire, ...rest] = name.split('-')
-  return `  ${model}: [${wire === 'gemini' ? 'google' : wire}/${rest.join('-')}]`
+  const [wire = '', ...rest] = name.split('-')
+  return `  ${model}: [${providers[wire] ?? wire}/${rest.join('-')}]`
 })
 
 const configuration = (upstreamPort: number): string => `
@@ -61,6 +73,7 @@ export const startGateway = async ({
     throw new Error('There is no src/main.ts yet; --only floor measures the floor alone.')
   const cwd = mkdtempSync(join(folder, 'gateway-'))
   const port = await freePort()
+  const upstream = `http://127.0.0.1:${upstreamPort}`
   writeFileSync(join(cwd, 'gateway.yaml'), configuration(upstreamPort))
   const env = {
     PATH: process.env['PATH'],
@@ -69,10 +82,11 @@ export const startGateway = async ({
     DATA_DIR: join(cwd, 'data'),
     CONFIG_FILE: join(cwd, 'gateway.yaml'),
     MOCK_API_KEY: 'bench',
-    ANTHROPIC_API_KEY: 'bench',
-    ANTHROPIC_BASE_URL: `http://127.0.0.1:${upstreamPort}`,
-    GEMINI_API_KEY: 'bench',
-    GEMINI_BASE_URL: `http://127.0.0.1:${upstreamPort}`,
+    ...vendorVariables('ANTHROPIC', upstream),
+    ...vendorVariables('GEMINI', upstream),
+    ...vendorVariables('DASHSCOPE', upstream),
+    ...vendorVariables('ARK', `${upstream}/api/v3`),
+    ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
   const key = await createKey({ cwd, env })
   const child = children.start(join(sources, 'main.ts'), {
@@ -85,6 +99,11 @@ export const startGateway = async ({
   await untilReady(port)
   return { child, port, key }
 }
+
+const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
+  [`${name}_API_KEY`]: 'bench',
+  [`${name}_BASE_URL`]: baseUrl,
+})
 
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')

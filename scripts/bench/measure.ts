@@ -72,10 +72,10 @@ export const measure = async (
 
 const startServer = async (
   bench: Bench,
-  { model: plainModel, wire }: Workload,
+  workload: Workload,
   candidate: Candidate,
 ): Promise<Server> => {
-  const model = wire ? `${wire}-${plainModel}` : plainModel
+  const model = upstreamModel(workload)
   const { children, upstream, upstreamPort } = bench
   if (candidate === 'direct')
     return { candidate, child: upstream, port: upstreamPort, model, key: 'bench' }
@@ -91,8 +91,16 @@ const startServer = async (
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
   const gateway = await startGateway({ ...bench, tuned: candidate === 'tuned' })
-  const asked = wire ? routedModels[model] : `mock/${model}`
-  return { candidate, model: asked ?? model, ...gateway }
+  return { candidate, model: gatewayModel(workload, candidate), ...gateway }
+}
+
+/** Asked without the gateway, the path of a stream is not the vendor's: the model has to tell. */
+const upstreamModel = ({ kind, model, wire }: Workload): string =>
+  wire && kind === 'stream' ? `${wire}-${model}` : model
+
+const gatewayModel = ({ model, wire }: Workload, candidate: Candidate): string => {
+  const routed = candidate === 'openai' ? undefined : routedModels[`${wire}-${model}`]
+  return routed ?? `mock/${model}`
 }
 
 const takeSample = async (
@@ -119,7 +127,7 @@ const takeSample = async (
 }
 
 const kindFor = ({ kind, wire }: Workload, candidate: Candidate): Workload['kind'] => {
-  if (wire && candidate === 'floor') return 'vendor-stream'
+  if (wire && kind === 'stream' && candidate === 'floor') return 'vendor-stream'
   return (candidate === 'http' ? httpKinds[kind] : undefined) ?? kind
 }
 

@@ -1,19 +1,40 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pictureModels, pictureReply, plainReply, streamPieces } from './replies.ts'
-import { vendorPieces } from './vendor-replies.ts'
+import {
+  pictureBase64,
+  pictureModels,
+  pictureReply,
+  pictureToEdit,
+  plainReply,
+  streamPieces,
+} from './replies.ts'
+import { arkPicture, dashscopePicture, geminiPicture, vendorPieces } from './vendor-replies.ts'
 
-// The upstream of both candidates, OpenAI-shaped. The model's name says what the answer is like:
-// plain, stream-<words> (paced), burst-<words> (at once), image-<size>.
+// The upstream of all candidates. The model's name says what the answer is like: plain,
+// stream-<words> (paced), burst-<words> (at once), image-<size>; the path, in whose words it is.
 
 const paceMs = 5
 const eventStream = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
 
-type Question = { model: string; stream?: boolean; stream_options?: { include_usage?: boolean } }
+const dashscopePath = '/api/v1/services/aigc/multimodal-generation/generation'
+
+type Question = {
+  model: string
+  stream?: boolean
+  stream_options?: { include_usage?: boolean }
+  images?: { image_url: string }[]
+}
 
 const jsonReplies = new Map<string, Buffer>([['/v1/chat/completions plain', plainReply]])
-for (const [model, textBytes] of Object.entries(pictureModels))
+const pictures = new Map<string, Buffer>()
+for (const [model, textBytes] of Object.entries(pictureModels)) {
   jsonReplies.set(`/v1/images/generations ${model}`, pictureReply(textBytes))
+  jsonReplies.set(`/v1/images/edits ${model}`, pictureReply(textBytes))
+  jsonReplies.set(`/v1beta/models/${model}:generateContent`, geminiPicture(textBytes))
+  jsonReplies.set(`/api/v3/images/generations ${model}`, arkPicture(textBytes))
+  pictures.set(`/${model}.png`, Buffer.from(pictureBase64(textBytes), 'base64'))
+}
+const expectedEdit = pictureToEdit()
 
 const streams = new Map<string, { paced: boolean; pieces: Buffer[] }>()
 for (const count of [20, 200])
@@ -37,18 +58,26 @@ const vendorStream = (path: string, { model }: Question) => {
 }
 
 const answer = (path: string, question: Question, response: ServerResponse): void => {
+  const { model, images } = question
   const includeUsage = question.stream_options?.include_usage === true
   const stream =
     vendorStream(path, question) ??
     (question.stream ? streams.get(`${question.model} ${includeUsage}`) : undefined)
-  const json = jsonReplies.get(`${path} ${question.model}`)
+  const json = jsonReplies.get(`${path} ${model}`) ?? jsonReplies.get(path)
   if (stream) sendStream(response, stream)
-  else if (json) sendJson(response, 200, json)
-  else sendJson(response, 404, Buffer.from(`{"error":{"message":"No ${question.model} here."}}`))
+  else if (images && images[0]?.image_url !== expectedEdit) sendMissing(response, 'such picture')
+  else if (json) sendWhole(response, json)
+  else sendMissing(response, model)
 }
 
-const sendJson = (response: ServerResponse, status: number, body: Buffer): void => {
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+const sendMissing = (response: ServerResponse, name: string): void => {
+  response.statusCode = 404
+  sendWhole(response, Buffer.from(`{"error":{"message":"No ${name} here."}}`))
+}
+
+const sendWhole = (response: ServerResponse, body: Buffer, type = 'application/json'): void => {
+  response.setHeader('content-type', type)
+  response.setHeader('content-length', body.length)
   response.end(body)
 }
 
@@ -85,8 +114,13 @@ const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
     // The only callers are the bench's own processes.
+    const { url: path = '', headers } = request
+    const picture = pictures.get(path)
+    if (picture) return sendWhole(response, picture, 'image/png')
     const question = JSON.parse(Buffer.concat(parts).toString()) as Question
-    answer(request.url ?? '', question, response)
+    const address = `http://${headers.host}/${question.model}.png`
+    if (path === dashscopePath) sendWhole(response, dashscopePicture(address))
+    else answer(path, question, response)
   })
 })
 

@@ -1,11 +1,19 @@
 import { parseArgs } from 'node:util'
-import { workloads, type Candidate, type Workload } from './workloads.ts'
+import { imagesGroup, workloads, type Candidate, type Workload } from './workloads.ts'
 
-const candidates: Candidate[] = ['floor', 'gateway', 'tuned', 'direct', 'koa', 'http']
+const candidates: Candidate[] = ['floor', 'gateway', 'tuned', 'direct', 'koa', 'http', 'openai']
+
+const namesOf = (isMeant: (workload: Workload) => unknown): string =>
+  workloads
+    .filter(isMeant)
+    .map(({ name }) => name)
+    .join(', ')
 
 const usage = `Usage: npm run bench -- [--seconds 3] [--rounds 3] [--only <names>]
-Names, with commas between them: workloads (${workloads.map(({ name }) => name).join(', ')})
-and processes (${candidates.join(', ')}). No workload named means all of them; so for processes.`
+Names, with commas between them: workloads (${namesOf(() => true)})
+and processes (${candidates.join(', ')}). No process named means all of them.
+No workload named means all but ${namesOf(({ group }) => group)}, which make the
+run minutes longer: '${imagesGroup}' stands for these.`
 
 export type Options = {
   seconds: number
@@ -25,19 +33,18 @@ export const readOptions = (): Options => {
   const seconds = Number(values.seconds)
   const rounds = Number(values.rounds)
   const only = values.only.split(',').filter((name) => name !== '')
-  const known = new Set<string>([...candidates, ...workloads.map(({ name }) => name)])
+  const known = new Set<string>([...candidates, ...workloads.map(({ name }) => name), imagesGroup])
   if (!(seconds > 0) || !(rounds >= 1) || only.some((name) => !known.has(name))) {
     console.error(usage)
     process.exit(2)
   }
-  const named = <T>(all: T[], nameOf: (one: T) => string): T[] => {
-    const chosen = all.filter((one) => only.includes(nameOf(one)))
-    return chosen.length ? chosen : all
-  }
+  const isNamed = (name: string | undefined): boolean => only.some((one) => one === name)
+  const named = workloads.filter(({ name, group }) => isNamed(name) || isNamed(group))
+  const namedCandidates = candidates.filter(isNamed)
   return {
     seconds,
     rounds,
-    workloads: named(workloads, ({ name }) => name),
-    candidates: named(candidates, (name) => name),
+    workloads: named.length ? named : workloads.filter(({ group }) => !group),
+    candidates: namedCandidates.length ? namedCandidates : candidates,
   }
 }

@@ -1,5 +1,5 @@
 import { createCipheriv } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { crc32, deflateSync } from 'node:zlib'
 
 // What the mock upstream says. The driver reads the same file, so it knows what a right answer is.
 
@@ -38,22 +38,42 @@ const event = (choices: object[], rest = {}): string => {
 
 /** A picture as base64 text of exactly `textBytes` characters: a real PNG header, then noise. */
 export const pictureBase64 = (textBytes: number): string => {
-  const header = pngHeader(1024, 1024)
-  const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16))
-  const body = noise.update(Buffer.alloc((textBytes / 4) * 3 - header.length))
-  return Buffer.concat([header, body]).toString('base64')
+  const header = pngHeader(1024)
+  return Buffer.concat([header, noise((textBytes / 4) * 3 - header.length)]).toString('base64')
 }
 
-const pngHeader = (width: number, height: number): Buffer => {
+const editBytes = (10 * 1024 * 1024 * 3) / 4
+const editSide = 64
+
+/** A whole PNG as a data URL with 10 MiB of base64, most of them in a chunk that no decoder knows. */
+export const pictureToEdit = (): string => {
+  const header = pngHeader(editSide)
+  const pixels = pngChunk('IDAT', deflateSync(Buffer.alloc(editSide * (1 + 4 * editSide))))
+  const end = pngChunk('IEND', Buffer.alloc(0))
+  const missingBytes = editBytes - header.length - pixels.length - end.length
+  const filling = pngChunk('beNc', noise(missingBytes - end.length))
+  const whole = Buffer.concat([header, filling, pixels, end])
+  return `data:image/png;base64,${whole.toString('base64')}`
+}
+
+const noise = (bytes: number): Buffer =>
+  createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(bytes))
+
+const pngHeader = (side: number): Buffer => {
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-  const chunk = Buffer.alloc(25)
-  chunk.writeUInt32BE(13, 0)
-  chunk.write('IHDR', 4, 'latin1')
-  chunk.writeUInt32BE(width, 8)
-  chunk.writeUInt32BE(height, 12)
-  chunk.set([8, 6, 0, 0, 0], 16)
-  chunk.writeUInt32BE(crc32(chunk.subarray(4, 21)), 21)
-  return Buffer.concat([signature, chunk])
+  const traits = Buffer.alloc(13)
+  traits.writeUInt32BE(side, 0)
+  traits.writeUInt32BE(side, 4)
+  traits.set([8, 6, 0, 0, 0], 8)
+  return Buffer.concat([signature, pngChunk('IHDR', traits)])
+}
+
+const pngChunk = (type: string, data: Buffer): Buffer => {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(data.length)
+  checksum.writeUInt32BE(crc32(named))
+  return Buffer.concat([length, named, checksum])
 }
 
 export const pictureReply = (textBytes: number): Buffer =>

@@ -1,3 +1,4 @@
+import { pictureToEdit } from './replies.ts'
 import type { Workload } from './workloads.ts'
 
 const chatBytes = 590
@@ -38,10 +39,12 @@ const paths: Partial<Record<Workload['kind'], string>> = {
   stream: '/v1/chat/completions',
   'vendor-stream': '/v1/chat/completions',
   image: '/v1/images/generations',
+  edit: '/v1/images/edits',
 }
 
 const bodyFor = (kind: Workload['kind'], model: string): object => {
   if (kind === 'image') return pictureBody(model)
+  if (kind === 'edit') return { ...pictureBody(model), images: [{ image_url: pictureToEdit() }] }
   if (kind === 'tool-list') return message(placeholder, 'tools/list')
   if (kind === 'tool-chat') return toolCall('chat', chatBody(model, 'chat'))
   if (kind === 'tool-image') return toolCall('generate-image', pictureBody(model))

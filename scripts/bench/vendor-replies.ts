@@ -1,13 +1,17 @@
-import { streamWords } from './replies.ts'
+import { pictureBase64, streamWords } from './replies.ts'
 import type { Wire } from './workloads.ts'
 
-// The same streams as those of replies.ts, in the words of vendors whose events are others.
+// The same streams and pictures as those of replies.ts, in the words of other vendors.
 
 const inputTokens = 120
 const outputTokens = 200
+const pictureTokens = 1120
 
 /** The events of a stream as `count` pieces; what begins and ends it travels with its words. */
-export const vendorPieces = (wire: Wire, count: number): Buffer[] =>
+export const vendorPieces = (
+  wire: Extract<Wire, 'anthropic' | 'gemini'>,
+  count: number,
+): Buffer[] =>
   (wire === 'anthropic' ? anthropicPieces(count) : geminiPieces(count)).map((piece) =>
     Buffer.from(piece),
   )
@@ -65,3 +69,39 @@ const geminiPieces = (count: number): string[] =>
     }
     return `data: ${JSON.stringify(answer)}\r\n\r\n`
   })
+
+export const geminiPicture = (textBytes: number): Buffer => {
+  const data = pictureBase64(textBytes)
+  const parts = [{ inlineData: { mimeType: 'image/png', data } }]
+  return json({
+    candidates: [{ content: { parts, role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: {
+      promptTokenCount: inputTokens,
+      candidatesTokenCount: pictureTokens,
+      totalTokenCount: inputTokens + pictureTokens,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: pictureTokens }],
+    },
+    modelVersion: 'bench',
+    responseId: 'bench',
+  })
+}
+
+/** DashScope names an address, which is then fetched. */
+export const dashscopePicture = (image: string): Buffer => {
+  const message = { role: 'assistant', content: [{ image }] }
+  return json({
+    output: { choices: [{ finish_reason: 'stop', message }] },
+    usage: { image_count: 1, width: 1024, height: 1024 },
+    request_id: 'bench',
+  })
+}
+
+export const arkPicture = (textBytes: number): Buffer =>
+  json({
+    model: 'bench',
+    created: 1_760_000_000,
+    data: [{ b64_json: pictureBase64(textBytes), size: '1024x1024' }],
+    usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 },
+  })
+
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value))

@@ -1,10 +1,11 @@
 /**
  * Who answers: `direct` is the mock itself, `tuned` the gateway with the flags for one core, `koa` a
- * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server.
+ * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
+ * the gateway before an upstream like OpenAI's where the others translate from another wire.
  */
-export type Candidate = 'floor' | 'gateway' | 'tuned' | 'direct' | 'koa' | 'http'
+export type Candidate = 'floor' | 'gateway' | 'tuned' | 'direct' | 'koa' | 'http' | 'openai'
 
-export type Wire = 'anthropic' | 'gemini'
+export type Wire = 'anthropic' | 'gemini' | 'dashscope' | 'ark' | 'openai'
 
 export type Workload = {
   name: string
@@ -13,6 +14,7 @@ export type Workload = {
     | 'chat'
     | 'stream'
     | 'image'
+    | 'edit'
     | 'tool-list'
     | 'tool-chat'
     | 'tool-image'
@@ -22,8 +24,10 @@ export type Workload = {
   model: string
   connections: number
   candidates: Candidate[]
-  /** The gateway translates it from this wire; the floor passes the vendor's own bytes on. */
+  /** The vendor before which the gateway is asked; the floor passes the vendor's own bytes on. */
   wire?: Wire
+  /** Is measured only when it, or this name for several, is asked for. */
+  group?: typeof imagesGroup
   /** What the ratio is taken to, where it is not the plain floor. */
   against?: Candidate
   target: Target
@@ -35,6 +39,22 @@ export type Workload = {
 export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
 
 export type Measure = 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
+
+export const imagesGroup = 'images'
+
+const vendorPictures = (wire: Wire): Workload[] =>
+  [
+    { name: `${wire}1m5`, model: 'image-1536k', connections: 8 },
+    { name: `${wire}8m`, model: 'image-8m', connections: 4 },
+  ].map((row) => ({
+    ...row,
+    kind: 'image',
+    candidates: ['openai', 'gateway'],
+    wire,
+    group: imagesGroup,
+    against: 'openai',
+    target: { of: 'gateway', most: { ratio: 1.6 } },
+  }))
 
 export const workloads: Workload[] = [
   {
@@ -188,5 +208,18 @@ export const workloads: Workload[] = [
     candidates: ['floor', 'gateway'],
     wire: 'gemini',
     target: { of: 'gateway', most: { ratio: 3 } },
+  },
+  ...vendorPictures('gemini'),
+  ...vendorPictures('dashscope'),
+  ...vendorPictures('ark'),
+  {
+    name: 'edit10m',
+    kind: 'edit',
+    model: 'image-64k',
+    connections: 4,
+    candidates: ['floor', 'gateway'],
+    wire: 'openai',
+    group: imagesGroup,
+    target: { of: 'gateway', most: { ratio: 1.5 } },
   },
 ]

@@ -4,7 +4,7 @@ import { GatewayError, toGatewayError } from './error.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import type { Model, Warning } from './model.ts'
-import type { PictureTraits, Usage } from './price.ts'
+import type { Cost, PictureTraits, Usage } from './price.ts'
 import {
   cachedCost,
   costOfAnswer,
@@ -74,17 +74,12 @@ export function openCall(parts: Parts, options: Options): Call {
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
     deadline.clear()
-    const { model, ...row } = {
-      model: options.model,
-      context,
-      modality,
-      startedAt,
-      attempts,
-      ...ending,
-    }
-    return parts.record(usageRow({ ...row, model, endedAt: parts.clock() }))
+    const known = { model: options.model, context, modality, startedAt, attempts, ...ending }
+    return parts.record(usageRow({ ...known, endedAt: parts.clock() }))
   }
 
+  const same = { attempts, limit, mode }
+  const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({ ...told, ...same })
   return {
     startedAt,
     deadline,
@@ -96,27 +91,21 @@ export function openCall(parts: Parts, options: Options): Call {
       const { clock, failover: policy } = parts
       return failover({ routes, attempt, attempts, deadline, clock, report, policy, goesOn })
     },
-    receiptSoFar: ({ model, provider }, warnings) => ({
-      model,
-      provider: provider.id,
-      cost: { nanoUsd: null, status: 'unknown', details: { mode } },
-      cache,
-      attempts,
-      warnings,
-      limit,
-      mode,
-    }),
+    receiptSoFar: ({ model, provider }, warnings) => {
+      const cost: Cost = { nanoUsd: null, status: 'unknown', details: { mode } }
+      return receipt({ model, provider: provider.id, cost, cache, warnings })
+    },
     succeed: async ({ route, usage, picture }, warnings) => {
       const { model, provider } = route
       if (unended) parts.failover.health.ended(route)
       const cost = costOfAnswer(model, usage, mode, picture)
       await record({ outcome: 'ok', cache, route, usage, cost })
-      return { model, provider: provider.id, cost, cache, attempts, warnings, limit, mode }
+      return receipt({ model, provider: provider.id, cost, cache, warnings })
     },
     replay: async (model, provider, usage, warnings) => {
       const cost = cachedCost(mode)
       await record({ outcome: 'ok', cache: 'hit', usage, cost, model: model.row.id })
-      return { model, provider, cost, cache: 'hit', attempts, warnings, limit, mode }
+      return receipt({ model, provider, cost, cache: 'hit', warnings })
     },
     fail: async (thrown, delivered) => {
       deadline.clear()

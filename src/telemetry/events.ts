@@ -21,7 +21,7 @@ export function createEvents(log: Log, metrics: Metrics) {
       if (error === undefined) return log.info(fields, 'request')
       const code = error instanceof GatewayError ? error.code : 'internal_error'
       if (status >= 500)
-        return log.error({ ...fields, code, err: causeOf(error) }, 'request failed')
+        return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
       return log.info({ ...fields, code }, 'request refused')
     },
     /** One try of one route is over. */
@@ -48,12 +48,12 @@ export function createEvents(log: Log, metrics: Metrics) {
       const { code, status } = error
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
-      if (status >= 500) log.error({ ...fields, err: causeOf(error) }, 'tool failed')
+      if (status >= 500) log.error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else log.info(fields, 'tool refused')
     },
     /** The cache failed; the call went on without it. */
     cacheFailed(error: unknown): void {
-      log.warn({ err: causeOf(error) }, 'cache failed')
+      log.warn({ cause: causeOf(error) }, 'cache failed')
     },
     started(address: string, providers: readonly string[]): void {
       log.info({ address, providers }, 'listening')

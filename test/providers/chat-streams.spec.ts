@@ -135,6 +135,24 @@ for (const wire of wires) {
         { numRuns: 40 },
       ))
 
+    it('rests while the caller takes no more', async () => {
+      const bytes = Buffer.from(wire.events({ text: ['one', 'two', 'three'] }).join(''))
+      const answer = answerOf(cut(bytes, [64]))
+      const calls: string[] = []
+      const watched: OpenAnswer = {
+        ...answer,
+        pause: () => void calls.push('pause'),
+        resume: () => void calls.push('resume'),
+      }
+      const drains: (() => void)[] = []
+      const stream = await wire.start(watched)
+      calls.length = 0
+      await stream.forward({ write: () => false, onDrain: (listener) => drains.push(listener) })
+      expect(calls).to.deep.equal(['pause'])
+      drains[0]!()
+      expect(calls).to.deep.equal(['pause', 'resume'])
+    })
+
     it('is broken off when it ends too early', async () => {
       const events = wire.events({ text: ['one', 'two'] })
       const last = events.findIndex((event) => event.includes('two'))

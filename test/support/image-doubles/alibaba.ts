@@ -32,7 +32,7 @@ const models: Record<string, Model> = {
   'qwen-image-3.0': both,
   'qwen-image-3.0-pro': both,
 }
-const listedSizes = ['1664*928', '1472*1104', '1328*1328', '1104*1472', '928*1664']
+const listedSizes = new Set(['1664*928', '1472*1104', '1328*1328', '1104*1472', '928*1664'])
 const defaultSizes = {
   listed: '1664*928',
   sides: '1024*1024',
@@ -116,7 +116,7 @@ function sizeComplaint(size: string, { size: rule }: Model): string | undefined 
   if (!/^\d+\*\d+$/.test(size)) return 'size must be in the format of width*height'
   const [width = 0, height = 0] = size.split('*').map(Number)
   const allowed = {
-    listed: listedSizes.includes(size),
+    listed: listedSizes.has(size),
     sides: [width, height].every((side) => side >= 512 && side <= 2048),
     area: width * height >= 512 * 512 && width * height <= 2048 * 2048,
     none: false,
