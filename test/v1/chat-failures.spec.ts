@@ -109,32 +109,45 @@ const rows: Row[] = [
   },
 ]
 
+type Place = Pick<Upstream, 'url'>
+
 describe('a call with two routes', () => {
   let one: Upstream
   let two: Upstream
   let gateway: TestGateway
+  /** For all rows but those whose provider is elsewhere. */
+  let usual: TestGateway
   let pauses: number[]
+  let now = Date.now()
 
   before(async () => {
     ;[one, two] = await Promise.all([startUpstream(), startUpstream()])
+    usual = await startWith(one, two)
   })
-  after(() => Promise.all([one.stop(), two.stop()]))
+  after(async () => {
+    await usual.stop()
+    await Promise.all([one.stop(), two.stop()])
+  })
 
   const start = async (row: Row, place: 'first' | 'second') => {
-    const elsewhere = row.url === 'https' ? one.url.replace('http:', 'https:') : row.url
-    const target = (upstream: Upstream, faulty: boolean) => ({
-      url: faulty && elsewhere !== undefined ? elsewhere : upstream.url,
-    })
     pauses = []
     one.requests.length = 0
     two.requests.length = 0
-    gateway = await startGateway({
+    // No circuit stays open for so long.
+    now += 3_600_000
+    if (row.url === undefined) {
+      gateway = usual
+      return
+    }
+    const elsewhere = row.url === 'https' ? one.url.replace('http:', 'https:') : row.url
+    const faulty = { url: elsewhere }
+    gateway = await (place === 'first' ? startWith(faulty, two) : startWith(one, faulty))
+  }
+  const startWith = (first: Place, second: Place) =>
+    startGateway({
       variables: { OWN_API_KEY: ownKey },
       file: {
-        providers: [
-          ownProvider('one', target(one, place === 'first')),
-          ownProvider('two', target(two, place === 'second')),
-        ],
+        providers: [ownProvider('one', first), ownProvider('two', second)],
         routes: { 'gpt-4.1': ['one/big', 'two/big'] },
         limits: {
           upstream_headers_timeout_ms: 100,
@@ -147,8 +160,8 @@ describe('a call with two routes', () => {
         pauses.push(delayMs)
         return Promise.resolve()
       },
+      clock: () => now,
     })
-  }
   const ask = (stream: boolean) =>
     gateway.post(
       '/v1/chat/completions',
@@ -162,7 +175,9 @@ describe('a call with two routes', () => {
     const attempts = JSON.parse(row.attempts) as { provider: string; outcome: string }[]
     return { row, made: attempts.map(({ provider, outcome }) => `${provider} ${outcome}`) }
   }
-  afterEach(() => gateway.stop())
+  afterEach(async () => {
+    if (gateway !== usual) await gateway.stop()
+  })
 
   for (const row of rows) {
     for (const stream of [false, true]) {
