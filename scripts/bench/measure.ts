@@ -99,8 +99,9 @@ const upstreamModel = ({ kind, model, wire }: Workload): string =>
   wire && kind === 'stream' ? `${wire}-${model}` : model
 
 const gatewayModel = ({ model, wire }: Workload, candidate: Candidate): string => {
-  const routed = candidate === 'openai' ? undefined : routedModels[`${wire}-${model}`]
-  return routed ?? `mock/${model}`
+  if (!wire || candidate === 'openai') return `mock/${model}`
+  const name = `${wire}-${model}`
+  return routedModels[name] ?? name
 }
 
 const takeSample = async (

@@ -62,7 +62,7 @@ const answer = (path: string, question: Question, response: ServerResponse): voi
   const includeUsage = question.stream_options?.include_usage === true
   const stream =
     vendorStream(path, question) ??
-    (question.stream ? streams.get(`${question.model} ${includeUsage}`) : undefined)
+    (question.stream ? streams.get(`${model} ${includeUsage}`) : undefined)
   const json = jsonReplies.get(`${path} ${model}`) ?? jsonReplies.get(path)
   if (stream) sendStream(response, stream)
   else if (images && images[0]?.image_url !== expectedEdit) sendMissing(response, 'such picture')
@@ -113,10 +113,10 @@ const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    // The only callers are the bench's own processes.
     const { url: path = '', headers } = request
     const picture = pictures.get(path)
     if (picture) return sendWhole(response, picture, 'image/png')
+    // The only callers are the bench's own processes.
     const question = JSON.parse(Buffer.concat(parts).toString()) as Question
     const address = `http://${headers.host}/${question.model}.png`
     if (path === dashscopePath) sendWhole(response, dashscopePicture(address))

@@ -44,6 +44,8 @@ export const pictureBase64 = (textBytes: number): string => {
 
 const editBytes = (10 * 1024 * 1024 * 3) / 4
 const editSide = 64
+/** A chunk's length, type and checksum. */
+const chunkFrameBytes = 12
 
 /** A whole PNG as a data URL with 10 MiB of base64, most of them in a chunk that no decoder knows. */
 export const pictureToEdit = (): string => {
@@ -51,7 +53,7 @@ export const pictureToEdit = (): string => {
   const pixels = pngChunk('IDAT', deflateSync(Buffer.alloc(editSide * (1 + 4 * editSide))))
   const end = pngChunk('IEND', Buffer.alloc(0))
   const missingBytes = editBytes - header.length - pixels.length - end.length
-  const filling = pngChunk('beNc', noise(missingBytes - end.length))
+  const filling = pngChunk('beNc', noise(missingBytes - chunkFrameBytes))
   const whole = Buffer.concat([header, filling, pixels, end])
   return `data:image/png;base64,${whole.toString('base64')}`
 }

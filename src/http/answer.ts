@@ -26,17 +26,22 @@ export function errorAnswer(error: GatewayError): Answer {
 
 const ping = Buffer.from(': ping\n\n')
 
-/**
- * Writes an answer to the end. Resolves also when the other side leaves in the middle. A JSON answer is
- * whole at once, but ends, and with it perhaps its connection, only behind `requestRead`.
- */
+type SendOptions = {
+  requestId: string
+  pingIntervalMs: number
+  /** A JSON answer is whole at once, but ends, and with it perhaps its connection, only behind this. */
+  requestRead?: Promise<void> | undefined
+}
+
+/** Writes an answer to the end. Resolves also when the other side leaves in the middle. */
 export async function send(
   response: ServerResponse,
   answer: Answer,
-  pingIntervalMs: number,
-  requestRead?: Promise<void>,
+  { requestId, pingIntervalMs, requestRead }: SendOptions,
 ): Promise<void> {
-  const { status, headers = {}, json, events } = answer
+  const { status, json, events } = answer
+  // Handed over together: headers that are set one by one are checked twice.
+  const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is heard to its end also when nobody listens: its call has to be closed and recorded.
   if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
   if (response.destroyed || response.headersSent) return

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
@@ -40,7 +40,6 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     const leaving = new AbortController()
     state.requestId = newRequestId()
     state.signal = leaving.signal
-    res.setHeader('x-request-id', state.requestId)
     if (draining()) res.setHeader('connection', 'close')
     res.once('close', () => {
       if (!res.writableFinished) leaving.abort()
@@ -57,7 +56,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       await answer(context, next, { ...options, leaveWork })
     } catch (thrown) {
       if (!(thrown instanceof ClientLeft)) error = thrown
-      await refuse(req, res, thrown, options)
+      await refuse(context, thrown, options)
     } finally {
       leaveWork()
       const { requestId, caller } = state
@@ -83,9 +82,13 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!
 }
 
-/** A name for an exchange, unique and without meaning. */
+/**
+ * A name for an exchange, unique, and in the order of time: the ledger's index then grows at its end,
+ * instead of changing a page somewhere for each row.
+ */
 export function newRequestId(): string {
-  return `req_${randomUUID().replaceAll('-', '')}`
+  const time = Date.now().toString(16).padStart(12, '0')
+  return `req_${time}${randomUUID().replaceAll('-', '').slice(12)}`
 }
 
 async function answer(
@@ -97,13 +100,14 @@ async function answer(
   if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
   else await next()
   if (state.answer?.held) leaveWork()
-  await send(res, state.answer ?? missing(context), limits.pingIntervalMs)
+  const { pingIntervalMs } = limits
+  const { requestId } = state
+  await send(res, state.answer ?? missing(context), { requestId, pingIntervalMs })
 }
 
 /** Answers an error; what is left of the request's body is read for a moment, then cut off. */
 async function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { req: request, res: response, state: { requestId } }: Context,
   thrown: unknown,
   { limits: { lingerTimeoutMs, pingIntervalMs }, errorAnswerAt }: ExchangeOptions,
 ): Promise<void> {
@@ -115,7 +119,8 @@ async function refuse(
   if (!request.complete) response.setHeader('connection', 'close')
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
-  await send(response, errorAnswer(toGatewayError(thrown), request), pingIntervalMs, read)
+  const error = errorAnswer(toGatewayError(thrown), request)
+  await send(response, error, { requestId, pingIntervalMs, requestRead: read })
 }
 
 /** Closed in the middle of an upload, a connection may lose the answer before it is read. */
