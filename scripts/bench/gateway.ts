@@ -10,6 +10,9 @@ import { measuredCore, type Child, type Children } from './children.ts'
 const sources = join(import.meta.dirname, '../../src')
 const startTimeoutMs = 30_000
 
+// As `npm start` has them.
+const startFlags = ['--max-semi-space-size=32']
+
 // What a container with one core is given (performance.md sections 7 and 9).
 const tunedFlags = ['--single-threaded-gc']
 const tunedEnvironment = {
@@ -91,7 +94,7 @@ export const startGateway = async ({
   const key = await createKey({ cwd, env })
   const child = children.start(join(sources, 'main.ts'), {
     core: measuredCore,
-    flags: tuned ? tunedFlags : [],
+    flags: tuned ? [...startFlags, ...tunedFlags] : startFlags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,
     logFile: join(cwd, 'stderr.log'),

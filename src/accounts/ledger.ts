@@ -3,7 +3,7 @@ import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
 
-const groupPauseMs = 1
+const groupPauseMs = 3
 
 type Waiting = { row: UsageTable; resolve: () => void; reject: (error: unknown) => void }
 

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { LRUCache } from 'lru-cache'
 import { schemaChecks } from '../../generated/checks.js'
 import type { Catalog } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
@@ -27,6 +28,8 @@ export function readCatalogRows(): CatalogModel[] {
     })
 }
 
+const passingModelsMax = 1000
+
 export function createCatalog(options: CatalogOptions): Catalog {
   const { rows, undescribed, aliases, defaultImageModel, clock } = options
   const listed = undescribed.flatMap(({ provider, models }) =>
@@ -39,14 +42,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }))
   const models: Model[] = [...described, ...listed]
   const byName = namesOf(models)
+  // Anybody may ask for any name: those that were asked for lately are kept, no more.
+  const passing = new LRUCache<string, Model>({ max: passingModelsMax })
 
   const lookUp = (name: string): Model | undefined => {
-    const known = byName.get(name)
+    const known = byName.get(name) ?? passing.get(name)
     if (known !== undefined) return known
     const [provider = '', ...rest] = name.split('/')
     const open = undescribed.some((one) => one.provider === provider && one.models === '*')
     const upstreamModel = rest.join('/')
-    return open && upstreamModel !== '' ? undescribedModel(provider, upstreamModel) : undefined
+    if (!open || upstreamModel === '') return undefined
+    const model = undescribedModel(provider, upstreamModel)
+    passing.set(name, model)
+    return model
   }
 
   const find: Catalog['find'] = (name) => {
