@@ -96,11 +96,10 @@ export async function runImage(options: Options): Promise<Ran<ImageResult>> {
 async function generate(concurrency: number, call: ImageCall): Promise<ImageResult> {
   const adapter = adapterOf(call.route)
   const perCall = adapter.picturesPerCall(call.route)
-  const siblings = new AbortController()
-  const signal = AbortSignal.any([call.signal, siblings.signal])
-  const results = await splitCalls({ n: call.count, perCall, concurrency }, (count, index) =>
-    adapter.generate({ ...call, count, index: call.index + index, signal }),
-  ).finally(() => siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.')))
+  const results =
+    call.count <= perCall
+      ? [await adapter.generate(call)]
+      : await generateEach({ adapter, perCall, concurrency }, call)
   const made = merge(results)
   if (made.pictures.length < call.count) {
     throw new ProviderFailure(
@@ -109,6 +108,20 @@ async function generate(concurrency: number, call: ImageCall): Promise<ImageResu
     )
   }
   return { ...made, pictures: made.pictures.slice(0, call.count) }
+}
+
+type Split = { adapter: ImageAdapter; perCall: number; concurrency: number }
+
+/** Calls of one route side by side, which end together when one fails. */
+function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<ImageResult[]> {
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([call.signal, siblings.signal])
+  return splitCalls({ n: call.count, ...split }, (count, index) =>
+    adapter.generate({ ...call, count, index: call.index + index, signal }),
+  ).catch((error: unknown) => {
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
+    throw error
+  })
 }
 
 /** What the answer says of its pictures, unless the vendor says otherwise. */

@@ -8,13 +8,16 @@ const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
   { format: 'webp', pattern: /^RIFF[^]{4}WEBP/ },
 ]
 
-/** Enough of a picture to find its header in; a JPEG may carry metadata before it. */
-const headerCharacters = 65_536
+/** How much of a picture is decoded to find its header, step by step; a JPEG may have metadata before it. */
+const headerCharacters = [4096, 65_536, Infinity]
 
 /** Reads format and size from a picture's bytes; undefined when they are not a PNG, JPEG or WebP. */
 export function readPicture(base64: readonly Buffer[]): Picture | undefined {
-  const read = readHeader(decode(base64, headerCharacters)) ?? readHeader(decode(base64, Infinity))
-  return read === undefined ? undefined : { base64, ...read }
+  for (const characters of headerCharacters) {
+    const read = readHeader(decode(base64, characters))
+    if (read !== undefined) return { base64, ...read }
+  }
+  return undefined
 }
 
 /** Format and size of an image's bytes, from its header alone. */
