@@ -28,7 +28,7 @@ export type WireAnswer = {
 }
 
 /** Blocked prompts and outputs come with status 200 (providers.md section 1.3). */
-const blocked = new Set([
+export const blocked = new Set([
   'SAFETY',
   'IMAGE_SAFETY',
   'PROHIBITED_CONTENT',

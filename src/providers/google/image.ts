@@ -5,16 +5,16 @@ import type {
   GenerationConfig,
   ImageConfig,
   Modality,
-  ModalityTokenCount,
 } from '@google/genai'
 import { ProviderFailure } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall, type ImageResult } from '../../core/image.ts'
 import { readPicture } from '../../core/picture.ts'
-import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import { jsonRequests, type Endpoint } from '../endpoint.ts'
 import { receive } from '../upstream.ts'
+import { blocked } from './answer.ts'
 import { readFailure } from './failure.ts'
+import { readUsage } from './usage.ts'
 
 /** What of an answer is read; the vendor's own types say the rest. */
 type WireAnswer = {
@@ -84,18 +84,6 @@ function wireRequest(call: ImageCall): WireRequest {
   }
 }
 
-/** Blocked prompts and outputs come with status 200 (providers.md section 1.3). */
-const blocked = new Set([
-  'SAFETY',
-  'IMAGE_SAFETY',
-  'PROHIBITED_CONTENT',
-  'IMAGE_PROHIBITED_CONTENT',
-  'BLOCKLIST',
-  'SPII',
-  'RECITATION',
-  'IMAGE_RECITATION',
-])
-
 function readAnswer({ json, texts }: SplicedJson): ImageResult | { pictureless: string } {
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
@@ -128,21 +116,4 @@ function refused(reason: string): ProviderFailure {
     'content_policy',
     `The provider refused the request as unsafe: ${reason}.`,
   )
-}
-
-function readUsage(wire: WireAnswer['usageMetadata']): Usage | undefined {
-  if (wire?.promptTokenCount === undefined) return undefined
-  const images = (details: readonly ModalityTokenCount[] = []) =>
-    details
-      .filter(({ modality }) => String(modality) === 'IMAGE')
-      .reduce((sum, { tokenCount = 0 }) => sum + tokenCount, 0)
-  return {
-    inputTokens: wire.promptTokenCount + (wire.toolUsePromptTokenCount ?? 0),
-    outputTokens: (wire.candidatesTokenCount ?? 0) + (wire.thoughtsTokenCount ?? 0),
-    cachedInputTokens: wire.cachedContentTokenCount ?? 0,
-    imageInputTokens: images(wire.promptTokensDetails),
-    imageOutputTokens: images(wire.candidatesTokensDetails),
-    images: 0,
-    estimated: false,
-  }
 }
