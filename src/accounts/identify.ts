@@ -44,8 +44,10 @@ function readKey({ authorization, apiKey }: Credentials): string {
       'There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.',
     )
   }
-  if (key === undefined || !isWellFormedKey(key))
-    throw invalidKey('This is not an API key of this gateway.')
+  if (key === undefined) {
+    throw invalidKey('The Authorization header must be `Bearer <API_KEY>`, with a space between.')
+  }
+  if (!isWellFormedKey(key)) throw invalidKey('This is not an API key of this gateway.')
   return key
 }
 
