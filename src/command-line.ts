@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { ConfigError, loadConfig, readVariables, settingsTable, type Config } from './config.ts'
 import { diagnose } from './doctor.ts'
-import { StoreError } from './storage/sqlite.ts'
+import { StoreError } from './storage/store-error.ts'
 import { openStore } from './storage/store.ts'
 
 const usage = `Usage: npm run gateway -- <command>

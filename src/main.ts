@@ -8,7 +8,7 @@ import {
   type Config,
 } from './config.ts'
 import { fontConfigurationFile } from './providers/sandbox/render.ts'
-import { StoreError } from './storage/sqlite.ts'
+import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
 

@@ -1,49 +1,47 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
 
-const groupPauseMs = 3
-
-type Waiting = { row: UsageTable; resolve: () => void; reject: (error: unknown) => void }
+type Group = { rows: UsageTable[]; committed: PromiseWithResolvers<void> }
 
 /**
- * Writes usage rows. Rows that arrive while a group is being committed make up the next group, so
- * that a commit's price is shared and yet every answer waits for its own row. What may wait is
- * bounded by the number of requests in work.
+ * Writes usage rows. Rows of one moment, and those that arrive while a group is being committed, make
+ * up a group, so that a commit's price is shared and yet every answer waits for its own row. What may
+ * wait is bounded by the number of requests in work.
  */
 export function createLedger(
   store: Pick<Store, 'insertMany'>,
   groupRowsMax: number,
 ): (row: UsageRow) => Promise<void> {
-  let waiting: Waiting[] = []
+  const waiting: Group[] = []
   let writing = false
 
   async function write(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting.slice(0, groupRowsMax)
-      waiting = waiting.slice(groupRowsMax)
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
-        const rows = group.map(({ row }) => row)
-        await store.insertMany('usage', rows)
-        for (const { resolve } of group) resolve()
+        await store.insertMany('usage', group.rows)
+        group.committed.resolve()
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        group.committed.reject(error)
       }
-      // Under load a short pause makes large groups; a lone answer never waits for it.
-      if (waiting.length > 0 && waiting.length < groupRowsMax) await sleep(groupPauseMs)
     }
     writing = false
   }
 
-  return (row) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ row: toTable(row), resolve, reject })
-      if (writing) return
+  return (row) => {
+    let group = waiting.at(-1)
+    if (group === undefined || group.rows.length >= groupRowsMax) {
+      group = { rows: [], committed: Promise.withResolvers() }
+      waiting.push(group)
+    }
+    group.rows.push(toTable(row))
+    if (!writing) {
       writing = true
       // Other answers of this turn join the group.
       setImmediate(() => void write())
-    })
+    }
+    return group.committed.promise
+  }
 }
 
 function toTable({ usage, ...row }: UsageRow): UsageTable {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
-import { StoreError } from './sqlite.ts'
+import { StoreError } from './store-error.ts'
 
 /** Forward only, in the order of their names; types are those that SQLite and PostgreSQL both have. */
 const migrations: Record<string, Migration> = {

@@ -2,29 +2,19 @@
  * The embedded store's thread: neither a flush to disk nor a long query may hold up a request. It
  * answers each message in order.
  */
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { openSqliteFile, type FileOptions, type SqlRows, type SqlValue } from './sqlite-file.ts'
 
-export type WorkerOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
-export type SqlValue = string | number | bigint | null | Uint8Array
 export type WorkerRequest =
   | { id: number; kind: 'query'; sql: string; parameters: readonly SqlValue[] }
-  | { id: number; kind: 'insertMany'; sql: string; rows: readonly (readonly SqlValue[])[] }
+  | { id: number; kind: 'insertMany'; sql: string; rows: SqlRows }
   | { id: number; kind: 'close' }
 export type QueryOutcome = { rows: unknown[]; changes: number }
 export type WorkerReply =
   | { id: number; outcome: QueryOutcome }
   | { id: number; error: { message: string; errcode: number | undefined } }
 
-const statementsKept = 500
-
-const { path, durability, busyTimeoutMs } = workerData as WorkerOptions
-const database = new DatabaseSync(path, {
-  timeout: busyTimeoutMs,
-  enableForeignKeyConstraints: true,
-})
-database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability.toUpperCase()}`)
-const statements = new Map<string, StatementSync>()
+const { database, prepare, insertMany } = openSqliteFile(workerData as FileOptions)
 
 parentPort!.on('message', (request: WorkerRequest) => {
   parentPort!.postMessage(reply(request))
@@ -50,33 +40,10 @@ function run(request: WorkerRequest): QueryOutcome {
       return { rows: [], changes: Number(statement.run(...request.parameters).changes) }
     }
     case 'insertMany':
-      return insertMany(prepare(request.sql), request.rows)
+      insertMany(request.sql, request.rows)
+      return { rows: [], changes: request.rows.length }
     case 'close':
       database.close()
       return { rows: [], changes: 0 }
   }
-}
-
-/** One commit for all rows: it is the commit that costs. */
-function insertMany(
-  statement: StatementSync,
-  rows: readonly (readonly SqlValue[])[],
-): QueryOutcome {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    for (const row of rows) statement.run(...row)
-    database.exec('COMMIT')
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
-  }
-  return { rows: [], changes: rows.length }
-}
-
-function prepare(sql: string): StatementSync {
-  const kept = statements.get(sql)
-  if (kept !== undefined) return kept
-  const statement = database.prepare(sql)
-  if (statements.size < statementsKept) statements.set(sql, statement)
-  return statement
 }

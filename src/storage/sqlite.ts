@@ -8,13 +8,10 @@ import {
   type Dialect,
   type Driver,
 } from 'kysely'
-import type {
-  QueryOutcome,
-  SqlValue,
-  WorkerOptions,
-  WorkerReply,
-  WorkerRequest,
-} from './sqlite-worker.ts'
+import type { FileOptions, SqlRows, SqlValue } from './sqlite-file.ts'
+import { createInserts } from './sqlite-inserts.ts'
+import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
+import { StoreError, toStoreError } from './store-error.ts'
 
 type Unsent = WorkerRequest extends infer R
   ? R extends { id: number }
@@ -26,22 +23,11 @@ type Unsent = WorkerRequest extends infer R
 export type SqliteThread = {
   dialect: Dialect
   /** Runs one statement for each row, committed together. */
-  insertMany(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<void>
-}
-
-/** What the store reported; `errcode` is SQLite's extended result code. */
-export class StoreError extends Error {
-  override name = 'StoreError'
-  readonly errcode: number | undefined
-
-  constructor(message: string, errcode?: number, options?: ErrorOptions) {
-    super(message, options)
-    this.errcode = errcode
-  }
+  insertMany(sql: string, rows: SqlRows): Promise<void>
 }
 
 /** Opens the file in a worker thread. It has one connection, which a transaction holds alone. */
-export function openSqlite(options: WorkerOptions): SqliteThread {
+export function openSqlite(options: FileOptions): SqliteThread {
   const { ask, stop } = startWorker(options)
   const lock = createLock()
   const connection: DatabaseConnection = {
@@ -58,6 +44,19 @@ export function openSqlite(options: WorkerOptions): SqliteThread {
   const execute = async (sql: string) => {
     await connection.executeQuery(CompiledQuery.raw(sql))
   }
+  const alone = async (request: Unsent) => {
+    await lock.acquire()
+    try {
+      await ask(request)
+    } finally {
+      lock.release()
+    }
+  }
+  const inserts = createInserts(options, {
+    insertMany: (sql, rows) => alone({ kind: 'insertMany', sql, rows }),
+    checkpoint: () =>
+      alone({ kind: 'query', sql: 'PRAGMA wal_checkpoint(RESTART)', parameters: [] }),
+  })
   const driver: Driver = {
     init: async () => undefined,
     acquireConnection: async () => {
@@ -69,7 +68,10 @@ export function openSqlite(options: WorkerOptions): SqliteThread {
     commitTransaction: () => execute('commit'),
     rollbackTransaction: () => execute('rollback'),
     releaseConnection: async () => lock.release(),
-    destroy: stop,
+    destroy: async () => {
+      inserts.close()
+      await stop()
+    },
   }
   return {
     dialect: {
@@ -78,14 +80,7 @@ export function openSqlite(options: WorkerOptions): SqliteThread {
       createAdapter: createTransactionalAdapter,
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    insertMany: async (sql, rows) => {
-      await lock.acquire()
-      try {
-        await ask({ kind: 'insertMany', sql, rows })
-      } finally {
-        lock.release()
-      }
-    },
+    insertMany: inserts.insertMany,
   }
 }
 
@@ -94,7 +89,7 @@ function createTransactionalAdapter(): SqliteAdapter {
   return Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
 }
 
-function startWorker(options: WorkerOptions) {
+function startWorker(options: FileOptions) {
   const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
   const waiting = new Map<number, PromiseWithResolvers<QueryOutcome>>()
   let last = 0
@@ -103,7 +98,7 @@ function startWorker(options: WorkerOptions) {
     const promise = waiting.get(reply.id)!
     waiting.delete(reply.id)
     if ('outcome' in reply) promise.resolve(reply.outcome)
-    else promise.reject(new StoreError(reply.error.message, reply.error.errcode))
+    else promise.reject(toStoreError(reply.error))
   })
   worker.on('error', (cause: Error) => {
     const error = new StoreError(`The store ${options.path} failed: ${cause.message}.`, undefined, {

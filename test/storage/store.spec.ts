@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
@@ -58,24 +59,56 @@ describe('the store', () => {
     expect(countOutside('usage')).to.equal(3)
   })
 
-  it('commits a group as a whole: nobody ever sees a part of it', async () => {
-    const groups = 40
-    const size = 250
-    const seen = new Set<number>()
-    const writing = new AbortController()
-    const written = Promise.all(
-      Array.from({ length: groups }, (_, group) =>
-        store.insertMany('usage', rowsFrom(group * size, size)),
-      ),
-    ).finally(() => writing.abort())
-    while (!writing.signal.aborted) {
-      seen.add(countOutside('usage'))
-      await new Promise((resolve) => setImmediate(resolve))
+  for (const durability of ['normal', 'full'] as const) {
+    it(`commits a group as a whole, with durability ${durability}: nobody sees a part of it`, async () => {
+      const other = await openStore({ dataDir: folder.path, durability })
+      const groups = 40
+      const size = 250
+      const seen = new Set<number>()
+      const writing = new AbortController()
+      const write = async () => {
+        for (let group = 0; group < groups; group++) {
+          await other.insertMany('usage', rowsFrom(group * size, size))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      }
+      const written = write().finally(() => writing.abort())
+      while (!writing.signal.aborted) {
+        seen.add(countOutside('usage'))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await written
+      await other.close()
+      expect([...seen].filter((count) => count % size !== 0)).to.deep.equal([])
+      expect(seen.size).to.be.above(2)
+      expect(countOutside('usage')).to.equal(groups * size)
+    })
+  }
+
+  it('waits for another process that writes, and holds up nothing meanwhile', async () => {
+    await store.insertMany('usage', rowsFrom(0, 1))
+    outside.exec('BEGIN IMMEDIATE')
+    let committed = false
+    const inserted = store.insertMany('usage', rowsFrom(1, 2)).then(() => {
+      committed = true
+    })
+    const turns = 200
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(committed).to.equal(false)
+    outside.exec('COMMIT')
+    await inserted
+    expect(countOutside('usage')).to.equal(3)
+  })
+
+  it('moves its log into the file under steady writing, so that the log does not grow', async () => {
+    const commits = 3000
+    for (let commit = 0; commit < commits; commit++) {
+      await store.insertMany('usage', rowsFrom(commit, 1))
     }
-    await written
-    expect([...seen].filter((count) => count % size !== 0)).to.deep.equal([])
-    expect(seen.size).to.be.above(2)
-    expect(countOutside('usage')).to.equal(groups * size)
+    const logMiB = statSync(join(folder.path, 'gateway.db-wal')).size / 2 ** 20
+    // A commit changes three pages of 4 KiB.
+    expect(logMiB).to.be.below(12)
+    expect(countOutside('usage')).to.equal(commits)
   })
 
   it('keeps nothing of a group with one bad row, and rejects that group alone', async () => {

@@ -1,0 +1,51 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+export type FileOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
+export type SqlValue = string | number | bigint | null | Uint8Array
+export type SqlRows = readonly (readonly SqlValue[])[]
+
+const statementsKept = 500
+
+/** One connection to the store's file; it is synchronous, so that a thread waits for each call. */
+export type SqliteFile = {
+  database: DatabaseSync
+  /** A statement, compiled once. */
+  prepare(sql: string): StatementSync
+  /** Runs one statement for each row, committed together. Throws what SQLite reports. */
+  insertMany(sql: string, rows: SqlRows): void
+}
+
+export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions): SqliteFile {
+  const database = new DatabaseSync(path, {
+    timeout: busyTimeoutMs,
+    enableForeignKeyConstraints: true,
+  })
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability.toUpperCase()}`)
+  const statements = new Map<string, StatementSync>()
+
+  const prepare = (sql: string): StatementSync => {
+    const kept = statements.get(sql)
+    if (kept !== undefined) return kept
+    const statement = database.prepare(sql)
+    if (statements.size < statementsKept) statements.set(sql, statement)
+    return statement
+  }
+
+  return {
+    database,
+    prepare,
+    insertMany: (sql, rows) => {
+      const statement = prepare(sql)
+      // One statement is a transaction by itself.
+      if (rows.length === 1) return void statement.run(...rows[0]!)
+      prepare('BEGIN IMMEDIATE').run()
+      try {
+        for (const row of rows) statement.run(...row)
+        prepare('COMMIT').run()
+      } catch (error) {
+        if (database.isTransaction) prepare('ROLLBACK').run()
+        throw error
+      }
+    },
+  }
+}
