@@ -170,7 +170,7 @@ function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'r
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
     ttlMs: limits.cacheTtlSeconds * 1000,
-    onError: events.cacheFailed,
+    clock: options.clock,
   })
   return createGateway({
     admit: createRateLimit(limits.requestsPerMinute),

@@ -1,6 +1,6 @@
 import { checkConversation, modelProblems } from './chat-check.ts'
 import type { Call } from './call.ts'
-import type { ChatRequest, ChatResult, ChatTurn, PreparedChat } from './chat.ts'
+import type { ChatCompletion, ChatRequest, ChatResult, ChatTurn, PreparedChat } from './chat.ts'
 import type { Problem } from './model.ts'
 import { ableRoutes, noAdapter, type Route } from './route.ts'
 import type { Work } from './work.ts'
@@ -30,8 +30,9 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
         run: async (call, able) => {
           const turn = turnOf(call)
           const { value, route } = await call.tryRoutes(able, (one) => chatOf(one).complete(turn))
-          const { usage, bytes } = value
-          return { route, usage, result: value, bytes, warnings: chatOf(route).warnings }
+          const { completion, usage, bytes } = value
+          const result = { completion, text: JSON.stringify(completion) }
+          return { route, usage, result, bytes, warnings: chatOf(route).warnings }
         },
         stream: async (call, able) => {
           const turn = turnOf(call)
@@ -44,8 +45,11 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
         },
       }
     },
-    pack: (result) => Buffer.from(JSON.stringify(result)),
-    unpack: (packed) => JSON.parse(String(packed)) as ChatResult,
+    pack: ({ text }) => Buffer.from(text),
+    unpack: (packed) => {
+      const text = String(packed)
+      return { completion: JSON.parse(text) as ChatCompletion, text }
+    },
   }
 }
 

@@ -10,7 +10,10 @@ export type ChatRequest = Schemas['CreateChatCompletionRequest']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
-export type ChatResult = { completion: ChatCompletion; usage: Usage; bytes: number }
+/** What an adapter made of an upstream's answer; `bytes` is its size. */
+export type ChatAnswer = { completion: ChatCompletion; usage: Usage; bytes: number }
+/** A completion, and the same as JSON: the caller and the cache get it so, and it is printed once. */
+export type ChatResult = { completion: ChatCompletion; text: string }
 
 /** Where a stream is written: `write` says whether more may follow at once, as a Node stream does. */
 export type EventSink = {
@@ -45,7 +48,7 @@ export type PreparedChat = {
   problems: readonly Problem[]
   /** What the route is asked otherwise than the caller did. */
   warnings: readonly Warning[]
-  complete(turn: ChatTurn): Promise<ChatResult>
+  complete(turn: ChatTurn): Promise<ChatAnswer>
   /** Resolves when the first event has arrived, so that until then another route can be tried. */
   stream(turn: ChatTurn): Promise<ChatStream>
 }

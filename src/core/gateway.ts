@@ -8,7 +8,7 @@ import type { Attempt, FailoverPolicy } from './failover.ts'
 import { refuseWarnings } from './image-plan.ts'
 import type { ImageParts } from './image-run.ts'
 import type { ImageRequest, ImageResult } from './image.ts'
-import { createInFlight, type InFlight } from './in-flight.ts'
+import { createInFlight, type InFlight, type Making } from './in-flight.ts'
 import type { Model, Warning } from './model.ts'
 import type { Usage } from './price.ts'
 import type { Receipt, RequestLimit, UsageRow } from './receipt.ts'
@@ -31,7 +31,7 @@ export type Remembered = {
 export type GatewayParts = ImageParts & {
   /** Throws a GatewayError when the caller's limit is reached. */
   admit: (caller: Caller) => Promise<RequestLimit>
-  recall: (key: string) => Promise<Remembered | undefined>
+  recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
   remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
   /** The routes of the named models, as listed. Throws a GatewayError when there are none. */
   routes: (models: readonly string[], caller: Caller) => { routes: Route[]; warnings: Warning[] }
@@ -88,32 +88,41 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   const { parts, inFlight, context } = passage
   const key = keyOf(passage)
   const call = await admit(passage)
-  const prepared = await settled(call, prepare(passage))
-  const known = await settled(call, recall(passage, key))
-  if (known !== undefined) {
-    const { receipt, usage } = await answerAgain(passage, call, known)
-    return { result: passage.work.unpack(known.result), usage, receipt }
+  let making: Making<Remembered> | undefined
+  try {
+    const prepared = prepare(passage)
+    const known = await recall(passage, key)
+    if (known !== undefined) {
+      const { receipt, usage } = await answerAgain(passage, call, known)
+      return { result: passage.work.unpack(known.result), usage, receipt }
+    }
+    if (key === undefined) return await run(prepared, call)
+    making = inFlight.begin(key)
+    const answered = await run(prepared, call)
+    const remembered = toRemembered(passage, answered)
+    making.succeed(remembered)
+    if (context.cache.remember) parts.remember(key, remembered, context.cache.ttlMs)
+    return answered
+  } catch (thrown) {
+    const error = await call.fail(thrown)
+    making?.fail(error)
+    throw error
   }
-  const running = settled(call, run(prepared, call))
-  if (key === undefined) return running
-  const remembered = running.then((answered) => toRemembered(passage, answered))
-  inFlight.share(key, remembered)
-  const answered = await running
-  if (context.cache.remember) parts.remember(key, await remembered, context.cache.ttlMs)
-  return answered
 }
 
 /** The same for a stream: from its first event on it can no longer fail over. */
 async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promise<StreamedChat> {
   const key = keyOf(passage)
   const call = await admit(passage)
-  const prepared = await settled(call, prepare(passage))
-  const known = await settled(call, recall(passage, key))
-  if (known === undefined) {
-    return settled(call, startStream(passage, prepared, { request, call, key }))
+  try {
+    const prepared = prepare(passage)
+    const known = await recall(passage, key)
+    if (known === undefined) return await startStream(passage, prepared, { request, call, key })
+    const { receipt } = await answerAgain(passage, call, known)
+    return replayStream(known, receipt, request)
+  } catch (thrown) {
+    throw await call.fail(thrown)
   }
-  const { receipt } = await answerAgain(passage, call, known)
-  return replayStream(known, receipt, request)
 }
 
 async function admit({ parts, work, context }: Passage<unknown>): Promise<Call> {
@@ -133,7 +142,7 @@ async function recall(
   key: string | undefined,
 ): Promise<Remembered | undefined> {
   if (key === undefined || !context.cache.recall) return undefined
-  return (await inFlight.find(key)) ?? (await parts.recall(key))
+  return (await inFlight.find(key)) ?? parts.recall(key)
 }
 
 async function answerAgain<Result>(
@@ -146,11 +155,7 @@ async function answerAgain<Result>(
 }
 
 /** Before the cache is asked: what a key may not have, it may not have out of the cache either. */
-async function prepare<Result>({
-  parts,
-  work,
-  context,
-}: Passage<Result>): Promise<Prepared<Result>> {
+function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Result> {
   const found = parts.routes(work.models, context.caller)
   const prepared = work.prepare(parts.orderRoutes(found.routes), context.strict)
   const warnings = [...found.warnings, ...prepared.warnings]
@@ -189,13 +194,6 @@ function joined(
   more: readonly Warning[] | undefined,
 ): readonly Warning[] {
   return more === undefined || more.length === 0 ? warnings : [...warnings, ...more]
-}
-
-/** Ends the call when its work fails, and throws what the caller is told. */
-function settled<T>(call: Call, work: Promise<T>): Promise<T> {
-  return work.catch(async (thrown: unknown) => {
-    throw await call.fail(thrown)
-  })
 }
 
 function toRemembered<Result>(

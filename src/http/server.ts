@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '@koa/router'
 import Koa from 'koa'
@@ -20,18 +20,36 @@ export type GatewayServer = {
   draining(): boolean
 }
 
+/**
+ * The exchange writes every answer and hears of every broken connection: Koa's own end of a request,
+ * with its listeners, has nothing to do.
+ */
+class Application<State> extends Koa<State> {
+  handleRequest<T>(context: Koa.Context, run: (context: Koa.Context) => T): T {
+    return run(context)
+  }
+}
+
 /** The HTTP server around a router. */
 export function createHttpServer({ router, limits, onDrain, ...options }: Options): GatewayServer {
   let draining = false
-  const app = new Koa<ExchangeState>()
-  // It would print the stack of each broken connection, beside the log.
-  app.silent = true
+  const app = new Application<ExchangeState>()
   app.use(exchangeMiddleware({ ...options, limits, draining: () => draining }))
   // Koa's and the router's own types of a context differ in what neither uses here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const { requestTimeoutMs: requestTimeout } = limits
   const handle = app.callback()
-  const running = new Set<Promise<void>>()
+  let running = 0
+  const idle = Promise.withResolvers<void>()
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    running++
+    try {
+      await handle(request, response)
+    } finally {
+      running--
+      if (draining && running === 0) idle.resolve()
+    }
+  }
   const server = createServer(
     {
       requestTimeout,
@@ -39,10 +57,8 @@ export function createHttpServer({ router, limits, onDrain, ...options }: Option
       // Node looks for late requests this often; a short limit needs a shorter pause.
       connectionsCheckingInterval: Math.min(requestTimeout, checkingIntervalMsMax),
     },
-    (request, response) => {
-      const work = handle(request, response).finally(() => running.delete(work))
-      running.add(work)
-    },
+    // Whatever is thrown behind the exchange's own handling leaves no answer to give.
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
   )
   server.on('clientError', refuseMalformed)
   return {
@@ -52,7 +68,8 @@ export function createHttpServer({ router, limits, onDrain, ...options }: Option
       onDrain()
       await close(server, limits.drainTimeoutMs)
       // Calls whose connection is gone still write their rows.
-      await Promise.race([Promise.all(running), sleep(afterwordTimeoutMs, undefined, unheld)])
+      if (running > 0)
+        await Promise.race([idle.promise, sleep(afterwordTimeoutMs, undefined, unheld)])
     },
     draining: () => draining,
   }

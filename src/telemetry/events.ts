@@ -51,10 +51,6 @@ export function createEvents(log: Log, metrics: Metrics) {
       if (status >= 500) log.error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else log.info(fields, 'tool refused')
     },
-    /** The cache failed; the call went on without it. */
-    cacheFailed(error: unknown): void {
-      log.warn({ cause: causeOf(error) }, 'cache failed')
-    },
     started(address: string, providers: readonly string[]): void {
       log.info({ address, providers }, 'listening')
     },

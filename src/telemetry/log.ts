@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 export type Log = Logger
 
 // A write for each line would wake another thread for each request.
-const bufferBytes = 4096
+const bufferBytes = 16_384
 const flushMs = 250
 
 /**
@@ -19,6 +19,12 @@ export function createLog(level: string, destination?: DestinationStream): Log {
       base: null,
     },
     destination ??
-      pino.destination({ dest: 2, sync: false, minLength: bufferBytes, periodicFlush: flushMs }),
+      pino.destination({
+        dest: 2,
+        sync: false,
+        minLength: bufferBytes,
+        maxWrite: 2 * bufferBytes,
+        periodicFlush: flushMs,
+      }),
   )
 }

@@ -5,8 +5,8 @@ import { chatUsage } from '../core/chat-stream.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { makesImages } from '../core/model.ts'
-import { noUsage } from '../core/price.ts'
-import type { Answer } from '../http/answer.ts'
+import { noUsage, type Usage } from '../core/price.ts'
+import type { Receipt } from '../core/receipt.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import type { ReadSources } from '../core/image.ts'
@@ -24,10 +24,10 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   const { gateway, catalog } = options
   return async (call) => {
     const request: ChatRequest = call.body
-    checkConversation(request)
     const context = contextOf(call, 'chat')
     const { model } = catalog.find(request.model)
     if (makesImages(model) || (model.undescribed && request.image_config !== undefined)) {
+      checkConversation(request)
       return chatImages(request, model, context, options)
     }
     if (request.stream === true) {
@@ -35,11 +35,16 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
       return { status: 200, headers: receiptHeaders(receipt), events: pipe }
     }
     const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
-    const completion: components['schemas']['ChatCompletion'] = {
-      ...result.completion,
-      usage: chatUsage(usage, receipt),
-      ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
-    }
-    return { status: 200, headers: receiptHeaders(receipt), json: completion } satisfies Answer
+    const headers = { 'content-type': 'application/json', ...receiptHeaders(receipt) }
+    return { status: 200, headers, pieces: [withReceipt(result.text, usage, receipt)] }
   }
+}
+
+type Added = Pick<components['schemas']['ChatCompletion'], 'usage' | 'warnings'>
+
+/** A printed completion with what the gateway says of it. */
+function withReceipt(completion: string, usage: Usage, receipt: Receipt): string {
+  const added: Added = { usage: chatUsage(usage, receipt) }
+  if (receipt.warnings.length > 0) added.warnings = [...receipt.warnings]
+  return `${completion.slice(0, -1)},${JSON.stringify(added).slice(1)}`
 }

@@ -1,5 +1,5 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
+import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
@@ -51,7 +51,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-function readMessage(bytes: Buffer, request: ChatRequest, created: number): ChatResult {
+function readMessage(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
   const wire = parseJson(bytes) as Partial<Message> | null
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')

@@ -1,4 +1,4 @@
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
+import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
@@ -61,7 +61,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-function readAnswer(bytes: Buffer, request: ChatRequest, created: number): ChatResult {
+function readAnswer(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
   const answer = (parseJson(bytes) ?? {}) as WireAnswer
   refuseBlocked(answer)
   const { candidates, responseId = '', modelVersion = '', usageMetadata } = answer

@@ -1,6 +1,7 @@
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatResult } from '../../core/chat.ts'
+import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { Usage } from '../../core/price.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
 import { inlineImages, needsInlining } from '../inline-images.ts'
 import { open, receive } from '../upstream.ts'
@@ -49,19 +50,24 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   }
 }
 
-type WireCompletion = ChatCompletion & { usage?: WireUsage; error?: unknown }
+type WireCompletion = ChatCompletion & { usage?: WireUsage; warnings?: unknown; error?: unknown }
 
-function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialect): ChatResult {
+function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialect): ChatAnswer {
   const body = parseJson(bytes) as WireCompletion | null
   const choices = body?.choices
   if (!Array.isArray(choices) || choices.length === 0) {
     throw bodyFailure(body) ?? new ProviderFailure('malformed', 'The answer has no choices.')
   }
   for (const choice of choices) mend(choice, dialect)
-  const { usage: reported, ...completion } = body!
-  const said = choices.map(({ message }) => spokenText(message)).join('')
-  const usage = readUsage(reported) ?? estimateTokens(conversationText(request), said)
+  // Both are the gateway's own words in an answer.
+  const { usage: reported, warnings: _warnings, ...completion } = body!
+  const usage = readUsage(reported) ?? estimateUsage(request, choices)
   return { completion, usage, bytes: bytes.length }
+}
+
+function estimateUsage(request: ChatRequest, choices: ChatCompletion['choices']): Usage {
+  const said = choices.map(({ message }) => spokenText(message)).join('')
+  return estimateTokens(conversationText(request), said)
 }
 
 /** Puts right what some vendors write otherwise. */
