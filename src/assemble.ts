@@ -165,7 +165,6 @@ type GatewayOptions = RoutingOptions & {
 function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
   const { limits } = options.config
   const { rows, catalog, routes, darkroom } = house
-  const writeRow = createLedger(store, limits.ledgerGroupRowsMax)
   const cache = createResponseCache({
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
@@ -180,10 +179,7 @@ function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'r
     ...routing({ ...options, rows }),
     findModel: (id) => catalog.find(id).model,
     report: events.attempted,
-    record: async (row) => {
-      await writeRow(row)
-      events.recorded(row)
-    },
+    record: createLedger(store, limits.ledgerGroupRowsMax, events.recorded),
     finishPicture: createFinish(darkroom),
     clock: options.clock,
     limits,

@@ -2,7 +2,7 @@ import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
 
-type Group = { rows: UsageTable[]; committed: PromiseWithResolvers<void> }
+type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
 
 /**
  * Writes usage rows. Rows of one moment, and those that arrive while a group is being committed, make
@@ -12,6 +12,7 @@ type Group = { rows: UsageTable[]; committed: PromiseWithResolvers<void> }
 export function createLedger(
   store: Pick<Store, 'insertMany'>,
   groupRowsMax: number,
+  onRecorded: (row: UsageRow) => void,
 ): (row: UsageRow) => Promise<void> {
   const waiting: Group[] = []
   let writing = false
@@ -19,8 +20,9 @@ export function createLedger(
   async function write(): Promise<void> {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
-        await store.insertMany('usage', group.rows)
+        await store.insertMany('usage', group.rows.map(toTable))
         group.committed.resolve()
+        for (const row of group.rows) onRecorded(row)
       } catch (error) {
         group.committed.reject(error)
       }
@@ -34,7 +36,7 @@ export function createLedger(
       group = { rows: [], committed: Promise.withResolvers() }
       waiting.push(group)
     }
-    group.rows.push(toTable(row))
+    group.rows.push(row)
     if (!writing) {
       writing = true
       // Other answers of this turn join the group.

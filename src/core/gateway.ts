@@ -87,7 +87,7 @@ type Passage<Result> = {
 async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result>> {
   const { parts, inFlight, context } = passage
   const key = keyOf(passage)
-  const call = await admit(passage)
+  const call = open(passage, await parts.admit(context.caller))
   let making: Making<Remembered> | undefined
   try {
     const prepared = prepare(passage)
@@ -112,8 +112,9 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
 
 /** The same for a stream: from its first event on it can no longer fail over. */
 async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promise<StreamedChat> {
+  const { parts, context } = passage
   const key = keyOf(passage)
-  const call = await admit(passage)
+  const call = open(passage, await parts.admit(context.caller))
   try {
     const prepared = prepare(passage)
     const known = await recall(passage, key)
@@ -125,8 +126,7 @@ async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promi
   }
 }
 
-async function admit({ parts, work, context }: Passage<unknown>): Promise<Call> {
-  const limit = await parts.admit(context.caller)
+function open({ parts, work, context }: Passage<unknown>, limit: RequestLimit): Call {
   const { modality, models, timeoutMs } = work
   return openCall(parts, { context, modality, model: models[0]!, limit, timeoutMs })
 }
@@ -137,12 +137,14 @@ function keyOf({ work, context }: Passage<unknown>): string | undefined {
 }
 
 /** A remembered answer, or that of an identical call which is still under way. */
-async function recall(
+function recall(
   { parts, inFlight, context }: Passage<unknown>,
   key: string | undefined,
-): Promise<Remembered | undefined> {
+): ReturnType<GatewayParts['recall']> {
   if (key === undefined || !context.cache.recall) return undefined
-  return (await inFlight.find(key)) ?? parts.recall(key)
+  const running = inFlight.find(key)
+  if (running === undefined) return parts.recall(key)
+  return running.then((answer) => answer ?? parts.recall(key))
 }
 
 async function answerAgain<Result>(

@@ -33,28 +33,36 @@ type SendOptions = {
   requestRead?: Promise<void> | undefined
 }
 
-/** Writes an answer to the end. Resolves also when the other side leaves in the middle. */
-export async function send(
+/**
+ * Writes an answer to the end. A stream's end is promised, also when the other side leaves in the
+ * middle.
+ */
+export function send(
   response: ServerResponse,
   answer: Answer,
   { requestId, pingIntervalMs, requestRead }: SendOptions,
-): Promise<void> {
+): Promise<void> | undefined {
   const { status, json, events } = answer
   // Handed over together: headers that are set one by one are checked twice.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is heard to its end also when nobody listens: its call has to be closed and recorded.
   if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
-  if (response.destroyed || response.headersSent) return
+  if (response.destroyed || response.headersSent) return undefined
   if (json !== undefined) {
     const body = JSON.stringify(json)
     headers['content-type'] = 'application/json'
     headers['content-length'] = String(Buffer.byteLength(body))
     response.writeHead(status, headers)
-    if (requestRead === undefined) return void response.end(body)
-    response.write(body)
-    return void requestRead.then(() => response.end())
+    if (requestRead === undefined) {
+      response.end(body)
+    } else {
+      response.write(body)
+      void requestRead.then(() => response.end())
+    }
+  } else {
+    sendPieces(response, status, headers, answer.pieces ?? [])
   }
-  sendPieces(response, status, headers, answer.pieces ?? [])
+  return undefined
 }
 
 function sendPieces(

@@ -30,7 +30,8 @@ type Context = Koa.ParameterizedContext<ExchangeState>
 
 /** Gives each exchange its id, its one answer, whatever happens, and its line in the log. */
 export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
-  const { limits, draining, onExchange, clock } = options
+  const { limits, draining, allowCrossOrigin, onExchange, clock } = options
+  const { pingIntervalMs } = limits
   let open = 0
   return async (context, next) => {
     const { req, res, state } = context
@@ -53,7 +54,12 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     open++
     try {
       if (open > limits.concurrentRequestsMax && !isProbe(req)) throw overloaded()
-      await answer(context, next, { ...options, leaveWork })
+      if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
+      else await next()
+      if (state.answer?.held) leaveWork()
+      const { requestId } = state
+      const sent = send(res, state.answer ?? missing(context), { requestId, pingIntervalMs })
+      if (sent !== undefined) await sent
     } catch (thrown) {
       if (!(thrown instanceof ClientLeft)) error = thrown
       await refuse(context, thrown, options)
@@ -88,21 +94,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
  */
 export function newRequestId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
-  return `req_${time}${randomUUID().replaceAll('-', '').slice(12)}`
-}
-
-async function answer(
-  context: Context,
-  next: Koa.Next,
-  { limits, allowCrossOrigin, leaveWork }: ExchangeOptions & { leaveWork: () => void },
-): Promise<void> {
-  const { req, res, state } = context
-  if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
-  else await next()
-  if (state.answer?.held) leaveWork()
-  const { pingIntervalMs } = limits
-  const { requestId } = state
-  await send(res, state.answer ?? missing(context), { requestId, pingIntervalMs })
+  const chance = randomUUID()
+  return `req_${time}${chance.slice(24)}${chance.slice(0, 8)}`
 }
 
 /** Answers an error; what is left of the request's body is read for a moment, then cut off. */

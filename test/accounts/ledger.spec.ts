@@ -50,7 +50,7 @@ function watch(write: (row: UsageRow) => Promise<void>) {
 describe('the ledger', () => {
   it('commits the rows of one moment together, and those of the meantime after them', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100))
+    const { told, add } = watch(createLedger(store, 100, () => undefined))
     for (const id of ['a', 'b', 'c']) add(id)
     await until('the first commit has begun', () => commits.length === 1)
     for (const id of ['d', 'e']) add(id)
@@ -66,7 +66,7 @@ describe('the ledger', () => {
 
   it('commits no more rows at once than ledger_group_rows_max', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 2))
+    const { told, add } = watch(createLedger(store, 2, () => undefined))
     for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)
     for (const [index, ids] of [['a', 'b'], ['c', 'd'], ['e']].entries()) {
       await until(`commit ${index} has begun`, () => commits.length === index + 1)
@@ -78,7 +78,7 @@ describe('the ledger', () => {
 
   it('tells a failed commit to its own callers, and goes on with the next', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100))
+    const { told, add } = watch(createLedger(store, 100, () => undefined))
     add('a')
     await until('the first commit has begun', () => commits.length === 1)
     add('b')
@@ -91,7 +91,7 @@ describe('the ledger', () => {
 
   it('begins anew after a pause', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100))
+    const { told, add } = watch(createLedger(store, 100, () => undefined))
     for (const [index, id] of ['a', 'b', 'c'].entries()) {
       add(id)
       await until(`${id} is being committed`, () => commits.length === index + 1)
@@ -104,7 +104,7 @@ describe('the ledger', () => {
   it('keeps in the store what the receipt says', async () => {
     const folder = makeFolder()
     const store = await openStore({ dataDir: folder.path, durability: 'normal' })
-    await createLedger(store, 100)(row('req_1'))
+    await createLedger(store, 100, () => undefined)(row('req_1'))
     const rows = await store.db.selectFrom('usage').selectAll().execute()
     await store.close()
     folder.remove()

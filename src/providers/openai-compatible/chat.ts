@@ -4,13 +4,15 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
 import { inlineImages, needsInlining } from '../inline-images.ts'
-import { open, receive } from '../upstream.ts'
+import { open, receive, type PieceReader, type UpstreamHead } from '../upstream.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
 import { startStream } from './event-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
+
+const path = '/chat/completions'
 
 /** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
@@ -21,25 +23,26 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
     prepare: (request, route) => {
       const { body, problems, warnings } = writeChat(request, route, dialect)
       const fetches = dialect.inlineImages === true && needsInlining(request)
-      const send = async (signal: AbortSignal) => {
-        if (!fetches) return requestTo('/chat/completions', body)
+      const written = async (signal: AbortSignal) => {
         const inlined = await inlineImages(request, endpoint.readImages, signal)
-        return requestTo('/chat/completions', writeChat(inlined, route, dialect).body)
+        return writeChat(inlined, route, dialect).body
       }
+      const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
+        if (head.status !== 200) return readFailure(head, keys)
+        const whole = wholeReader()
+        const finish = () => readCompletion(whole.finish(), request, dialect)
+        return { push: whole.push, finish }
+      }
+      const ask = (wire: object, signal: AbortSignal) =>
+        receive({ dispatch, request: requestTo(path, wire), signal, bytesMax }, read)
       return {
         problems,
         warnings,
-        complete: async ({ signal }) => {
-          const sent = await send(signal)
-          return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, keys)
-            const whole = wholeReader()
-            const finish = () => readCompletion(whole.finish(), request, dialect)
-            return { push: whole.push, finish }
-          })
-        },
+        complete: ({ signal }) =>
+          fetches ? written(signal).then((wire) => ask(wire, signal)) : ask(body, signal),
         stream: async ({ signal }) => {
-          const answer = await open({ dispatch, request: await send(signal), signal })
+          const sent = requestTo(path, fetches ? await written(signal) : body)
+          const answer = await open({ dispatch, request: sent, signal })
           if (answer.head.status === 200) return startStream(answer, bytesMax, dialect)
           const failure = readFailure(answer.head, keys)
           await answer.each(failure.push)
