@@ -77,7 +77,7 @@ export async function assemble({
 
   const onFailure = events.toolFailed
   const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
-  const toolServer = await createToolServer(face)
+  const toolServer = createToolServer(face)
   const router = new Router<ExchangeState>({ sensitive: true })
   const handlers = {
     ...v1Operations({ gateway, catalog, routes, readSources, clock }),

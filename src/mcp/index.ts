@@ -15,7 +15,6 @@ import { createAnswerAtOnce } from './methods.ts'
 import { createMultiplexer } from './multiplexer.ts'
 import { createOriginRule, type AllowsOrigin } from './origin.ts'
 import { postMcp } from './post-mcp.ts'
-import { connectServer } from './server.ts'
 import type { BoundTool } from './tool.ts'
 import { bindTools } from './tools/index.ts'
 import { createUploadFolder } from './upload-folder.ts'
@@ -51,8 +50,11 @@ export type ToolServer = {
   close(): void
 }
 
-/** The tool server: one SDK server behind a Streamable HTTP transport of our own. */
-export async function createToolServer(options: Options): Promise<ToolServer> {
+/**
+ * The tool server: one SDK server behind a Streamable HTTP transport of our own. The SDK is loaded with
+ * the first call of a tool: it takes a fifth of the heap, which every collection has to look through.
+ */
+export function createToolServer(options: Options): ToolServer {
   const { config, moreTools, onFailure, clock } = options
   const { limits, uploadDir } = config
   const allowsOrigin = createOriginRule(config)
@@ -68,10 +70,13 @@ export async function createToolServer(options: Options): Promise<ToolServer> {
   const progressIntervalMs = limits.toolProgressIntervalMs
   const callTool = createCallTool({ tools, streams, levels, progressIntervalMs, onFailure, clock })
   const answerAtOnce = createAnswerAtOnce({ tools, levels })
-  await connectServer({ multiplexer, callTool })
+  const connect = once(async () => {
+    const { connectServer } = await import('./server.ts')
+    await connectServer({ multiplexer, callTool })
+  })
   return {
     operations: {
-      postMcp: guarded(postMcp({ multiplexer, answerAtOnce, limits }), allowsOrigin),
+      postMcp: guarded(postMcp({ multiplexer, connect, answerAtOnce, limits }), allowsOrigin),
       getMcp: guarded(getMcp(streams), allowsOrigin),
       deleteMcp: guarded(deleteMcp(), allowsOrigin),
     },
@@ -81,6 +86,11 @@ export async function createToolServer(options: Options): Promise<ToolServer> {
       streams.broadcast({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }),
     close: streams.close,
   }
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => (made ??= make())
 }
 
 /** Keeps out pages of other origins (MCP specification, transports, security warning). */

@@ -1,11 +1,11 @@
-import { contract } from '../../generated/contract.ts'
+import { contractInfo } from '../../generated/operations.ts'
 import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import type { Params, RequestMessage } from './messages.ts'
 import { negotiate, protocolVersion } from './revision.ts'
 import type { BoundTool } from './tool.ts'
 
-const { title, version } = contract.info
+const { title, version } = contractInfo
 export const serverInfo = { name: 'model-access-gateway', title, version }
 export const capabilities = { tools: { listChanged: true }, logging: {} }
 const instructions =

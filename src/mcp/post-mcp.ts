@@ -8,6 +8,8 @@ import type { Multiplexer } from './multiplexer.ts'
 
 type Options = {
   multiplexer: Multiplexer
+  /** Resolves when the server is there that works for the multiplexer. */
+  connect: () => Promise<void>
   answerAtOnce: AnswerAtOnce
   limits: {
     batchMessagesMax: number
@@ -50,9 +52,7 @@ function isWork({ method }: RequestMessage): boolean {
   return method === 'tools/call'
 }
 
-type Passage = {
-  multiplexer: Multiplexer
-  answerAtOnce: AnswerAtOnce
+type Passage = Omit<Options, 'limits'> & {
   context: CallContext
   line: AnswerLine
   concurrency: number
@@ -60,7 +60,7 @@ type Passage = {
 
 /** Answers the requests of a batch side by side, but not too many at once. */
 async function answerAll(messages: readonly Message[], passage: Passage): Promise<void> {
-  const { multiplexer, answerAtOnce, context, line, concurrency } = passage
+  const { multiplexer, connect, answerAtOnce, context, line, concurrency } = passage
   const requests: RequestMessage[] = []
   for (const message of messages) {
     if (message.kind === 'request' && isWork(message)) requests.push(message)
@@ -71,6 +71,7 @@ async function answerAll(messages: readonly Message[], passage: Passage): Promis
       multiplexer.cancelByClient(context.caller.keyId, message.params['requestId'])
     }
   }
+  if (requests.length > 0) await connect()
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < requests.length && !context.signal.aborted) {

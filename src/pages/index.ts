@@ -1,5 +1,5 @@
+import { readFile } from 'node:fs/promises'
 import type { Router } from '@koa/router'
-import { contract } from '../../generated/contract.ts'
 import type { ExchangeState } from '../http/exchange.ts'
 import { referencePage } from './api-reference.ts'
 import { metricsPage, type ReadMetrics } from './metrics.ts'
@@ -11,9 +11,10 @@ type Options = {
   checkReady: () => Promise<void>
 }
 
+const contract = new URL('../../generated/openapi.json', import.meta.url)
+
 /** What is served outside of the contract: health, metrics, the contract itself and its reference. */
 export function bindPages(router: Router<ExchangeState>, options: Options): void {
-  const document = Buffer.from(JSON.stringify(contract))
   router.get('/health', ({ state }) => {
     state.answer = { status: 200, json: { status: 'ok' } }
   })
@@ -21,9 +22,9 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
     await options.checkReady()
     state.answer = { status: 200, json: { status: 'ready' } }
   })
-  router.get('/openapi.json', ({ state }) => {
+  router.get('/openapi.json', async ({ state }) => {
     const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
-    state.answer = { status: 200, headers, pieces: [document] }
+    state.answer = { status: 200, headers, pieces: [await readFile(contract)] }
   })
   router.get('/metrics', async ({ req, state }) => {
     state.answer = await metricsPage(req, options)
