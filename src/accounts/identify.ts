@@ -25,11 +25,22 @@ export function createIdentify({
     ttlResolution: 0,
     perf: { now: clock },
   })
+  const lookingUp = new Map<string, Promise<Known>>()
+
+  // What one of many calls asks the store, the others need not ask as well.
+  const lookUpOnce = (digest: string): Promise<Known> => {
+    const running = lookingUp.get(digest)
+    if (running !== undefined) return running
+    const found = lookUp(store, digest).finally(() => lookingUp.delete(digest))
+    lookingUp.set(digest, found)
+    return found
+  }
+
   return (credentials) => {
     const digest = digestOf(readKey(credentials))
     const found = keyCacheMs === 0 ? undefined : known.get(digest)
     if (found !== undefined) return unexpired(found, clock())
-    return lookUp(store, digest).then((row) => {
+    return lookUpOnce(digest).then((row) => {
       known.set(digest, row)
       return unexpired(row, clock())
     })

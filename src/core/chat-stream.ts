@@ -2,8 +2,9 @@ import type { components } from '../../generated/types.ts'
 import type { Call } from './call.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
 import type { GatewayError } from './error.ts'
-import type { Remembered } from './gateway.ts'
 import { estimateTokens, estimateStream } from './estimate.ts'
+import { keepEvents } from './event-keeper.ts'
+import type { Remembered } from './gateway.ts'
 import type { Usage } from './price.ts'
 import type { Receipt } from './receipt.ts'
 import type { Route } from './route.ts'
@@ -27,7 +28,7 @@ type Delivery = {
   bytesMax: number
   remember: (answer: Remembered) => void
 }
-type KeptStream = { events: readonly Buffer[]; identity: ChunkIdentity }
+type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
 const done = Buffer.from('data: [DONE]\n\n')
 
@@ -37,7 +38,7 @@ export function deliverStream(delivery: Delivery): StreamedChat {
   return {
     receipt,
     pipe: async (sink) => {
-      const kept = keeper(sink, bytesMax)
+      const kept = keepEvents(sink, bytesMax)
       try {
         const { usage: reported, identity } = await stream.forward(kept.sink)
         const usage = reported ?? estimateStream(request, kept.events())
@@ -46,7 +47,7 @@ export function deliverStream(delivery: Delivery): StreamedChat {
         if (!kept.complete()) return
         const { model, provider, warnings } = final
         const result: KeptStream = { events: kept.events(), identity }
-        const bytes = kept.bytes()
+        const bytes = result.events.length
         remember({ modelId: model.row.id, provider, usage, warnings, bytes, result })
       } catch (thrown) {
         const usage = partialUsage(stream, estimateStream(request, kept.events()))
@@ -68,7 +69,7 @@ export function replayStream(
   return {
     receipt,
     pipe: async (sink) => {
-      for (const piece of events) sink.write(piece)
+      sink.write(events)
       sink.write(closing(request, identity, receipt, usage))
     },
   }
@@ -125,25 +126,3 @@ function closing(
   }
   return Buffer.concat([Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), done])
 }
-
-/** Keeps what passes, for the cache and for counting, up to a bound. */
-function keeper(sink: EventSink, bytesMax: number) {
-  const events: Buffer[] = []
-  let bytes = 0
-  return {
-    events: () => events,
-    bytes: () => bytes,
-    complete: () => bytes <= bytesMax,
-    sink: {
-      onDrain: sink.onDrain,
-      write: (piece: Buffer) => {
-        bytes += piece.length
-        if (bytes <= Math.max(bytesMax, bytesKeptMin)) events.push(piece)
-        return sink.write(piece)
-      },
-    } satisfies EventSink,
-  }
-}
-
-/** Enough to estimate an answer's tokens by, also when nothing is to be remembered. */
-const bytesKeptMin = 1_048_576

@@ -11,7 +11,7 @@ export function estimateTokens(input: string, output: string): Usage {
 }
 
 /** The same for a stream, from the events that were delivered. */
-export function estimateStream(request: ChatRequest, events: readonly Buffer[]): Usage {
+export function estimateStream(request: ChatRequest, events: Buffer): Usage {
   return estimateTokens(conversationText(request), deltaText(events))
 }
 
@@ -25,8 +25,8 @@ export function conversationText({ messages }: ChatRequest): string {
     .join('\n')
 }
 
-function deltaText(events: readonly Buffer[]): string {
-  const lines = Buffer.concat(events).toString().split('\n')
+function deltaText(events: Buffer): string {
+  const lines = events.toString().split('\n')
   return lines
     .filter((line) => line.startsWith('data:'))
     .flatMap((line) => parseChunk(line.slice(5))?.choices ?? [])

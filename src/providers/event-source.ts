@@ -97,7 +97,7 @@ async function eachEvents(
       const end = endOfEvents(joined)
       carried = end === joined.length ? [] : [joined.subarray(end)]
       bytes -= end
-      if (end > 0) onEvents(joined.subarray(0, end))
+      if (end > 0) onEvents(end === joined.length ? joined : joined.subarray(0, end))
     }
     if (bytes > eventBytesMax) {
       answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))

@@ -30,20 +30,18 @@ describe('tokens that no vendor has counted', () => {
     expect(text.replaceAll(/\s+/g, ' ').trim()).to.equal('one two')
   })
 
-  it('of a stream are those of all that was delivered, wherever it was cut', () => {
+  it('of a stream are those of all that was delivered', () => {
     fc.assert(
-      fc.property(fc.array(fc.string()), fc.nat(), (words, cutAt) => {
+      fc.property(fc.array(fc.string()), (words) => {
         const stream = Buffer.concat(words.map((content) => said({ content })))
-        const at = cutAt % (stream.length + 1)
-        const pieces = [stream.subarray(0, at), stream.subarray(at)]
-        const { outputTokens } = estimateStream(conversation('hello'), pieces)
+        const { outputTokens } = estimateStream(conversation('hello'), stream)
         expect(outputTokens).to.equal(Math.ceil(words.join('').length / 4))
       }),
     )
   })
 
   it('of a stream count reasoning too, and pass over what is no delta', () => {
-    const events = [
+    const events = Buffer.concat([
       Buffer.from(': ping\n\n'),
       said({ role: 'assistant', content: null }),
       said({ reasoning_content: '12345678' }),
@@ -51,7 +49,7 @@ describe('tokens that no vendor has counted', () => {
       Buffer.from('data: {"broken\n\n'),
       event({ choices: [] }),
       Buffer.from('data: [DONE]\n\n'),
-    ]
+    ])
     const { inputTokens, outputTokens } = estimateStream(conversation('12345678'), events)
     expect({ inputTokens, outputTokens }).to.deep.equal({ inputTokens: 2, outputTokens: 3 })
   })

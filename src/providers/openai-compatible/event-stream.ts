@@ -21,8 +21,8 @@ type Chunk = Partial<ChunkIdentity> & {
   error?: unknown
 }
 
-const usageKey = Buffer.from('"usage"')
-const errorKey = Buffer.from('"error"')
+const usageKey = searched('usage')
+const errorKey = searched('error')
 const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
 const finishReason = /"finish_reason":\s*"/
@@ -174,21 +174,27 @@ function upTo(events: Buffer, index: number): Buffer {
 /** `"usage": null` stands in every chunk of some upstreams; only counts matter. */
 function indexOfUsage(events: Buffer): number {
   for (let at = indexOfKey(events, usageKey); at >= 0; at = indexOfKey(events, usageKey, at + 1)) {
-    let next = at + usageKey.length
+    let next = at + usageKey.text.length
     while (events[next] === 0x3a || events[next] === 0x20) next++
     if (events[next] === 0x7b) return at
   }
   return -1
 }
 
+type SearchedKey = { text: Buffer; tail: Buffer }
+
+function searched(name: string): SearchedKey {
+  const text = Buffer.from(`"${name}"`)
+  return { text, tail: text.subarray(2) }
+}
+
 /**
  * Where a key begins. Its rarer letters are looked for: a search that stops at each quote takes ten
  * times as long.
  */
-function indexOfKey(events: Buffer, key: Buffer, from = 0): number {
-  const tail = key.subarray(2)
+function indexOfKey(events: Buffer, { text, tail }: SearchedKey, from = 0): number {
   for (let at = events.indexOf(tail, from + 2); at >= 0; at = events.indexOf(tail, at + 1)) {
-    if (events[at - 1] === key[1] && events[at - 2] === key[0]) return at - 2
+    if (events[at - 1] === text[1] && events[at - 2] === text[0]) return at - 2
   }
   return -1
 }
