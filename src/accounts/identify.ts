@@ -37,9 +37,11 @@ export function createIdentify({
   }
 
   return (credentials) => {
-    const digest = digestOf(readKey(credentials))
+    const key = readKey(credentials)
+    const digest = digestOf(key)
     const found = keyCacheMs === 0 ? undefined : known.get(digest)
     if (found !== undefined) return unexpired(found, clock())
+    if (!isWellFormedKey(key)) throw invalidKey('This is not an API key of this gateway.')
     return lookUpOnce(digest).then((row) => {
       known.set(digest, row)
       return unexpired(row, clock())
@@ -58,7 +60,6 @@ function readKey({ authorization, apiKey }: Credentials): string {
   if (key === undefined) {
     throw invalidKey('The Authorization header must be `Bearer <API_KEY>`, with a space between.')
   }
-  if (!isWellFormedKey(key)) throw invalidKey('This is not an API key of this gateway.')
   return key
 }
 

@@ -16,15 +16,24 @@ type Options = {
   settingFor: (providerId: string) => string | undefined
 }
 
+/** Where a model is to be found: a provider, and its name there. */
+type Target = { provider: string; upstreamModel: string }
+
 /** Which ways lead to a model, for whom. */
 export function createRouteTable(options: Options): RouteTable {
   const { catalog, providers, sandbox, settingFor } = options
 
-  const targets = ({ row }: Model) =>
+  const readTargets = ({ row }: Model): Target[] =>
     (options.routes[row.id] ?? [row.provider]).map((target) => {
       const [provider = '', ...rest] = target.split('/')
       return { provider, upstreamModel: rest.length > 0 ? rest.join('/') : row.upstream_model }
     })
+  const known = new WeakMap<Model, Target[]>()
+  const targets = (model: Model): Target[] => {
+    let found = known.get(model)
+    if (found === undefined) known.set(model, (found = readTargets(model)))
+    return found
+  }
 
   const routesOf = (model: Model, caller: Caller): Route[] =>
     targets(model).flatMap(({ provider: id, upstreamModel }, index) => {

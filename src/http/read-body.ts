@@ -9,9 +9,10 @@ export function mediaType({ headers }: IncomingMessage): string {
 
 /** Throws `unsupported_media_type` unless the body is of one of these types, in plain UTF-8. */
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } =
+    request.headers
   const type = mediaType(request)
-  const encoding = request.headers['content-encoding'] ?? 'identity'
-  const charset = /charset="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+  const charset = /charset="?([^";]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   if (!types.includes(type)) {
     throw unsupported(
       type === ''

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { StoreError } from './store-error.ts'
 
@@ -25,31 +25,7 @@ const migrations: Record<string, Migration> = {
         .addColumn('expires_at', 'bigint')
         .addColumn('revoked_at', 'bigint')
         .execute()
-      await db.schema
-        .createTable('usage')
-        .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('at', 'bigint', (column) => column.notNull())
-        .addColumn('account_id', 'text', (column) => column.notNull())
-        .addColumn('key_id', 'text', (column) => column.notNull())
-        .addColumn('mode', 'text', (column) => column.notNull())
-        .addColumn('face', 'text', (column) => column.notNull())
-        .addColumn('modality', 'text', (column) => column.notNull())
-        .addColumn('model', 'text', (column) => column.notNull())
-        .addColumn('provider', 'text')
-        .addColumn('upstream_model', 'text')
-        .addColumn('outcome', 'text', (column) => column.notNull())
-        .addColumn('error_code', 'text')
-        .addColumn('cache', 'text', (column) => column.notNull())
-        .addColumn('input_tokens', 'bigint', (column) => column.notNull())
-        .addColumn('cached_input_tokens', 'bigint', (column) => column.notNull())
-        .addColumn('output_tokens', 'bigint', (column) => column.notNull())
-        .addColumn('reasoning_tokens', 'bigint', (column) => column.notNull())
-        .addColumn('images', 'bigint', (column) => column.notNull())
-        .addColumn('cost_nano_usd', 'bigint')
-        .addColumn('cost_status', 'text', (column) => column.notNull())
-        .addColumn('attempts', 'text', (column) => column.notNull())
-        .addColumn('duration_ms', 'bigint', (column) => column.notNull())
-        .execute()
+      await createUsage(db).addPrimaryKeyConstraint('usage_id', ['id']).execute()
       await db.schema
         .createIndex('usage_account_at')
         .on('usage')
@@ -57,6 +33,47 @@ const migrations: Record<string, Migration> = {
         .execute()
     },
   },
+  /** Rows in the order in which reports read them: one page a commit changes instead of four. */
+  '0002_usage_by_account_and_time': {
+    up: async (db) => {
+      await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
+      await db.schema.dropIndex('usage_account_at').execute()
+      await createUsage(db)
+        .addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
+        .modifyEnd(sql`without rowid`)
+        .execute()
+      await sql`insert into usage select * from usage_by_id`.execute(db)
+      await db.schema.dropTable('usage_by_id').execute()
+    },
+  },
+}
+
+/** As these migrations make it: what changes later, a later migration says. */
+function createUsage(db: Kysely<unknown>) {
+  return db.schema
+    .createTable('usage')
+    .addColumn('id', 'text', (column) => column.notNull())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('key_id', 'text', (column) => column.notNull())
+    .addColumn('mode', 'text', (column) => column.notNull())
+    .addColumn('face', 'text', (column) => column.notNull())
+    .addColumn('modality', 'text', (column) => column.notNull())
+    .addColumn('model', 'text', (column) => column.notNull())
+    .addColumn('provider', 'text')
+    .addColumn('upstream_model', 'text')
+    .addColumn('outcome', 'text', (column) => column.notNull())
+    .addColumn('error_code', 'text')
+    .addColumn('cache', 'text', (column) => column.notNull())
+    .addColumn('input_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('cached_input_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('output_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('reasoning_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('images', 'bigint', (column) => column.notNull())
+    .addColumn('cost_nano_usd', 'bigint')
+    .addColumn('cost_status', 'text', (column) => column.notNull())
+    .addColumn('attempts', 'text', (column) => column.notNull())
+    .addColumn('duration_ms', 'bigint', (column) => column.notNull())
 }
 
 /**

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { openStore, type Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { projectFolder, runProgram } from '../support/program.ts'
+import { usageRow } from '../support/usage-row.ts'
 
 describe('opening a store', () => {
   let folder: TemporaryFolder
@@ -45,6 +46,32 @@ describe('opening a store', () => {
     expect(first).to.have.length.above(0)
     expect(second).to.deep.equal(first)
     expect(accounts).to.deep.equal([account])
+  })
+
+  it('takes over the ledger of a store whose rows were kept by id', async () => {
+    const rows = [3, 1, 2].map((at) => usageRow(`req_${at}`, at))
+    await closing(async ({ db }) => {
+      const ddl = await sql<{ sql: string }>`
+        SELECT sql FROM sqlite_schema WHERE name = 'usage'`.execute(db)
+      const before = ddl.rows[0]!.sql.replace('without rowid', '').replace(
+        '("account_id", "at", "id")',
+        '("id")',
+      )
+      await sql`DROP TABLE usage`.execute(db)
+      await sql.raw(before).execute(db)
+      await sql`CREATE INDEX usage_account_at ON usage (account_id, at)`.execute(db)
+      await db.insertInto('usage').values(rows).execute()
+      await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db)
+    })
+    const [kept, schema] = await closing(async ({ db }) => [
+      await db.selectFrom('usage').selectAll().execute(),
+      await sql<{ sql: string }>`SELECT sql FROM sqlite_schema WHERE name LIKE 'usage%'`.execute(
+        db,
+      ),
+    ])
+    expect(kept).to.deep.equal(rows.toSorted((a, b) => a.at - b.at))
+    expect(schema.rows).to.have.length(1)
+    expect(schema.rows[0]!.sql).to.include('without rowid')
   })
 
   it('works for many at the same moment in one process', async () => {

@@ -6,33 +6,10 @@ import { sql } from 'kysely'
 import { openStore, type Store } from '../../src/storage/store.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { usageRow } from '../support/usage-row.ts'
 
-const blank: UsageTable = {
-  id: '',
-  at: 1,
-  account_id: 'acc_1',
-  key_id: 'key_1',
-  mode: 'test',
-  face: 'chat',
-  modality: 'chat',
-  model: 'm',
-  provider: null,
-  upstream_model: null,
-  outcome: 'ok',
-  error_code: null,
-  cache: 'miss',
-  input_tokens: 1,
-  cached_input_tokens: 0,
-  output_tokens: 1,
-  reasoning_tokens: 0,
-  images: 0,
-  cost_nano_usd: null,
-  cost_status: 'unknown',
-  attempts: '[]',
-  duration_ms: 1,
-}
 const rowsFrom = (start: number, count: number): UsageTable[] =>
-  Array.from({ length: count }, (_, index) => ({ ...blank, id: `row_${start + index}` }))
+  Array.from({ length: count }, (_, index) => usageRow(`row_${start + index}`))
 
 describe('the store', () => {
   let folder: TemporaryFolder
@@ -113,7 +90,7 @@ describe('the store', () => {
 
   it('keeps nothing of a group with one bad row, and rejects that group alone', async () => {
     const good = rowsFrom(0, 2)
-    const bad = [...rowsFrom(10, 2), { ...blank, id: 'row_0' }]
+    const bad = [...rowsFrom(10, 2), usageRow('row_0')]
     const outcomes = await Promise.allSettled([
       store.insertMany('usage', good),
       store.insertMany('usage', bad),

@@ -1,0 +1,31 @@
+import type { UsageTable } from '../../src/storage/tables.ts'
+
+/** A row of the ledger in which nothing but its name and time matters. */
+export function usageRow(id: string, at = 1): UsageTable {
+  return { ...blank, id, at }
+}
+
+const blank: UsageTable = {
+  id: '',
+  at: 1,
+  account_id: 'acc_1',
+  key_id: 'key_1',
+  mode: 'test',
+  face: 'chat',
+  modality: 'chat',
+  model: 'm',
+  provider: null,
+  upstream_model: null,
+  outcome: 'ok',
+  error_code: null,
+  cache: 'miss',
+  input_tokens: 1,
+  cached_input_tokens: 0,
+  output_tokens: 1,
+  reasoning_tokens: 0,
+  images: 0,
+  cost_nano_usd: null,
+  cost_status: 'unknown',
+  attempts: '[]',
+  duration_ms: 1,
+}
