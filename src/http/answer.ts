@@ -6,8 +6,8 @@ import type { GatewayError } from '../core/error.ts'
 export type Answer = {
   status: number
   headers?: Record<string, string>
-  /** Sent as JSON. */
-  json?: object
+  /** Sent as JSON; a text is JSON already. */
+  json?: object | string
   /** Sent as they are, with the content type among the headers. */
   pieces?: readonly (string | Buffer)[]
   /** A stream of server-sent events, which ends when the promise is kept. */
@@ -49,20 +49,33 @@ export function send(
   if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
   if (response.destroyed || response.headersSent) return undefined
   if (json !== undefined) {
-    const body = JSON.stringify(json)
     headers['content-type'] = 'application/json'
-    headers['content-length'] = String(Buffer.byteLength(body))
-    response.writeHead(status, headers)
-    if (requestRead === undefined) {
-      response.end(body)
-    } else {
-      response.write(body)
-      void requestRead.then(() => response.end())
-    }
+    const text = typeof json === 'string' ? json : JSON.stringify(json)
+    sendText(response, status, headers, text, requestRead)
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
   return undefined
+}
+
+function sendText(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  text: string,
+  requestRead: Promise<void> | undefined,
+): void {
+  const length = Buffer.byteLength(text)
+  // A text without letters beyond ASCII is its own bytes, and goes out without being encoded.
+  const encoding = length === text.length ? 'latin1' : 'utf8'
+  headers['content-length'] = String(length)
+  response.writeHead(status, headers)
+  if (requestRead === undefined) {
+    response.end(text, encoding)
+  } else {
+    response.write(text, encoding)
+    void requestRead.then(() => response.end())
+  }
 }
 
 function sendPieces(

@@ -89,8 +89,14 @@ function createTransactionalAdapter(): SqliteAdapter {
   return Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
 }
 
+/** Little of what the thread makes lives for long. */
+const maxYoungGenerationSizeMb = 4
+
 function startWorker(options: FileOptions) {
-  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: options })
+  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+    workerData: options,
+    resourceLimits: { maxYoungGenerationSizeMb },
+  })
   const waiting = new Map<number, PromiseWithResolvers<QueryOutcome>>()
   let last = 0
   let broken: Error | undefined

@@ -35,8 +35,8 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
       return { status: 200, headers: receiptHeaders(receipt), events: pipe }
     }
     const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
-    const headers = { 'content-type': 'application/json', ...receiptHeaders(receipt) }
-    return { status: 200, headers, pieces: [withReceipt(result.text, usage, receipt)] }
+    const json = withReceipt(result.text, usage, receipt)
+    return { status: 200, headers: receiptHeaders(receipt), json }
   }
 }
 
