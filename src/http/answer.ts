@@ -109,16 +109,23 @@ async function sendEvents(
   headers['cache-control'] = 'no-cache, no-transform'
   // Proxies such as nginx must not collect the events.
   headers['x-accel-buffering'] = 'no'
-  if (!response.destroyed) response.writeHead(status, headers).flushHeaders()
+  if (!response.destroyed) response.writeHead(status, headers)
   const pings = setInterval(() => {
     if (!response.writableNeedDrain) response.write(ping)
   }, pingIntervalMs)
+  let begun = false
   const sink: EventSink = {
-    write: (piece) => response.destroyed || response.write(piece),
+    write: (piece) => {
+      begun = true
+      return response.destroyed || response.write(piece)
+    },
     onDrain: (listener) => response.once('drain', listener),
   }
   try {
-    await events(sink)
+    const ended = events(sink)
+    // With the first event, where that is there already, the head goes out in one piece.
+    if (!begun && !response.destroyed) response.flushHeaders()
+    await ended
   } finally {
     clearInterval(pings)
     response.end()
