@@ -103,6 +103,7 @@ async function eachEvents(
       answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
     }
   })
+  if (carried.length === 0) return
   const last = Buffer.concat([...carried, emptyLine])
   const data = dataOf(last)
   // A last event without its empty line is legal when it is whole.
