@@ -810,12 +810,7 @@ export interface components {
             protocolVersion: "2024-11-05";
             capabilities: Record<string, never>;
         };
-        /** @description An input picture, already fetched and checked. */
-        CanonicalImageSource: {
-            base64: string;
-            format: components["schemas"]["ImageFormat"];
-        };
-        /** @description A request for pictures, whichever face it came through. */
+        /** @description A request for pictures, whichever face it came through, without the pictures it starts from. */
         CanonicalImageRequest: {
             model: string;
             prompt: string;
@@ -831,7 +826,6 @@ export interface components {
             outputCompression?: components["schemas"]["ImageCompression"];
             seed?: components["schemas"]["ImageSeed"];
             user?: string;
-            sources: components["schemas"]["CanonicalImageSource"][];
         };
         /** @description Amounts that are paid for. Cached tokens are a part of the input, reasoning and image tokens of the output. */
         CanonicalUsage: {

@@ -137,7 +137,7 @@ function models({ config, clock, publicNet }: ModelsOptions) {
     ...publicNet,
   })
   const darkroom = createDarkroom(limits)
-  const readSources = createReadSources({ fetch: guarded.fetch, darkroom, limits })
+  const readSources = createReadSources({ fetch: guarded.fetch, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
   const providers = createProviders(endpoints, limits, {
     sandboxRoutesMax: routesMax,

@@ -10,7 +10,7 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
   return {
     modality: 'chat',
     models: [request.model, ...(request.models ?? [])],
-    canonical: request,
+    canonical: () => request,
     timeoutMs,
     prepare: (routes, strict) => {
       checkConversation(request)

@@ -5,6 +5,7 @@ import type { ChatRequest, ChatResult } from './chat.ts'
 import { deliverStream, replayStream, type StreamedChat } from './chat-stream.ts'
 import { chatWork } from './chat-work.ts'
 import type { Attempt, FailoverPolicy } from './failover.ts'
+import { createFingerprint } from './fingerprint.ts'
 import { refuseWarnings } from './image-plan.ts'
 import type { ImageParts } from './image-run.ts'
 import type { ImageRequest, ImageResult } from './image.ts'
@@ -65,12 +66,13 @@ export type Gateway = {
 /** The one sequence of every call, whichever face it came through (design.md section 3). */
 export function createGateway(parts: GatewayParts): Gateway {
   const inFlight = createInFlight<Remembered>()
+  const imageParts = { ...parts, fingerprint: createFingerprint() }
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   return {
     chat: (request, context) =>
       answer({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }),
     image: (request, context) =>
-      answer({ parts, inFlight, context, work: imageWork(request, imageTimeoutMs, parts) }),
+      answer({ parts, inFlight, context, work: imageWork(request, imageTimeoutMs, imageParts) }),
     chatStream: (request, context) =>
       stream({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }, request),
   }
@@ -133,7 +135,7 @@ function open({ parts, work, context }: Passage<unknown>, limit: RequestLimit): 
 
 function keyOf({ work, context }: Passage<unknown>): string | undefined {
   const { recall, remember } = context.cache
-  return recall || remember ? cacheKey(context.caller, work.modality, work.canonical) : undefined
+  return recall || remember ? cacheKey(context.caller, work.modality, work.canonical()) : undefined
 }
 
 /** A remembered answer, or that of an identical call which is still under way. */

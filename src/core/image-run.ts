@@ -12,6 +12,7 @@ import {
   type Picture,
 } from './image.ts'
 import { makesImages, type Warning } from './model.ts'
+import { piecesLength } from './pieces.ts'
 import type { PictureTraits, Usage } from './price.ts'
 import { ableRoutes, noAdapter, type Route } from './route.ts'
 import type { Ran } from './work.ts'
@@ -78,7 +79,7 @@ export async function runImage(options: Options): Promise<Ran<ImageResult>> {
       usage: { ...usage, images: pictures.length },
       picture: traits(plan, value.first),
       result,
-      bytes: pictures.reduce((sum, { base64 }) => sum + length(base64), 0),
+      bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
       warnings: otherSize(
         request,
         plan,
@@ -189,8 +190,4 @@ function otherSize(
 /** Only routes with an adapter are left when pictures are made. */
 function adapterOf({ provider }: Route): ImageAdapter {
   return provider.image!
-}
-
-function length(base64: readonly Buffer[]): number {
-  return base64.reduce((sum, piece) => sum + piece.length, 0)
 }

@@ -1,28 +1,36 @@
 import type { components } from '../../generated/types.ts'
 import type { ImagePlan } from './image-plan.ts'
 import type { Problem } from './model.ts'
+import type { Pieces } from './pieces.ts'
 import type { Usage } from './price.ts'
 import type { Route } from './route.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
-export type ImageSource = Schemas['CanonicalImageSource']
-export type ImageRequest = Schemas['CanonicalImageRequest']
+/** An input picture, fetched and checked, as base64 text that is the same for the same picture. */
+export type ImageSource = { base64: Pieces; format: ImageFormat }
+/** A request for pictures, whichever face it came through. */
+export type ImageRequest = Schemas['CanonicalImageRequest'] & { sources: readonly ImageSource[] }
 
 /** The input pictures of one request, each with the parameter that names it. */
 export type NamedAddress = { address: string; param: string }
+/** Base64 texts that were left out of a request, each by the ticket that stands in its place. */
+export type LeftTexts = ReadonlyMap<string, Pieces>
+export const noTexts: LeftTexts = new Map()
 /**
- * Reads input pictures by HTTPS address or data URL, in order. Throws a GatewayError that names the
- * parameter: 400 for what is no picture or cannot be fetched, 413 for what is too large.
+ * Reads input pictures by HTTPS address or data URL, in order; a data URL may hold the ticket of its
+ * text. Throws a GatewayError that names the parameter: 400 for what is no picture or cannot be
+ * fetched, 413 for what is too large.
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
   signal: AbortSignal,
+  texts?: LeftTexts,
 ) => Promise<ImageSource[]>
 
 /** A picture as base64 text, in the pieces in which it arrived. */
 export type Picture = {
-  base64: readonly Buffer[]
+  base64: Pieces
   format: ImageFormat
   width: number
   height: number

@@ -1,5 +1,7 @@
 import { imageSize } from 'image-size'
+import { decodeBase64 } from './base64.ts'
 import type { ImageFormat, Picture } from './image.ts'
+import type { Pieces } from './pieces.ts'
 
 /** How the bytes of each format begin. */
 const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
@@ -12,16 +14,15 @@ const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
 const headerCharacters = [4096, 65_536, Infinity]
 
 /** Reads format and size from a picture's bytes; undefined when they are not a PNG, JPEG or WebP. */
-export function readPicture(base64: readonly Buffer[]): Picture | undefined {
+export function readPicture(base64: Pieces): Picture | undefined {
   for (const characters of headerCharacters) {
-    const read = readHeader(decode(base64, characters))
+    const read = readHeader(decodeBase64(base64, characters))
     if (read !== undefined) return { base64, ...read }
   }
   return undefined
 }
 
-/** Format and size of an image's bytes, from its header alone. */
-export function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
+function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
   // The parsers of all other formats are never let near a stranger's bytes.
   const beginning = bytes.toString('latin1', 0, 16)
   const known = beginnings.find(({ pattern }) => pattern.test(beginning))
@@ -32,16 +33,4 @@ export function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The bytes behind base64 text; only about the first `charactersMax` characters of it. */
-export function decode(base64: readonly Buffer[], charactersMax: number): Buffer {
-  const pieces: Buffer[] = []
-  let left = charactersMax
-  for (const piece of base64) {
-    if (left <= 0) break
-    pieces.push(piece.length > left ? piece.subarray(0, left) : piece)
-    left -= piece.length
-  }
-  return Buffer.from(Buffer.concat(pieces).toString('latin1'), 'base64')
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { Call, Delivered } from './call.ts'
 import type { ChatStream } from './chat.ts'
+import type { Fingerprint } from './fingerprint.ts'
 import { prepareImage, runImage, type ImageParts } from './image-run.ts'
 import type { ImageRequest, ImageResult } from './image.ts'
 import type { Warning } from './model.ts'
@@ -13,7 +13,7 @@ export type Work<Result> = {
   /** The models that may answer, in order. */
   models: readonly string[]
   /** What the cache's key covers. */
-  canonical: unknown
+  canonical: () => unknown
   timeoutMs: number
   /** Sets aside the routes that cannot do it. Throws a GatewayError when none is left. */
   prepare(routes: readonly Route[], strict: boolean): Prepared<Result>
@@ -41,13 +41,15 @@ export type Streaming = { stream: ChatStream; route: Route; warnings: readonly W
 export function imageWork(
   request: ImageRequest,
   timeoutMs: number,
-  parts: ImageParts,
+  parts: ImageParts & { fingerprint: Fingerprint },
 ): Work<ImageResult> {
   return {
     modality: 'image',
     models: [request.model],
-    // A picture of megabytes is as good as its digest.
-    canonical: { ...request, sources: request.sources.map(({ base64 }) => digest(base64)) },
+    canonical: () => ({
+      ...request,
+      sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
+    }),
     timeoutMs,
     prepare: (routes) => {
       const { plan, ...prepared } = prepareImage(request, routes)
@@ -60,8 +62,4 @@ export function imageWork(
     pack: (result) => result,
     unpack: (packed) => packed as ImageResult,
   }
-}
-
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url')
 }

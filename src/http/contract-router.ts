@@ -5,8 +5,11 @@ import { operations, type OperationId, type Protocol } from '../../generated/ope
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import type { Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { noTexts, type LeftTexts } from '../core/image.ts'
+import { joinPieces, type Pieces } from '../core/pieces.ts'
 import type { ErrorAnswer } from './answer.ts'
 import { assertValid } from './check-error.ts'
+import { leaveTexts } from './left-texts.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { checkMediaType, mediaType, parseBody, readBody } from './read-body.ts'
 import { parseForm, type FormField } from './read-form.ts'
@@ -44,7 +47,7 @@ export function bindOperations(
       assertValid(headerChecks[id], options)
       const query = readQuery(request)
       assertValid(queryChecks[id], query)
-      const body = await readOperationBody(request, {
+      const { body, texts } = await readOperationBody(request, {
         id,
         types: bodyTypes,
         protocol,
@@ -58,6 +61,7 @@ export function bindOperations(
         signal,
         request,
         body,
+        texts,
         query,
         path: context['params'],
         options,
@@ -99,21 +103,35 @@ type BodyRules = {
   form: ((fields: FormField[]) => object) | undefined
 }
 
+type ReadBody = { body: unknown; texts: LeftTexts }
+
 async function readOperationBody(
   request: IncomingMessage,
   { id, types, protocol, bytesMax, form }: BodyRules,
-): Promise<unknown> {
-  if (types.length === 0) return undefined
+): Promise<ReadBody> {
+  if (types.length === 0) return { body: undefined, texts: noTexts }
   checkMediaType(request, types)
-  const bytes = await readBody(request, bytesMax)
-  if (protocol !== 'rest') return bytes
+  const pieces = await readBody(request, bytesMax)
+  if (protocol !== 'rest') return { body: joinPieces(pieces), texts: noTexts }
   const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
-  const body = isForm
-    ? form(await parseForm(bytes, request.headers['content-type']!))
-    : parseBody(bytes)
+  const read = isForm ? await readForm(request, pieces, form) : readJson(pieces)
   const check = (bodyChecks as Partial<Record<OperationId, Check<unknown>>>)[id]
-  if (check !== undefined) assertValid(check, body)
-  return body
+  if (check !== undefined) assertValid(check, read.body)
+  return read
+}
+
+function readJson(body: Pieces): ReadBody {
+  const { pieces, texts } = leaveTexts(body)
+  return { body: parseBody(joinPieces(pieces)), texts }
+}
+
+async function readForm(
+  { headers }: IncomingMessage,
+  pieces: Pieces,
+  bodyOf: (fields: FormField[]) => object,
+): Promise<ReadBody> {
+  const { fields, texts } = await parseForm(joinPieces(pieces), headers['content-type']!)
+  return { body: bodyOf(fields), texts }
 }
 
 function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {

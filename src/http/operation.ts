@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { OperationId, RestOperationId } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
 import type { CallContext, Caller, Face } from '../core/caller.ts'
+import type { LeftTexts } from '../core/image.ts'
 import type { Answer } from './answer.ts'
 
 type Parameters<
@@ -23,6 +24,8 @@ export type OperationCall<Id extends OperationId> = {
   caller: Caller
   requestId: string
   body: Body<Id>
+  /** Base64 texts of pictures that stand in the body as tickets (`left-texts.ts`). */
+  texts: LeftTexts
   query: Parameters<Id, 'query'>
   path: Parameters<Id, 'path'>
   /** The headers that the contract names, as values. */

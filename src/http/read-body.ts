@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
+import { joinPieces, type Pieces } from '../core/pieces.ts'
 
 /** The media type of a request's body, without parameters, in lower case; `''` when none is named. */
 export function mediaType({ headers }: IncomingMessage): string {
@@ -27,8 +28,11 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
     throw unsupported('The charset is not read.', 'Send UTF-8.')
 }
 
+/** Whoever sends smaller ones must not make the gateway walk over millions of them. */
+const pieceBytesMin = 4096
+
 /** Reads a whole body. Throws `request_too_large`, also when its length was not announced. */
-export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, bytesMax: number): Promise<Pieces> {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > bytesMax) throw tooLarge(bytesMax)
   // They may have left before anybody listened.
@@ -42,7 +46,9 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
       request.removeAllListeners('data')
       return reject(tooLarge(bytesMax))
     })
-    request.once('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+    request.once('end', () =>
+      resolve(bytes < pieces.length * pieceBytesMin ? [joinPieces(pieces)] : pieces),
+    )
     request.once('error', () => reject(new ClientLeft()))
     request.once('close', () => {
       if (!request.complete) reject(new ClientLeft())

@@ -1,10 +1,17 @@
+import { randomUUID } from 'node:crypto'
+import { encodeBase64 } from '../core/base64.ts'
 import { GatewayError } from '../core/error.ts'
+import type { LeftTexts } from '../core/image.ts'
+import type { Pieces } from '../core/pieces.ts'
 
-/** One field of a form; a file is given as a data URL in base64. */
+/** One field of a form; a file is given as a data URL, with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }
 
 /** Reads a `multipart/form-data` body (RFC 7578). Throws `invalid_value`. */
-export async function parseForm(bytes: Buffer, contentType: string): Promise<FormField[]> {
+export async function parseForm(
+  bytes: Buffer,
+  contentType: string,
+): Promise<{ fields: FormField[]; texts: LeftTexts }> {
   const form = await new Response(new Uint8Array(bytes), {
     headers: { 'content-type': contentType },
   })
@@ -16,12 +23,13 @@ export async function parseForm(bytes: Buffer, contentType: string): Promise<For
         { cause },
       )
     })
-  return Promise.all(
-    [...form].map(async ([name, value]): Promise<FormField> => {
-      if (typeof value === 'string') return { name, value, file: false }
-      const base64 = Buffer.from(await value.arrayBuffer()).toString('base64')
-      // The media type that a client names is a guess; the bytes will tell.
-      return { name, value: `data:application/octet-stream;base64,${base64}`, file: true }
-    }),
-  )
+  const texts = new Map<string, Pieces>()
+  const fields = [...form].map(async ([name, value]): Promise<FormField> => {
+    if (typeof value === 'string') return { name, value, file: false }
+    const ticket = randomUUID()
+    texts.set(ticket, [encodeBase64([Buffer.from(await value.arrayBuffer())])])
+    // The media type that a client names is a guess; the bytes will tell.
+    return { name, value: `data:application/octet-stream;base64,${ticket}`, file: true }
+  })
+  return { fields: await Promise.all(fields), texts }
 }

@@ -3,8 +3,8 @@ import { constants, realpathSync } from 'node:fs'
 import { access, open, realpath, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GatewayError } from '../core/error.ts'
+import { decodeBase64 } from '../core/base64.ts'
 import type { Picture } from '../core/image.ts'
-import { decode } from '../core/picture.ts'
 import { splitName } from './file-name.ts'
 
 /** The folder in which pictures are saved. */
@@ -59,7 +59,7 @@ async function write(folder: string, name: string, picture: Picture): Promise<st
   try {
     const file = await open(temporary, 'wx', 0o644)
     try {
-      await file.writeFile(decode(picture.base64, Infinity))
+      await file.writeFile(decodeBase64(picture.base64))
     } finally {
       await file.close()
     }

@@ -1,10 +1,11 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import sharp from 'sharp'
+import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Picture } from '../core/image.ts'
 import type { ImagePlan } from '../core/image-plan.ts'
-import { decode, readPicture } from '../core/picture.ts'
+import { readPicture } from '../core/picture.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
@@ -57,14 +58,14 @@ function isRight(picture: Picture, plan: ImagePlan): boolean {
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
-  const image = sharp(decode(picture.base64, Infinity))
+  const image = sharp(decodeBase64(picture.base64))
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)
   else image.webp(quality)
   const bytes = await image.toBuffer()
-  const made = readPicture([Buffer.from(bytes.toString('base64'), 'latin1')])!
+  const made = readPicture([encodeBase64([bytes])])!
   return picture.revisedPrompt === undefined
     ? made
     : { ...made, revisedPrompt: picture.revisedPrompt }

@@ -1,21 +1,28 @@
-import sharp from 'sharp'
+import { decodedLength, encodeBase64 } from '../core/base64.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
-import type { ImageSource, NamedAddress, ReadSources } from '../core/image.ts'
-import { readHeader } from '../core/picture.ts'
-import type { Darkroom } from './finish.ts'
+import {
+  noTexts,
+  type ImageSource,
+  type LeftTexts,
+  type NamedAddress,
+  type ReadSources,
+} from '../core/image.ts'
+import { readPicture } from '../core/picture.ts'
+import { piecesLength, type Pieces } from '../core/pieces.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
+import { isWhole } from './whole.ts'
 
 type Limits = {
   inputImageBytesMax: number
   inputImagesBytesMax: number
   inputImagePixelsMax: number
 }
-type Options = Pick<GuardedFetch, 'fetch'> & { darkroom: Darkroom; limits: Limits }
+type Options = Pick<GuardedFetch, 'fetch'> & { limits: Limits }
 
-/** Reads input pictures through the one door, and lets none pass that cannot be decoded. */
-export function createReadSources({ fetch, darkroom, limits }: Options): ReadSources {
+/** Reads input pictures through the one door, and lets none pass that is not all there. */
+export function createReadSources({ fetch, limits }: Options): ReadSources {
   const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
-  return async (addresses, signal) => {
+  return async (addresses, signal, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
       left -= bytes
@@ -25,7 +32,7 @@ export function createReadSources({ fetch, darkroom, limits }: Options): ReadSou
     }
     const siblings = new AbortController()
     const limit = { bytesMax, signal: AbortSignal.any([signal, siblings.signal]) }
-    const fetchBytes = async ({ address, param }: NamedAddress): Promise<Buffer> => {
+    const fetchText = async ({ address, param }: NamedAddress): Promise<Pieces> => {
       const pieces: Buffer[] = []
       const push = (piece: Buffer) => {
         spend(piece.length, param)
@@ -36,15 +43,14 @@ export function createReadSources({ fetch, darkroom, limits }: Options): ReadSou
       } catch (error) {
         throw refusalOf(error, param)
       }
-      return Buffer.concat(pieces)
+      return [encodeBase64(pieces)]
     }
     const read = async (named: NamedAddress): Promise<ImageSource> => {
       const { address, param } = named
       const isData = /^data:/i.test(address)
-      const bytes = isData ? readDataUrl(address, param, limits, spend) : await fetchBytes(named)
-      const format = checkHeader(bytes, param, limits)
-      await darkroom(() => checkWhole(bytes, param, limits))
-      return { format, base64: bytes.toString('base64') }
+      const base64 = isData ? readDataUrl(named, texts, bytesMax) : await fetchText(named)
+      if (isData) spend(decodedLength(base64), param)
+      return { format: checkPicture(base64, param, limits), base64 }
     }
     try {
       return await Promise.all(addresses.map(read))
@@ -57,65 +63,47 @@ export function createReadSources({ fetch, darkroom, limits }: Options): ReadSou
 
 const dataUrl = /^data:(?<type>[^;,]*)(?:;[^;,]*)*?;base64,/i
 
-function readDataUrl(
-  address: string,
-  param: string,
-  limits: Limits,
-  spend: (bytes: number, param: string) => void,
-): Buffer {
+/** The base64 text of a data URL, in the one form that everybody reads. */
+function readDataUrl({ address, param }: NamedAddress, texts: LeftTexts, bytesMax: number): Pieces {
   // Only the head: the pattern must not walk over megabytes.
   const head = dataUrl.exec(address.slice(0, 256))
   if (head === null) throw refusal('invalid_value', 'The data URL is not in base64.', param)
-  const base64 = address.slice(head[0].length)
-  const announced = Math.floor((base64.length * 3) / 4)
-  if (announced > limits.inputImageBytesMax + 2) {
-    throw tooLarge(`An image may have ${limits.inputImageBytesMax} bytes.`, param)
-  }
-  const bytes = Buffer.from(base64, 'base64')
-  if (bytes.length === 0) throw refusal('invalid_value', 'The data URL is empty.', param)
+  const text = address.slice(head[0].length)
+  const left = texts.get(text)
+  const characters = left === undefined ? text.length : piecesLength(left)
+  const announced = Math.floor((characters * 3) / 4)
+  if (announced > bytesMax + 2) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  const base64 = left ?? [encodeBase64([Buffer.from(text, 'base64')])]
+  const bytes = decodedLength(base64)
+  if (bytes === 0) throw refusal('invalid_value', 'The data URL is empty.', param)
   // Decoding passes over what is not base64; then bytes are missing.
-  if (announced - bytes.length > 2) {
+  if (announced - bytes > 2) {
     throw refusal('invalid_value', 'The data URL is not in base64.', param)
   }
-  if (bytes.length > limits.inputImageBytesMax) {
-    throw tooLarge(`An image may have ${limits.inputImageBytesMax} bytes.`, param)
-  }
-  spend(bytes.length, param)
-  return bytes
+  if (bytes > bytesMax) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  return base64
 }
 
-function checkHeader(
-  bytes: Buffer,
+function checkPicture(
+  base64: Pieces,
   param: string,
   { inputImagePixelsMax }: Limits,
 ): ImageSource['format'] {
-  const picture = readHeader(bytes)
+  const picture = readPicture(base64)
   if (picture === undefined) {
     throw refusal('invalid_value', 'This is not a PNG, JPEG or WebP image.', param)
   }
   const { format, width, height } = picture
-  if (width * height <= inputImagePixelsMax && width * height > 0) return format
-  throw refusal(
-    'invalid_value',
-    `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`,
-    param,
-  )
-}
-
-/** A vendor would refuse a broken picture in words of its own; decoding it line by line tells before. */
-async function checkWhole(
-  bytes: Buffer,
-  param: string,
-  { inputImagePixelsMax: limitInputPixels }: Limits,
-): Promise<void> {
-  try {
-    await sharp(bytes, { failOn: 'error', sequentialRead: true, limitInputPixels })
-      .resize(8, 8, { fit: 'fill', fastShrinkOnLoad: false })
-      .raw()
-      .toBuffer()
-  } catch (cause) {
-    throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param, cause)
+  if (width * height > inputImagePixelsMax || width * height === 0) {
+    throw refusal(
+      'invalid_value',
+      `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`,
+      param,
+    )
   }
+  if (isWhole(picture)) return format
+  // A vendor would refuse it too, in words of its own.
+  throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 
 function refusalOf(error: unknown, param: string): Error {

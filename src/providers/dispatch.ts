@@ -1,11 +1,13 @@
 import { Pool, type Dispatcher } from 'undici'
 
+/** A body in one piece or several, which go out as they are: it may be sent again. */
+export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
   method: 'GET' | 'POST'
   /** Appended to the base URL. */
   path: string
   headers: Record<string, string>
-  body?: string | Buffer
+  body?: UpstreamBody
   /** How long the answer's headers may take. */
   headersTimeoutMs: number
   /** How long the body may pause. */
@@ -45,12 +47,14 @@ export function createDispatch(
     connect: { timeout: connectTimeoutMs },
   })
   const send = (path: string, request: UpstreamRequest, receiver: Receiver) => {
+    const { method, headers, body } = request
     pool.dispatch(
       {
-        method: request.method,
+        method,
         path,
-        headers: request.headers,
-        body: request.body ?? null,
+        headers: typeof body === 'object' ? { ...headers, ...lengthOf(body) } : headers,
+        // Its types leave out that undici takes any iterable.
+        body: (body ?? null) as string | null,
         headersTimeout: request.headersTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
       },
@@ -62,6 +66,12 @@ export function createDispatch(
     dispatchToOrigin: (request, receiver) => send(request.path, request, receiver),
     close: () => pool.destroy(),
   }
+}
+
+/** Of pieces undici does not know how many bytes are to come, and vendors want to. */
+function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
+  const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+  return { 'content-length': String(bytes) }
 }
 
 function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {

@@ -1,4 +1,4 @@
-import type { Dispatch, UpstreamRequest } from './dispatch.ts'
+import type { Dispatch, UpstreamBody, UpstreamRequest } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
 import type { ReadImages } from './inline-images.ts'
 
@@ -39,10 +39,11 @@ export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readImages'> = {
 /** The header that most vendors take their key in. */
 export const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-/** Builds JSON requests to an endpoint, with its keys in turn. */
+/** Builds JSON requests to an endpoint, with its keys in turn; `print` writes their bodies. */
 export function jsonRequests(
   { keys, limits }: Endpoint,
   headersOf: (key: string) => Record<string, string>,
+  print: (body: unknown) => UpstreamBody = JSON.stringify,
 ): (path: string, body: unknown) => UpstreamRequest {
   const contentType = { 'content-type': 'application/json' }
   const headers = keys.map((key) => ({ ...contentType, ...headersOf(key) }))
@@ -51,7 +52,7 @@ export function jsonRequests(
     method: 'POST',
     path,
     headers: headers[turn++ % headers.length] ?? contentType,
-    body: JSON.stringify(body),
+    body: print(body),
     headersTimeoutMs: limits.headersTimeoutMs,
     idleTimeoutMs: limits.idleTimeoutMs,
   })

@@ -1,3 +1,4 @@
+import { encodeBase64 } from '../core/base64.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Picture } from '../core/image.ts'
 import { readPicture } from '../core/picture.ts'
@@ -21,7 +22,7 @@ type Options = {
   limits: { headersTimeoutMs: number; idleTimeoutMs: number; answerBytesMax: number }
 }
 
-/** Pictures are fetched without the vendor's key, and encoded as they arrive. */
+/** Pictures are fetched without the vendor's key. */
 export function createFetchPicture(options: Options): FetchPicture {
   const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
@@ -60,21 +61,13 @@ export function createFetchPicture(options: Options): FetchPicture {
   }
 }
 
-/** Encodes bytes in base64 piece by piece, without ever holding them together. */
-export function pictureReader(): PieceReader<Picture> {
-  const base64: Buffer[] = []
-  let carried: Buffer | undefined
+/** Collects the bytes of a picture, and gives it in base64. */
+function pictureReader(): PieceReader<Picture> {
+  const pieces: Buffer[] = []
   return {
-    push: (piece) => {
-      const bytes = carried === undefined ? piece : Buffer.concat([carried, piece])
-      // Three bytes make four letters; what is left over waits for the next piece.
-      const whole = bytes.length - (bytes.length % 3)
-      carried = whole === bytes.length ? undefined : bytes.subarray(whole)
-      if (whole > 0) base64.push(Buffer.from(bytes.toString('base64', 0, whole), 'latin1'))
-    },
+    push: (piece) => pieces.push(piece),
     finish: () => {
-      if (carried !== undefined) base64.push(Buffer.from(carried.toString('base64'), 'latin1'))
-      const picture = readPicture(base64)
+      const picture = readPicture([encodeBase64(pieces)])
       if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
       return picture
     },

@@ -1,10 +1,11 @@
 import type { ChatRequest } from '../core/chat.ts'
+import { joinPieces, type Pieces } from '../core/pieces.ts'
 
 /** Reads pictures by address through the guarded door; throws a GatewayError that names the parameter. */
 export type ReadImages = (
   addresses: readonly { address: string; param: string }[],
   signal: AbortSignal,
-) => Promise<readonly { format: string; base64: string }[]>
+) => Promise<readonly { format: string; base64: Pieces }[]>
 
 type Named = { address: string; param: string }
 
@@ -24,7 +25,7 @@ export async function inlineImages(
   const urls = new Map(
     remote.map(({ address }, index) => {
       const { format, base64 } = images[index]!
-      return [address, `data:image/${format};base64,${base64}`]
+      return [address, `data:image/${format};base64,${joinPieces(base64).toString('latin1')}`]
     }),
   )
   const messages = request.messages.map((message) => {

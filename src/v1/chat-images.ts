@@ -16,27 +16,30 @@ import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import type { ReadSources } from '../core/image.ts'
+import type { LeftTexts, ReadSources } from '../core/image.ts'
+import { withTexts } from '../http/left-texts.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 
 type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
 
 /** Answers a conversation with an image model: pictures in `message.images`. */
 export async function chatImages(
-  request: ChatRequest,
+  { body: request, texts }: { body: ChatRequest; texts: LeftTexts },
   model: Model,
   context: CallContext,
   { gateway, readSources, clock }: Options,
 ): Promise<Answer> {
   const config: object = request.image_config ?? {}
   assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
-  const ignored = ignoredFields(request, config as ImageConfig)
+  // A warning repeats what was asked; the conversation, with its pictures, is never ignored.
+  const told = withTexts({ ...request, messages: [] }, texts)
+  const ignored = ignoredFields(told, config as ImageConfig)
   if (context.strict) refuseWarnings(ignored)
   const addresses = conversationImages(request)
   // What no model would take is not fetched either.
   checkReferences(model, addresses.length, 'messages')
   const image = chatToImage(request, config as ImageConfig)
-  const sources = await readSources(addresses, context.signal)
+  const sources = await readSources(addresses, context.signal, texts)
   const answered = await gateway.image({ ...image, sources }, context)
   const { result, usage = noUsage } = answered
   const receipt = { ...answered.receipt, warnings: [...ignored, ...answered.receipt.warnings] }

@@ -7,6 +7,7 @@ import type { Gateway } from '../core/gateway.ts'
 import { makesImages } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
+import { withTexts } from '../http/left-texts.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import type { ReadSources } from '../core/image.ts'
@@ -23,13 +24,14 @@ type Options = {
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {
   const { gateway, catalog } = options
   return async (call) => {
-    const request: ChatRequest = call.body
+    const { body, texts } = call
     const context = contextOf(call, 'chat')
-    const { model } = catalog.find(request.model)
-    if (makesImages(model) || (model.undescribed && request.image_config !== undefined)) {
-      checkConversation(request)
-      return chatImages(request, model, context, options)
+    const { model } = catalog.find(body.model)
+    if (makesImages(model) || (model.undescribed && body.image_config !== undefined)) {
+      checkConversation(body)
+      return chatImages(call, model, context, options)
     }
+    const request: ChatRequest = withTexts(body, texts)
     if (request.stream === true) {
       const { receipt, pipe } = await gateway.chatStream(request, context)
       return { status: 200, headers: receiptHeaders(receipt), events: pipe }

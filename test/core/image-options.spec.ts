@@ -29,7 +29,7 @@ function sizesFor({ row }: Model): string[] {
   return [...new Set(['auto', ...sizes, ...Object.values(pixels), ...documented, ...odd])]
 }
 
-const source = { base64: '', format: 'png' as const }
+const source = { base64: [], format: 'png' as const }
 
 type Planned = { plan: ImagePlan; warnings: Warning[] }
 

@@ -53,7 +53,7 @@ function modelOf({ abilities, capabilities, undescribed = false }: Traits): Mode
 
 function plan(asked: Asked, traits: Traits) {
   const { sources = 0, ...rest } = asked
-  const source = { base64: '', format: 'png' as const, width: 1, height: 1 }
+  const source = { base64: [], format: 'png' as const }
   const request = {
     model: 'painter',
     prompt: 'a fox',

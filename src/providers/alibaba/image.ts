@@ -3,6 +3,7 @@ import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image.ts'
 import { parseJson, wholeReader } from '../base64-reader.ts'
 import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import { pictureUrl, printJson } from '../long-text.ts'
 import { receive } from '../upstream.ts'
 
 type WireAnswer = {
@@ -16,7 +17,7 @@ const path = '/api/v1/services/aigc/multimodal-generation/generation'
 /** Pictures over DashScope's synchronous call; they come as addresses (providers.md section 2). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, keys, limits, fetchPicture } = endpoint
-  const requestTo = jsonRequests(endpoint, bearer)
+  const requestTo = jsonRequests(endpoint, bearer, printJson)
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
@@ -37,9 +38,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 function wireRequest(call: ImageCall): object {
   const { request, plan, route, count } = call
   const { vendorPixels: pixels } = plan
-  const pictures = request.sources.map(({ base64, format }) => ({
-    image: `data:image/${format};base64,${base64}`,
-  }))
+  const pictures = request.sources.map((source) => ({ image: pictureUrl(source) }))
   return {
     model: route.upstreamModel,
     // The pictures stand before the text; the shape of the answer follows the last of them.

@@ -5,6 +5,7 @@ import { readPicture } from '../../core/picture.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import { pictureUrl, printJson } from '../long-text.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
 import { receive } from '../upstream.ts'
 
@@ -18,7 +19,7 @@ type WireAnswer = {
 /** Pictures over Ark's one endpoint for all of it, references included (providers.md section 4). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, keys, limits } = endpoint
-  const requestTo = jsonRequests(endpoint, bearer)
+  const requestTo = jsonRequests(endpoint, bearer, printJson)
   const bytesMax = limits.answerBytesMax
   return {
     // The vendor has no `n`: a batch lets the model decide how many there are.
@@ -37,9 +38,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 
 function wireRequest({ request, plan, route }: ImageCall): object {
   const { vendorPixels: pixels, vendorFormat } = plan
-  const pictures = request.sources.map(
-    ({ base64, format }) => `data:image/${format};base64,${base64}`,
-  )
+  const pictures = request.sources.map(pictureUrl)
   return {
     model: route.upstreamModel,
     prompt: request.prompt,

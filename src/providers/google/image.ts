@@ -11,6 +11,7 @@ import { seedOf, type ImageAdapter, type ImageCall, type ImageResult } from '../
 import { readPicture } from '../../core/picture.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import { jsonRequests, type Endpoint } from '../endpoint.ts'
+import { pictureText, printJson, type LongText } from '../long-text.ts'
 import { receive } from '../upstream.ts'
 import { blocked } from './answer.ts'
 import { readFailure } from './failure.ts'
@@ -22,8 +23,9 @@ type WireAnswer = {
   promptFeedback?: { blockReason?: string; blockReasonMessage?: string }
   usageMetadata?: GenerateContentResponseUsageMetadata
 }
+type WirePart = { text: string } | { inlineData: { mimeType: string; data: LongText } }
 type WireRequest = {
-  contents: Content[]
+  contents: (Pick<Content, 'role'> & { parts: WirePart[] })[]
   generationConfig: Omit<GenerationConfig, 'responseModalities'> & {
     responseModalities: `${Modality}`[]
     imageConfig?: ImageConfig
@@ -33,7 +35,7 @@ type WireRequest = {
 /** Pictures over `generateContent`, one a call (providers.md section 1). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, keys, limits } = endpoint
-  const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }))
+  const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }), printJson)
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
@@ -71,8 +73,8 @@ function wireRequest(call: ImageCall): WireRequest {
     ...(aspectRatio === undefined ? {} : { aspectRatio }),
     ...(imageSize === undefined ? {} : { imageSize }),
   }
-  const pictures = request.sources.map(({ base64, format }) => ({
-    inlineData: { mimeType: `image/${format}`, data: base64 },
+  const pictures = request.sources.map((source) => ({
+    inlineData: { mimeType: `image/${source.format}`, data: pictureText(source) },
   }))
   return {
     contents: [{ role: 'user', parts: [{ text: request.prompt }, ...pictures] }],

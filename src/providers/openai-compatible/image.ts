@@ -16,7 +16,9 @@ import { readPicture } from '../../core/picture.ts'
 import type { Usage } from '../../core/price.ts'
 import { base64Reader, type SplicedJson } from '../base64-reader.ts'
 import type { UpstreamRequest } from '../dispatch.ts'
+import { pictureUrl, printJson } from '../long-text.ts'
 import { receive } from '../upstream.ts'
+import { printForm } from './edit-form.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
@@ -51,7 +53,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     problems: () => [],
     generate: async (call) => {
       const { signal } = call
-      const request = await requestFor(call)
+      const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, keys)
         const reader = base64Reader('b64_json')
@@ -67,38 +69,22 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
 }
 
 /** Edits go as JSON with data URLs, or as the form that servers like OpenAI's know. */
-function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => Promise<UpstreamRequest> {
-  const requestTo = requestsTo(endpoint)
-  return async (call) => {
+function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamRequest {
+  const requestTo = requestsTo(endpoint, printJson)
+  return (call) => {
     const body = wireRequest(call, endpoint)
     const { sources } = call.request
     if (sources.length === 0 || endpoint.edits === 'generations') {
       return requestTo('/images/generations', body)
     }
     if (endpoint.edits === 'json') {
-      const images = sources.map((source) => ({ image_url: dataUrl(source) }))
+      const images = sources.map((source) => ({ image_url: pictureUrl(source) }))
       return requestTo('/images/edits', { ...body, images })
     }
-    const form = new FormData()
-    for (const [name, value] of Object.entries(body))
-      form.append(name, `${value as string | number}`)
-    for (const [index, { base64, format }] of sources.entries()) {
-      const file = new Blob([Buffer.from(base64, 'base64')], { type: `image/${format}` })
-      form.append(sources.length === 1 ? 'image' : 'image[]', file, `image-${index}.${format}`)
-    }
-    const encoded = new Response(form)
     const sent = requestTo('/images/edits', {})
-    const contentType = encoded.headers.get('content-type')!
-    return {
-      ...sent,
-      headers: { ...sent.headers, 'content-type': contentType },
-      body: Buffer.from(await encoded.arrayBuffer()),
-    }
+    const { contentType, body: form } = printForm(body, sources)
+    return { ...sent, headers: { ...sent.headers, 'content-type': contentType }, body: form }
   }
-}
-
-function dataUrl({ base64, format }: ImageCall['request']['sources'][number]): string {
-  return `data:image/${format};base64,${base64}`
 }
 
 function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequest {

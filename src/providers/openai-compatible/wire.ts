@@ -1,5 +1,5 @@
 import type { ImageCall } from '../../core/image.ts'
-import type { UpstreamRequest } from '../dispatch.ts'
+import type { UpstreamBody, UpstreamRequest } from '../dispatch.ts'
 import type { ChatDialect } from './dialect.ts'
 import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 
@@ -13,7 +13,10 @@ export type OpenAiEndpoint = Endpoint & {
   edits?: 'json' | 'form' | 'generations'
 }
 
-/** Builds requests to the endpoint, with its keys in rotation. */
-export function requestsTo(endpoint: Endpoint): (path: string, body: unknown) => UpstreamRequest {
-  return jsonRequests(endpoint, bearer)
+/** Builds requests to the endpoint, with its keys in rotation; `print` writes their bodies. */
+export function requestsTo(
+  endpoint: Endpoint,
+  print?: (body: unknown) => UpstreamBody,
+): (path: string, body: unknown) => UpstreamRequest {
+  return jsonRequests(endpoint, bearer, print)
 }

@@ -4,6 +4,7 @@ import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat.ts'
 import type { Provider, Route } from '../../core/route.ts'
 import { openAiCompatible } from '../openai-compatible/index.ts'
 import { noPictures, type UpstreamLimits } from '../endpoint.ts'
+import { pictureText } from '../long-text.ts'
 import { renderPicture } from './render.ts'
 import { sandboxUpstream } from './upstream.ts'
 
@@ -60,6 +61,6 @@ function imageFields({ plan, route, request, index }: ImageCall): object {
     output_format: plan.vendorFormat ?? native,
     // Vendors choose a seed by themselves; two pictures of one request must differ here too.
     seed: (plan.seed ?? 0) + index,
-    ...(request.sources.length > 0 ? { sources: request.sources.map(({ base64 }) => base64) } : {}),
+    ...(request.sources.length > 0 ? { sources: request.sources.map(pictureText) } : {}),
   }
 }

@@ -58,6 +58,11 @@ function cutOut(scene: string, { width, height }: PictureSize): string {
   )
 }
 
+/** A picture to start from whose pixels are damaged. */
+export class UnreadableSource extends Error {
+  override name = 'UnreadableSource'
+}
+
 async function placeSources(sources: readonly Buffer[], size: PictureSize, captionHeight: number) {
   const boxes = layOut(sources.length, size, captionHeight)
   const placed: { overlay: OverlayOptions; frame: Frame }[] = []
@@ -99,6 +104,9 @@ async function placeSource(source: Buffer, box: Frame) {
     .ensureAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new UnreadableSource('A source cannot be decoded.', { cause })
+    })
   const left = box.left + Math.floor((box.width - info.width) / 2)
   const top = box.top + Math.floor((box.height - info.height) / 2)
   const raw = { width: info.width, height: info.height, channels: info.channels }

@@ -51,6 +51,11 @@ export function refusalOf(scenario: Scenario, routeIndex: number): Refusal | und
   return refusal(scenario.status, `The sandbox was asked for the status ${scenario.status}.`, null)
 }
 
+/** As a vendor refuses a picture whose pixels it cannot read. */
+export function unreadableSource(): Refusal {
+  return refusal(400, 'The sandbox cannot read a picture to edit.', 'invalid_image')
+}
+
 function refusal(status: number, message: string, code: string | null): Refusal {
   const body = { error: { message, type: 'sandbox_error', param: null, code } }
   return { status, body, ...(status === 429 ? { headers: { 'retry-after': '1' } } : {}) }

@@ -3,8 +3,8 @@ import { readPixels } from '../../core/image-size.ts'
 import type { ImageFormat } from '../../core/image.ts'
 import type { Dispatch, Receiver } from '../dispatch.ts'
 import { lastWords, say, type Said } from './chat.ts'
-import type { RenderRequest } from './render.ts'
-import { readScenario, refusalOf, type Scenario } from './scenario.ts'
+import { UnreadableSource, type RenderRequest } from './render.ts'
+import { readScenario, refusalOf, unreadableSource, type Scenario } from './scenario.ts'
 import { countTokens } from './tokens.ts'
 
 export type Render = (request: RenderRequest) => Promise<Buffer>
@@ -26,10 +26,16 @@ const defaultPixels = { width: 1024, height: 1024 }
 export function sandboxUpstream(options: { routeIndex: number; render: Render }): Dispatch {
   return (request, receiver) => {
     const line = openLine(receiver)
-    const body = JSON.parse(String(request.body)) as ChatRequest & ImageBody
+    const { body: sent = '' } = request
+    const text = typeof sent === 'string' ? sent : sent.join('')
+    const body = JSON.parse(text) as ChatRequest & ImageBody
     const chat = request.path === '/chat/completions'
     const scenario = readScenario(chat ? lastWords(body) : body.prompt)
-    answer(line, { ...options, body, chat, scenario }).catch((error: unknown) => line.cut(error))
+    answer(line, { ...options, body, chat, scenario }).catch((error: unknown) => {
+      if (!(error instanceof UnreadableSource)) return line.cut(error)
+      const refused = unreadableSource()
+      line.json(refused.status, refused.body)
+    })
   }
 }
 

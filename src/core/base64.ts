@@ -1,0 +1,104 @@
+import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
+
+/** So much is turned at a time: strings and memory for megabytes cost more than the turning. */
+const blockBytes = 24_576
+const blockCharacters = (blockBytes / 3) * 4
+
+/** The base64 text of bytes that came in pieces (RFC 4648 section 4). */
+export function encodeBase64(pieces: Pieces): Buffer {
+  const text = Buffer.allocUnsafeSlow(Math.ceil(piecesLength(pieces) / 3) * 4)
+  let written = 0
+  const write = (part: Buffer) => {
+    for (let at = 0; at < part.length; at += blockBytes) {
+      written += text.write(part.toString('base64', at, at + blockBytes), written, 'latin1')
+    }
+  }
+  let carried: Buffer = nothing
+  for (const piece of pieces) {
+    // Three bytes make four letters; what is left over waits for the next piece.
+    const missing = carried.length === 0 ? 0 : 3 - carried.length
+    const group = Buffer.concat([carried, piece.subarray(0, missing)])
+    const rest = piece.subarray(missing)
+    const whole = rest.length - (rest.length % 3)
+    if (group.length === 3) write(group)
+    write(rest.subarray(0, whole))
+    carried = group.length % 3 === 0 ? rest.subarray(whole) : group
+  }
+  write(carried)
+  return text
+}
+
+const nothing = Buffer.alloc(0)
+
+/** The bytes behind base64 text; only about the first `charactersMax` characters of it. */
+export function decodeBase64(text: Pieces, charactersMax = Infinity): Buffer {
+  return Buffer.from(joinPieces(slicePieces(text, 0, charactersMax)).toString('latin1'), 'base64')
+}
+
+/** How many bytes are behind base64 text as `base64Length` knows it. */
+export function decodedLength(text: Pieces): number {
+  const length = piecesLength(text)
+  const end = joinPieces(slicePieces(text, length - 2)).toString('latin1')
+  const padding = end === '==' ? 2 : end.endsWith('=') ? 1 : 0
+  return (length / 4) * 3 - padding
+}
+
+/**
+ * How long the base64 text is with which these pieces begin. It is 0 unless the text is in the one form
+ * that everybody reads: with padding, without line breaks, in the standard alphabet. Then the same bytes
+ * always have the same text.
+ */
+export function base64Length(pieces: Pieces): number {
+  const length = runLength(pieces)
+  const last = joinPieces(slicePieces(pieces, length - 4, length)).toString('latin1')
+  const isWhole = length % 4 === 0 && Buffer.from(last, 'base64').toString('base64') === last
+  return isWhole ? length : 0
+}
+
+/** Decoding passes over what is not base64, and then gives fewer bytes: nothing else looks so fast. */
+function runLength(pieces: Pieces): number {
+  const block = Buffer.allocUnsafe(blockBytes)
+  let length = 0
+  /** Counts letters by fours, and tells whether all of them belong to the text. */
+  const count = (letters: string): boolean => {
+    const isOther = letters.includes('-') || letters.includes('_')
+    const isRun = !isOther && block.write(letters, 'base64') === (letters.length / 4) * 3
+    length += isRun ? letters.length : run.exec(letters)![0].length
+    return isRun
+  }
+  let carried = ''
+  for (const piece of pieces) {
+    const missing = carried === '' ? 0 : 4 - carried.length
+    carried += piece.toString('latin1', 0, missing)
+    if (carried.length === 4) {
+      if (!count(carried)) return length
+      carried = ''
+    }
+    for (let at = missing; at < piece.length; at += blockCharacters) {
+      const letters = piece.toString('latin1', at, at + blockCharacters)
+      const whole = letters.length - (letters.length % 4)
+      if (!count(letters.slice(0, whole))) return length
+      carried = letters.slice(whole)
+    }
+  }
+  return length + run.exec(carried)![0].length
+}
+
+const run = /^[A-Za-z0-9+/]*={0,2}/
+
+/** Reads bytes here and there behind base64 text, without decoding all of it. */
+export function base64Bytes(text: Pieces): (start: number, length: number) => Buffer {
+  let page: Buffer = nothing
+  let pageStart = 0
+  return (start, length) => {
+    if (start < pageStart || start + length > pageStart + page.length) {
+      pageStart = start - (start % 3)
+      const bytes = Math.max(pageBytes, start + length - pageStart)
+      const from = (pageStart / 3) * 4
+      page = decodeBase64(slicePieces(text, from, from + Math.ceil(bytes / 3) * 4))
+    }
+    return page.subarray(start - pageStart, start - pageStart + length)
+  }
+}
+
+const pageBytes = 1536

@@ -1,0 +1,89 @@
+import { base64Bytes, decodedLength } from '../core/base64.ts'
+import type { Picture } from '../core/image.ts'
+
+type File = {
+  read: (start: number, length: number) => Buffer
+  bytes: number
+  width: number
+  height: number
+}
+
+/**
+ * Whether the file of a picture is all there: its parts follow one another to its end, and it may hold
+ * as many pixels as it says. Nothing is decoded, since that costs a hundred times as much, and pixels
+ * that are damaged in themselves harm nobody but the picture.
+ */
+export function isWhole({ format, base64, width, height }: Picture): boolean {
+  const [read, bytes] = [base64Bytes(base64), decodedLength(base64)]
+  return checks[format]({ read, bytes, width, height })
+}
+
+const checks: Record<Picture['format'], (file: File) => boolean> = {
+  png: isWholePng,
+  jpeg: isWholeJpeg,
+  webp: isWholeWebp,
+}
+
+/** No file has more, and whoever makes one must not keep the gateway busy. */
+const partsMax = 100_000
+
+/** Chunks up to the last one (PNG, third edition, section 5.3). */
+function isWholePng({ read, bytes, width, height }: File): boolean {
+  if (bytes < 26 || read(12, 4).toString('latin1') !== 'IHDR') return false
+  const [bitDepth, colourType] = [read(24, 1)[0]!, read(25, 1)[0]!]
+  const rowBytes = (width * bitDepth * (samplesOf[colourType] ?? 1)) / 8
+  let dataBytes = 0
+  for (let at = 8, part = 0; at + 12 <= bytes && part < partsMax; part++) {
+    const head = read(at, 8)
+    const length = head.readUInt32BE(0)
+    const type = head.toString('latin1', 4)
+    if (type === 'IEND') return rowBytes * height <= dataBytes * deflateRatioMax
+    if (type === 'IDAT') dataBytes += length
+    at += 12 + length
+  }
+  return false
+}
+
+/** Samples of a pixel by colour type, where they are more than one. */
+const samplesOf: Record<number, number> = { 2: 3, 4: 2, 6: 4 }
+/** Deflate makes no more of a byte. */
+const deflateRatioMax = 1032
+
+const [startOfScan, endOfImage] = [0xda, Buffer.from([0xff, 0xd9])]
+
+/** Segments up to the pixels, behind which is an end (ITU T.81, section B.1). */
+function isWholeJpeg({ read, bytes }: File): boolean {
+  for (let at = 2, part = 0; at + 4 <= bytes && part < partsMax; part++) {
+    const segment = read(at, 4)
+    if (segment[0] !== 0xff) return false
+    if (segment[1] === startOfScan) return endsAfter(at, { read, bytes })
+    at += segment[1] === 0xff ? 1 : 2 + segment.readUInt16BE(2)
+  }
+  return false
+}
+
+/** Among pixels the mark is not to be found: there a zero follows each 0xff. */
+function endsAfter(start: number, { read, bytes }: Pick<File, 'read' | 'bytes'>): boolean {
+  for (let end = bytes; end > start + 1; end -= lookBytes - 1) {
+    const from = Math.max(start, end - lookBytes)
+    if (read(from, end - from).includes(endOfImage)) return true
+  }
+  return false
+}
+
+const lookBytes = 4096
+
+/** Chunks up to the pixels, within the length that the file says it has (RFC 9649, section 2.3). */
+function isWholeWebp({ read, bytes }: File): boolean {
+  const end = 8 + read(4, 4).readUInt32LE(0)
+  if (end > bytes) return false
+  for (let at = 12, part = 0; at + 8 <= end && part < partsMax; part++) {
+    const head = read(at, 8)
+    const length = head.readUInt32LE(4)
+    if (pixelChunks.has(head.toString('latin1', 0, 4))) return at + 8 + length <= end
+    at += 8 + length + (length % 2)
+  }
+  return false
+}
+
+const pixelChunks = new Set(['VP8 ', 'VP8L', 'ANMF'])

@@ -1,0 +1,168 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { joinPieces } from '../../src/core/pieces.ts'
+import { leaveTexts, withTexts } from '../../src/http/left-texts.ts'
+import { parseBody } from '../../src/http/read-body.ts'
+
+const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')
+/** Data URLs as clients write them, and much that looks like one. */
+const url = fc
+  .tuple(
+    fc.constantFrom('data:image/png;base64,', 'data:image/jpeg;base64,'),
+    fc.constantFrom('data:image/svg+xml;base64,', 'DATA:IMAGE/PNG;base64,', 'data:,', ''),
+    fc.integer({ min: 0, max: 3 }),
+    fc.constantFrom(long(0), long(1), `${long(2)}AA==`, 'AA=='),
+    fc.constantFrom(
+      '',
+      '',
+      '',
+      '',
+      '',
+      '',
+      '=',
+      '-_AA',
+      ' AAA',
+      '\n',
+      '"',
+      '\\',
+      '😀',
+      '\u0000',
+      '","url":"',
+    ),
+  )
+  .map(([usual, odd, choice, text, end]) => (choice === 0 ? odd : usual) + text + end)
+const name = fc.constantFrom('url', 'image_url', 'x"url', 'prompt', '__proto__', '"url":"', long(0))
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    url,
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(null, 1, true, '"data:image/', '"url":"data:image/png;base64,'),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map(Object.fromEntries),
+    fc.record({ image_url: url }),
+    fc.record({ type: fc.constant('image_url'), image_url: fc.record({ url }) }),
+  ),
+})).value
+
+/** As different encoders write it: compact or spaced, and with slashes or everything odd escaped. */
+const written = fc
+  .tuple(
+    json,
+    fc.array(fc.record({ image_url: url }), { maxLength: 3 }),
+    fc.constantFrom(0, 1, '\t'),
+    fc.constantFrom(0, 0, 0, 1, 2),
+  )
+  .map(([value, images, indent, escapes]) => {
+    const text = JSON.stringify({ body: value, images }, null, indent)
+    if (escapes === 1) return text.replaceAll('/', '\\/')
+    return escapes === 2 ? text.replaceAll('A', '\\u0041') : text
+  })
+const cuts = fc.array(fc.nat(), { maxLength: 12 })
+
+/** Cuts bytes at any positions. */
+function cut(whole: Buffer, positions: readonly number[]): Buffer[] {
+  const ends = positions.map((at) => at % (whole.length + 1)).sort((a, b) => a - b)
+  return [...ends, whole.length].map((end, index) => whole.subarray(ends[index - 1] ?? 0, end))
+}
+
+/** What a body says, or the error that it is refused with. */
+function outcome(read: () => unknown): unknown {
+  try {
+    return { value: read() }
+  } catch (error) {
+    return { message: (error as Error).message }
+  }
+}
+
+function readLight(pieces: readonly Buffer[]): unknown {
+  const light = leaveTexts(pieces)
+  return withTexts(parseBody(joinPieces(light.pieces)), light.texts)
+}
+
+describe('a JSON body whose pictures are left out', () => {
+  it('says what it says when it is read as a whole', () => {
+    fc.assert(
+      fc.property(written, cuts, (text, positions) => {
+        const whole = Buffer.from(text)
+        expect(readLight(cut(whole, positions))).to.deep.equal(JSON.parse(text))
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  it('is refused as when it is read as a whole, whatever is wrong with it', () => {
+    const wrong = fc.constantFrom('"', '\\', '\n', '\u0000', ',', '}', ':', '§', '"data:image/')
+    fc.assert(
+      fc.property(written, fc.nat(), wrong, cuts, (text, position, inserted, positions) => {
+        const at = position % text.length
+        const whole = Buffer.from(text.slice(0, at) + inserted + text.slice(at))
+        const light = outcome(() => readLight(cut(whole, positions)))
+        expect(light).to.deep.equal(outcome(() => parseBody(whole)))
+      }),
+      { numRuns: 400 },
+    )
+    const cutOff = Buffer.from(`{"image_url":"data:image/png;base64,${long(0)}"}`)
+    for (let length = 1; length < cutOff.length; length += 997) {
+      const whole = cutOff.subarray(0, length)
+      expect(outcome(() => readLight([whole]))).to.deep.equal(outcome(() => parseBody(whole)))
+    }
+  })
+
+  const picture = `data:image/png;base64,${long(0)}`
+  const leftOut = (text: string) => [...leaveTexts([Buffer.from(text)]).texts.values()]
+
+  it('leaves out every large picture, and keeps its bytes where they are', () => {
+    const body = Buffer.from(
+      JSON.stringify(
+        { images: [{ image_url: picture }, { image_url: { url: picture } }] },
+        null,
+        2,
+      ),
+    )
+    const { pieces, texts } = leaveTexts([body])
+    expect(joinPieces(pieces).length).to.be.lessThan(400)
+    expect([...texts.values()].map((text) => joinPieces(text).toString())).to.deep.equal([
+      long(0),
+      long(0),
+    ])
+    for (const text of texts.values()) expect(text[0]!.buffer).to.equal(body.buffer)
+  })
+
+  const kept = [
+    ['of another member', JSON.stringify({ prompt: picture })],
+    ['that is the name of a member', JSON.stringify({ url: { [picture]: 1 } })],
+    ['within a text', JSON.stringify({ text: JSON.stringify({ url: picture }) })],
+    ['that is small', JSON.stringify({ url: 'data:image/png;base64,AAAA' })],
+    ['of the other alphabet', JSON.stringify({ url: picture.replace('AAAA', 'AA-_') })],
+    ['with line breaks', JSON.stringify({ url: picture.replace('AAAA', 'AAAA\n') })],
+    ['with escapes', JSON.stringify({ url: picture }).replaceAll('A', '\\u0041')],
+    ['without padding', JSON.stringify({ url: `${picture}AA` })],
+  ] as const
+  for (const [what, text] of kept) {
+    it(`keeps a picture ${what}`, () => {
+      expect(leftOut(text)).to.deep.equal([])
+    })
+  }
+
+  it('has tickets that nobody knew before', () => {
+    const text = JSON.stringify({ url: picture })
+    const tickets = [text, text].flatMap((one) => [...leaveTexts([Buffer.from(one)]).texts.keys()])
+    expect(new Set(tickets).size).to.equal(2)
+    const [forged] = tickets
+    const images = [picture, `data:image/png;base64,${forged}`, forged!]
+    const body = { images: images.map((url) => ({ url })) }
+    expect(readLight([Buffer.from(JSON.stringify(body))])).to.deep.equal(body)
+  })
+
+  it('does not keep the gateway busy with what only looks like pictures', () => {
+    const text = '"url":"data:image/png;base64,A",'.repeat(1_000_000)
+    const body = cut(
+      Buffer.from(text),
+      Array.from({ length: 500 }, (_, index) => index * 65_536),
+    )
+    const startedAt = performance.now()
+    expect(leaveTexts(body).texts.size).to.equal(0)
+    expect(performance.now() - startedAt).to.be.lessThan(1000)
+  })
+})

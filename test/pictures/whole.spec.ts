@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import sharp from 'sharp'
+import { readPicture } from '../../src/core/picture.ts'
+import { isWhole } from '../../src/pictures/whole.ts'
+
+const photo = sharp({
+  create: {
+    width: 120,
+    height: 90,
+    channels: 3,
+    background: '#888',
+    noise: { type: 'gaussian', mean: 128, sigma: 40 },
+  },
+})
+const faint = photo.clone().ensureAlpha(0.5)
+const files: Record<string, Buffer> = {
+  'a PNG': await photo.clone().png().toBuffer(),
+  'a PNG of grey': await photo.clone().greyscale().png().toBuffer(),
+  'a PNG with a palette': await photo.clone().png({ palette: true, colours: 4 }).toBuffer(),
+  'a PNG in seven passes': await faint.clone().png({ progressive: true }).toBuffer(),
+  'a PNG of one colour': await sharp({
+    create: { width: 4000, height: 4000, channels: 4, background: '#fff' },
+  })
+    .png({ compressionLevel: 9 })
+    .toBuffer(),
+  'a JPEG': await photo.clone().jpeg().toBuffer(),
+  'a progressive JPEG': await photo.clone().jpeg({ progressive: true }).toBuffer(),
+  'a JPEG with metadata': await photo.clone().withMetadata({ density: 300 }).jpeg().toBuffer(),
+  'a WebP': await photo.clone().webp().toBuffer(),
+  'a WebP without loss': await photo.clone().webp({ lossless: true }).toBuffer(),
+  'a WebP with transparency': await faint.clone().webp().toBuffer(),
+  'a WebP with metadata': await photo.clone().withMetadata({ density: 300 }).webp().toBuffer(),
+}
+
+function passes(bytes: Buffer): boolean {
+  const picture = readPicture([Buffer.from(bytes.toString('base64'))])
+  return picture !== undefined && isWhole(picture)
+}
+
+describe('the file of a picture', () => {
+  for (const [name, bytes] of Object.entries(files)) {
+    it(`is whole: ${name}`, () => {
+      expect(passes(bytes)).to.equal(true)
+      // Some tools leave something behind it, which decoders pass over.
+      expect(passes(Buffer.concat([bytes, Buffer.alloc(10_000)]))).to.equal(true)
+    })
+
+    it(`is not whole wherever it breaks off: ${name}`, () => {
+      fc.assert(
+        fc.property(fc.integer({ min: 1, max: bytes.length }), (missing) => {
+          expect(passes(bytes.subarray(0, bytes.length - missing))).to.equal(false)
+        }),
+        { examples: [[1], [2], [12]] },
+      )
+    })
+
+    it(`never breaks the check, whatever is changed in it: ${name}`, () => {
+      const change = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255))
+      fc.assert(
+        fc.property(fc.array(change, { minLength: 1, maxLength: 20 }), (changes) => {
+          const changed = Buffer.from(bytes)
+          for (const [at, value] of changes) changed[at] = value
+          expect(passes(changed)).to.be.a('boolean')
+        }),
+      )
+    })
+  }
+
+  it('does not keep the gateway busy, whatever it is made of', () => {
+    const header = files['a PNG']!.subarray(0, 33)
+    const emptyChunk = Buffer.from('0000000062654e6300000000', 'hex')
+    const size = 10 * 2 ** 20
+    const made = [
+      Buffer.concat([header, Buffer.alloc(size, emptyChunk)]),
+      Buffer.concat([files['a JPEG']!.subarray(0, 300), Buffer.alloc(size, 0xff)]),
+      Buffer.concat([
+        files['a JPEG']!.subarray(0, 2),
+        Buffer.alloc(size, Buffer.from('ffe00002', 'hex')),
+      ]),
+    ]
+    const startedAt = performance.now()
+    for (const bytes of made) expect(passes(bytes)).to.equal(false)
+    expect(performance.now() - startedAt).to.be.lessThan(2000)
+  })
+})
