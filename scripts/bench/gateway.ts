@@ -11,7 +11,7 @@ const sources = join(import.meta.dirname, '../../src')
 const startTimeoutMs = 30_000
 
 // As `npm start` has them.
-const startFlags = ['--max-semi-space-size=16', '--v8-pool-size=1']
+const startFlags = ['--max-semi-space-size=32', '--heap-growing-percent=200', '--v8-pool-size=1']
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
 // What a container with one core is given (performance.md sections 7 and 9).

@@ -1,5 +1,4 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
-import sharp from 'sharp'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
@@ -58,6 +57,8 @@ function isRight(picture: Picture, plan: ImagePlan): boolean {
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
+  // It takes its memory only where pictures have to be made over.
+  const { default: sharp } = await import('sharp')
   const image = sharp(decodeBase64(picture.base64))
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }

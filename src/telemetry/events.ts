@@ -14,10 +14,11 @@ export type Events = ReturnType<typeof createEvents>
 export function createEvents(log: Log, metrics: Metrics) {
   return {
     /** A request was answered, or its caller left. */
-    exchanged({ error, caller, ...exchange }: Exchange): void {
+    exchanged({ error, caller, left, ...exchange }: Exchange): void {
       const { method, status, durationMs } = exchange
       metrics.requests.observe({ method, status }, durationMs / 1000)
-      const fields = { ...exchange, accountId: caller?.accountId, keyId: caller?.keyId }
+      const { accountId, keyId } = caller ?? {}
+      const fields = { ...exchange, left: left || undefined, accountId, keyId }
       if (error === undefined) return log.info(fields, 'request')
       const code = error instanceof GatewayError ? error.code : 'internal_error'
       if (status >= 500)

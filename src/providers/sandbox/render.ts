@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import sharp, { type OverlayOptions, type Sharp } from 'sharp'
+import type { OverlayOptions, Sharp } from 'sharp'
 import { drawCaption } from './caption.ts'
 import { chanceFrom, drawScene, type PictureSize } from './scene.ts'
 
@@ -42,6 +42,7 @@ export async function renderPicture(request: RenderRequest): Promise<Buffer> {
     (transparent ? cutOut(scene, size) : scene) +
     overlays.map(({ frame }) => drawFrame(frame, size)).join('') +
     `${caption.markup}</svg>`
+  const { default: sharp } = await import('sharp')
   let picture = sharp(Buffer.from(markup))
   if (overlays.length > 0) picture = picture.composite(overlays.map(({ overlay }) => overlay))
   if (!transparent) picture = picture.removeAlpha()
@@ -97,6 +98,7 @@ function layOut(count: number, { width, height }: PictureSize, captionHeight: nu
 }
 
 async function placeSource(source: Buffer, box: Frame) {
+  const { default: sharp } = await import('sharp')
   const { data, info } = await sharp(source)
     .autoOrient()
     .resize({ width: box.width, height: box.height, fit: 'inside' })
