@@ -15,7 +15,7 @@ const startFlags = ['--max-semi-space-size=32', '--heap-growing-percent=200', '-
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
 // What a container with one core is given (performance.md sections 7 and 9).
-const tunedFlags = ['--single-threaded-gc']
+const tunedFlags: string[] = []
 const tunedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '268435456',
   MALLOC_TOP_PAD_: '67108864',
