@@ -66,7 +66,7 @@ export function openCall(parts: Parts, options: Options): Call {
   const { context, modality, limit } = options
   const { mode } = context.caller
   const startedAt = parts.clock()
-  const deadline = startDeadline(context.signal, options.timeoutMs, startedAt)
+  const deadline = startDeadline(context.ending, options.timeoutMs, startedAt)
   const attempts: Attempt[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let routesTried = 0

@@ -26,8 +26,8 @@ export type CallContext = {
   /** Names the call in logs and in the ledger; unique. */
   requestId: string
   face: Face
-  /** Aborts when the caller has left. */
-  signal: AbortSignal
+  /** Whatever ends the call aborts it, with a ProviderFailure as its reason. */
+  ending: AbortController
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
   /** What would be adjusted with a warning is refused instead. */
   strict: boolean

@@ -1,7 +1,8 @@
 import { ProviderFailure } from './failure.ts'
 
-/** One time limit for a whole call, which also ends when the caller leaves. */
+/** One time limit for a whole call. */
 export type Deadline = {
+  /** Aborts with a ProviderFailure: `timeout` when time is up, or whatever else ended the call. */
   signal: AbortSignal
   endsAt: number
   /** Ends what is still under way for the call. */
@@ -9,25 +10,24 @@ export type Deadline = {
   clear: () => void
 }
 
-/** Aborts with a ProviderFailure: `timeout` after `timeoutMs`, `cancelled` when `left` aborts. */
-export function startDeadline(left: AbortSignal, timeoutMs: number, startedAt: number): Deadline {
-  const controller = new AbortController()
+/** Ends a call after `timeoutMs`. */
+export function startDeadline(
+  ending: AbortController,
+  timeoutMs: number,
+  startedAt: number,
+): Deadline {
   const timer = setTimeout(() => {
-    controller.abort(new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`))
+    ending.abort(new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`))
   }, timeoutMs)
-  const leave = () => {
-    clearTimeout(timer)
-    controller.abort(new ProviderFailure('cancelled', 'The caller left.'))
-  }
-  if (left.aborted) leave()
-  left.addEventListener('abort', leave, { once: true })
   return {
-    signal: controller.signal,
+    signal: ending.signal,
     endsAt: startedAt + timeoutMs,
-    abort: (reason) => controller.abort(reason),
-    clear: () => {
-      clearTimeout(timer)
-      left.removeEventListener('abort', leave)
-    },
+    abort: (reason) => ending.abort(reason),
+    clear: () => clearTimeout(timer),
   }
+}
+
+/** Why a call ends whose caller has left. */
+export function callerLeft(): ProviderFailure {
+  return new ProviderFailure('cancelled', 'The caller left.')
 }

@@ -77,6 +77,12 @@ export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFa
   return failures.findLast((failure) => rank(failure) === highest)
 }
 
+/** Whether a call failed because its caller left. */
+export function wasCancelled(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof ProviderFailure && cause.kind === 'cancelled'
+}
+
 /** The caller's error after the last of `routesTried` routes failed so. */
 export function errorAfter(failure: ProviderFailure, routesTried: number): GatewayError {
   const { code } = kinds[failure.kind]

@@ -1,4 +1,4 @@
-import { ProviderFailure } from './failure.ts'
+import { wasCancelled } from './failure.ts'
 
 /** Answers that are being made, by cache key, for identical calls to wait for. */
 export type InFlight<T> = {
@@ -44,13 +44,8 @@ class Shared<T> implements Making<T> {
 
   fail(error: unknown): void {
     this.#onEnd()
-    if (wasLeft(error)) this.#waiting?.resolve(undefined)
+    // That one caller leaves is no reason to fail the others.
+    if (wasCancelled(error)) this.#waiting?.resolve(undefined)
     else this.#waiting?.reject(error)
   }
-}
-
-/** That one caller leaves is no reason to fail the others. */
-function wasLeft(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof ProviderFailure && cause.kind === 'cancelled'
 }

@@ -54,11 +54,11 @@ export function bindOperations(
         bytesMax: bodyBytesMax,
         form: forms[id],
       })
-      const { requestId, signal } = state
+      const { requestId, ending } = state
       const call = {
         caller,
         requestId,
-        signal,
+        ending,
         request,
         body,
         texts,

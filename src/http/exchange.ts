@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Caller } from '../core/caller.ts'
+import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { send, type Answer, type ErrorAnswer } from './answer.ts'
@@ -11,8 +12,8 @@ import { ClientLeft } from './read-body.ts'
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
-  /** Aborts when the other side has left. */
-  signal: AbortSignal
+  /** Aborted when the other side leaves. */
+  ending: AbortController
   caller?: Caller
   answer?: Answer
 }
@@ -38,14 +39,16 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     // One function of ours writes every answer.
     context.respond = false
     const startedAt = clock()
-    const leaving = new AbortController()
     state.requestId = newRequestId()
-    state.signal = leaving.signal
+    state.ending = new AbortController()
     if (draining()) res.setHeader('connection', 'close')
     res.once('close', () => {
-      if (!res.writableFinished) leaving.abort()
+      if (res.writableFinished) return
+      left = true
+      state.ending.abort(callerLeft())
     })
     let error: unknown
+    let left = false
     let inWork = true
     const leaveWork = () => {
       if (inWork) open--
@@ -68,7 +71,6 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       const { requestId, caller } = state
       const { method = '' } = req
       const path = pathOf(req)
-      const left = leaving.signal.aborted
       const status = left && !res.headersSent ? statusOfLeft : res.statusCode
       const durationMs = clock() - startedAt
       onExchange({ requestId, method, path, status, durationMs, caller, error, left })

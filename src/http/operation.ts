@@ -30,8 +30,8 @@ export type OperationCall<Id extends OperationId> = {
   path: Parameters<Id, 'path'>
   /** The headers that the contract names, as values. */
   options: GatewayOptions
-  /** Aborts when the caller has left. */
-  signal: AbortSignal
+  /** Aborted when the caller leaves. */
+  ending: AbortController
   request: IncomingMessage
 }
 
@@ -50,7 +50,7 @@ export function contextOf<Id extends OperationId>(
   call: OperationCall<Id>,
   face: Face,
 ): CallContext {
-  const { caller, requestId, signal, options } = call
+  const { caller, requestId, ending, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttlSeconds = options['x-gateway-cache-ttl']
   const off = control.includes('no-store') || ttlSeconds === 0
@@ -58,7 +58,7 @@ export function contextOf<Id extends OperationId>(
     caller,
     requestId,
     face,
-    signal,
+    ending,
     cache: {
       recall: !off && !control.includes('no-cache'),
       remember: !off,

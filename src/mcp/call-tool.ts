@@ -1,5 +1,6 @@
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
+import { wasCancelled } from '../core/failure.ts'
 import { assertValid } from '../http/check-error.ts'
 import { printContent, printFailure, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -47,7 +48,7 @@ export function createCallTool(options: CallToolOptions): CallTool {
     } catch (thrown) {
       const error = toGatewayError(thrown)
       onFailure(tool.description.name, error, context)
-      work.end(context.signal.aborted ? 'cancelled' : 'failed')
+      work.end(wasCancelled(error) ? 'cancelled' : 'failed')
       return printFailure(error.message)
     }
   }

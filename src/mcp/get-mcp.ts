@@ -5,10 +5,10 @@ import { accepts } from './post-mcp.ts'
 
 /** GET /mcp: a stream of news, or a sign of life. */
 export function getMcp(streams: EventStreams): Operation<'getMcp'> {
-  return async ({ request, caller, signal }) => {
+  return async ({ request, caller, ending }) => {
     const { method, headers } = request
     if (method === 'GET' && accepts(headers.accept, 'text/event-stream')) {
-      return streams.open(caller, signal)
+      return streams.open(caller, ending.signal)
     }
     return { status: 200, json: toolServerCard }
   }

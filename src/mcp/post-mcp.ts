@@ -74,7 +74,7 @@ async function answerAll(messages: readonly Message[], passage: Passage): Promis
   if (requests.length > 0) await connect()
   let next = 0
   const worker = async (): Promise<void> => {
-    while (next < requests.length && !context.signal.aborted) {
+    while (next < requests.length && !context.ending.signal.aborted) {
       const index = next++
       // Each call has a row of its own in the ledger.
       const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
@@ -90,7 +90,7 @@ function answerOne(
   { multiplexer, context, line }: Passage,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const { signal } = context
+    const { signal } = context.ending
     const leave = () => multiplexer.cancel(number)
     const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
       signal.removeEventListener('abort', leave)

@@ -1,4 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { callerLeft } from '../core/deadline.ts'
 import type { CallTool } from './call-tool.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import { capabilities, serverInfo } from './methods.ts'
@@ -27,7 +28,7 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
     try {
       if (method !== 'tools/call') throw new JsonRpcError(rpcCodes.methodNotFound, 'No such work.')
       const { message, context } = multiplexer.find(requestId)
-      return await callTool(message.params, { ...context, signal }, notify)
+      return await callTool(message.params, { ...context, ending: endingWith(signal) }, notify)
     } finally {
       multiplexer.settle(requestId)
     }
@@ -35,4 +36,13 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has this one listener
   server.onerror = () => multiplexer.refuse()
   await server.connect(multiplexer.transport)
+}
+
+/** Each request ends by itself, be it one of several that came together. */
+function endingWith(signal: AbortSignal): AbortController {
+  const ending = new AbortController()
+  const leave = () => ending.abort(callerLeft())
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
+  return ending
 }

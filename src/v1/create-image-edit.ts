@@ -24,7 +24,7 @@ export function createImageEdit(options: Options): Operation<'createImageEdit'> 
       address,
       param: `images[${index}].image_url`,
     }))
-    const sources = await readSources(addresses, call.signal, call.texts)
+    const sources = await readSources(addresses, call.ending.signal, call.texts)
     const request = imageRequest(body, sources)
     const answered = await gateway.image(request, contextOf(call, 'images'))
     return imagesAnswer(answered, clock())
