@@ -83,7 +83,7 @@ export async function assemble({
     ...v1Operations({ gateway, catalog, routes, readSources, clock }),
     ...toolServer.operations,
   }
-  bindOperations(router, {
+  const bound = bindOperations(router, {
     handlers,
     forms: v1Forms,
     identify,
@@ -91,6 +91,7 @@ export async function assemble({
   })
   const server = createHttpServer({
     router,
+    operations: bound,
     limits,
     errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
+import type Koa from 'koa'
 import { bodyChecks, type Check } from '../../generated/checks.js'
 import { operations, type OperationId, type Protocol } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
@@ -26,11 +27,19 @@ type Options = {
   bodyBytesMax: number
 }
 
-/** Binds each operation of the contract to its handler, behind authentication and the checks. */
+type Handler = (
+  context: Koa.ParameterizedContext<ExchangeState> & { params?: object },
+) => Promise<void>
+
+/**
+ * Binds each operation of the contract to its handler, behind authentication and the checks. What it
+ * gives goes before the router: a path without parameters is found by looking it up.
+ */
 export function bindOperations(
   router: Router<ExchangeState>,
   { handlers, forms, identify, bodyBytesMax }: Options,
-): void {
+): Koa.Middleware<ExchangeState> {
+  const exact = new Map<string, Handler>()
   const whoIs = (request: IncomingMessage) =>
     identify({
       authorization: request.headers.authorization,
@@ -39,8 +48,7 @@ export function bindOperations(
   for (const { id, method, path, bodyTypes, protocol } of operations) {
     // Which operation this is, only the loop knows: the types of its parts belong together.
     const handle = handlers[id] as Operation<OperationId>
-    router[method](routePath(path), async (context) => {
-      const { req: request, state } = context
+    const answer: Handler = async ({ req: request, state, params }) => {
       const caller = await whoIs(request)
       state.caller = caller
       const options = { ...request.headers }
@@ -63,11 +71,13 @@ export function bindOperations(
         body,
         texts,
         query,
-        path: context['params'],
+        path: params,
         options,
       }
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
-    })
+    }
+    router[method](routePath(path), answer)
+    if (!path.includes('{')) exact.set(`${method.toUpperCase()} ${path}`, answer)
   }
   for (const path of pathsOfOwnProtocol.keys()) {
     // Such a face tells nothing to strangers, not even which methods it has.
@@ -76,6 +86,10 @@ export function bindOperations(
       const methods = operations.filter((one) => one.path === path).map((one) => one.method)
       throw methodNotAllowed(request, methods)
     })
+  }
+  return (context, next) => {
+    const answer = exact.get(`${context.method} ${context.req.url}`)
+    return answer === undefined ? next() : answer(context)
   }
 }
 

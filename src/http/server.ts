@@ -7,6 +7,8 @@ import { refuseMalformed } from './malformed.ts'
 
 type Options = Omit<ExchangeOptions, 'draining'> & {
   router: Router<ExchangeState>
+  /** Goes before the router. */
+  operations: Koa.Middleware<ExchangeState>
   limits: { requestTimeoutMs: number; drainTimeoutMs: number }
   /** Told when draining begins: what waits for news would keep its connection open. */
   onDrain: () => void
@@ -31,10 +33,17 @@ class Application<State> extends Koa<State> {
 }
 
 /** The HTTP server around a router. */
-export function createHttpServer({ router, limits, onDrain, ...options }: Options): GatewayServer {
+export function createHttpServer({
+  router,
+  operations,
+  limits,
+  onDrain,
+  ...options
+}: Options): GatewayServer {
   let draining = false
   const app = new Application<ExchangeState>()
   app.use(exchangeMiddleware({ ...options, limits, draining: () => draining }))
+  app.use(operations)
   // Koa's and the router's own types of a context differ in what neither uses here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const { requestTimeoutMs: requestTimeout } = limits
