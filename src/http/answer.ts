@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventSink } from '../core/chat.ts'
 import type { GatewayError } from '../core/error.ts'
+import { eventWriter } from './event-writer.ts'
 
 /** What a handler answers; one function writes all of them. */
 export type Answer = {
@@ -110,21 +111,14 @@ async function sendEvents(
   // Proxies such as nginx must not collect the events.
   headers['x-accel-buffering'] = 'no'
   if (!response.destroyed) response.writeHead(status, headers)
+  const sink = eventWriter(response)
   const pings = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(ping)
+    if (response.socket?.writableNeedDrain !== true) sink.write(ping)
   }, pingIntervalMs)
-  let begun = false
-  const sink: EventSink = {
-    write: (piece) => {
-      begun = true
-      return response.destroyed || response.write(piece)
-    },
-    onDrain: (listener) => response.once('drain', listener),
-  }
   try {
     const ended = events(sink)
     // With the first event, where that is there already, the head goes out in one piece.
-    if (!begun && !response.destroyed) response.flushHeaders()
+    if (!sink.begun() && !response.destroyed) response.flushHeaders()
     await ended
   } finally {
     clearInterval(pings)
