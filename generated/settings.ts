@@ -270,6 +270,11 @@ export interface components {
                  */
                 ledger_group_rows_max: number;
                 /**
+                 * @description How long a row of the ledger may wait for others while they keep coming.
+                 * @default 2
+                 */
+                ledger_group_pause_max_ms: number;
+                /**
                  * @description Pause after which a comment keeps a stream alive.
                  * @default 15000
                  */
@@ -633,6 +638,12 @@ export const settings = [
     "variable": null,
     "standard": 500,
     "description": "Rows of the ledger that are committed together."
+  },
+  {
+    "name": "limits.ledger_group_pause_max_ms",
+    "variable": null,
+    "standard": 2,
+    "description": "How long a row of the ledger may wait for others while they keep coming."
   },
   {
     "name": "limits.ping_interval_ms",

@@ -180,7 +180,7 @@ function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'r
     ...routing({ ...options, rows }),
     findModel: (id) => catalog.find(id).model,
     report: events.attempted,
-    record: createLedger(store, limits.ledgerGroupRowsMax, events.recorded),
+    record: createLedger(store, limits, events.recorded),
     finishPicture: createFinish(darkroom),
     clock: options.clock,
     limits,

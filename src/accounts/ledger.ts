@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
@@ -11,13 +12,14 @@ type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
  */
 export function createLedger(
   store: Pick<Store, 'insertMany'>,
-  groupRowsMax: number,
+  limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number },
   onRecorded: (row: UsageRow) => void,
 ): (row: UsageRow) => Promise<void> {
   const waiting: Group[] = []
   let writing = false
 
   async function write(): Promise<void> {
+    await rowsOfThisMoment(() => waiting.at(-1)!.rows.length, limits.ledgerGroupPauseMaxMs)
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
         await store.insertMany('usage', group.rows.map(toTable))
@@ -32,17 +34,30 @@ export function createLedger(
 
   return (row) => {
     let group = waiting.at(-1)
-    if (group === undefined || group.rows.length >= groupRowsMax) {
+    if (group === undefined || group.rows.length >= limits.ledgerGroupRowsMax) {
       group = { rows: [], committed: Promise.withResolvers() }
       waiting.push(group)
     }
     group.rows.push(row)
     if (!writing) {
       writing = true
-      // Other answers of this turn join the group.
-      setImmediate(() => void write())
+      void write()
     }
     return group.committed.promise
+  }
+}
+
+/**
+ * Waits for the other answers of this turn of the event loop; and as long as each turn brings more,
+ * since a large group costs each of its rows half as much. A lone answer waits for nobody.
+ */
+async function rowsOfThisMoment(count: () => number, pauseMaxMs: number): Promise<void> {
+  const until = performance.now() + pauseMaxMs
+  let before = 1
+  await nextTurn()
+  while (count() > before && performance.now() < until) {
+    before = count()
+    await nextTurn()
   }
 }
 

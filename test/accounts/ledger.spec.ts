@@ -36,6 +36,9 @@ function openCommits() {
   return { commits, store: { insertMany } }
 }
 
+const openLedger = (store: Parameters<typeof createLedger>[0], ledgerGroupRowsMax = 100) =>
+  createLedger(store, { ledgerGroupRowsMax, ledgerGroupPauseMaxMs: 2 }, () => undefined)
+
 /** Collects the names of the rows whose callers were told. */
 function watch(write: (row: UsageRow) => Promise<void>) {
   const told: string[] = []
@@ -50,7 +53,7 @@ function watch(write: (row: UsageRow) => Promise<void>) {
 describe('the ledger', () => {
   it('commits the rows of one moment together, and those of the meantime after them', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100, () => undefined))
+    const { told, add } = watch(openLedger(store))
     for (const id of ['a', 'b', 'c']) add(id)
     await until('the first commit has begun', () => commits.length === 1)
     for (const id of ['d', 'e']) add(id)
@@ -64,9 +67,37 @@ describe('the ledger', () => {
     await until('all are told', () => told.length === 5)
   })
 
+  it('lets a group grow as long as each turn of the event loop brings more rows', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(openLedger(store))
+    add('a')
+    add('b')
+    setImmediate(() => {
+      add('c')
+      setImmediate(() => add('d'))
+    })
+    await until('the first commit has begun', () => commits.length === 1)
+    expect(commits[0]!.ids).to.deep.equal(['a', 'b', 'c', 'd'])
+    commits[0]!.resolve()
+    await until('all are told', () => told.length === 4)
+  })
+
+  it('does not let a lone row wait', async () => {
+    const { commits, store } = openCommits()
+    const { told, add } = watch(openLedger(store))
+    add('a')
+    setImmediate(() => setImmediate(() => add('b')))
+    await until('the first commit has begun', () => commits.length === 1)
+    expect(commits[0]!.ids).to.deep.equal(['a'])
+    commits[0]!.resolve()
+    await until('the second commit has begun', () => commits.length === 2)
+    commits[1]!.resolve()
+    await until('all are told', () => told.length === 2)
+  })
+
   it('commits no more rows at once than ledger_group_rows_max', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 2, () => undefined))
+    const { told, add } = watch(openLedger(store, 2))
     for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)
     for (const [index, ids] of [['a', 'b'], ['c', 'd'], ['e']].entries()) {
       await until(`commit ${index} has begun`, () => commits.length === index + 1)
@@ -78,7 +109,7 @@ describe('the ledger', () => {
 
   it('tells a failed commit to its own callers, and goes on with the next', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100, () => undefined))
+    const { told, add } = watch(openLedger(store))
     add('a')
     await until('the first commit has begun', () => commits.length === 1)
     add('b')
@@ -91,7 +122,7 @@ describe('the ledger', () => {
 
   it('begins anew after a pause', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(createLedger(store, 100, () => undefined))
+    const { told, add } = watch(openLedger(store))
     for (const [index, id] of ['a', 'b', 'c'].entries()) {
       add(id)
       await until(`${id} is being committed`, () => commits.length === index + 1)
@@ -104,7 +135,7 @@ describe('the ledger', () => {
   it('keeps in the store what the receipt says', async () => {
     const folder = makeFolder()
     const store = await openStore({ dataDir: folder.path, durability: 'normal' })
-    await createLedger(store, 100, () => undefined)(row('req_1'))
+    await openLedger(store)(row('req_1'))
     const rows = await store.db.selectFrom('usage').selectAll().execute()
     await store.close()
     folder.remove()
