@@ -14,8 +14,7 @@ const startTimeoutMs = 30_000
 const startFlags = ['--max-semi-space-size=32', '--heap-growing-percent=200', '--v8-pool-size=1']
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
-// What a container with one core is given (performance.md sections 7 and 9).
-const tunedFlags: string[] = []
+// What the README gives a container (performance.md section 7).
 const tunedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '268435456',
   MALLOC_TOP_PAD_: '67108864',
@@ -96,7 +95,7 @@ export const startGateway = async ({
   const key = await createKey({ cwd, env })
   const child = children.start(join(sources, 'main.ts'), {
     core: measuredCore,
-    flags: tuned ? [...startFlags, ...tunedFlags] : startFlags,
+    flags: startFlags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,
     logFile: join(cwd, 'stderr.log'),

@@ -1,5 +1,5 @@
 /**
- * Who answers: `direct` is the mock itself, `tuned` the gateway with the flags for one core, `koa` a
+ * Who answers: `direct` is the mock itself, `tuned` the gateway with a container's variables, `koa` a
  * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
  * the gateway before an upstream like OpenAI's where the others translate from another wire.
  */
