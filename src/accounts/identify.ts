@@ -4,7 +4,7 @@ import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
 
-type Known = { caller: Caller; expiresAt: number | null }
+type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
   store: Store
   clock: () => number
@@ -19,19 +19,15 @@ export function createIdentify({
   keyCacheMs,
   keyCacheEntriesMax,
 }: Options): Identify {
-  const known = new LRUCache<string, Known>({
-    max: keyCacheEntriesMax,
-    ttl: keyCacheMs,
-    ttlResolution: 0,
-    perf: { now: clock },
-  })
+  const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Known>>()
 
   // What one of many calls asks the store, the others need not ask as well.
   const lookUpOnce = (digest: string): Promise<Known> => {
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
-    const found = lookUp(store, digest).finally(() => lookingUp.delete(digest))
+    const trustedUntil = clock() + keyCacheMs
+    const found = lookUp(store, digest, trustedUntil).finally(() => lookingUp.delete(digest))
     lookingUp.set(digest, found)
     return found
   }
@@ -39,11 +35,12 @@ export function createIdentify({
   return (credentials) => {
     const key = readKey(credentials)
     const digest = digestOf(key)
-    const found = keyCacheMs === 0 ? undefined : known.get(digest)
-    if (found !== undefined) return unexpired(found, clock())
+    const now = clock()
+    const found = known.get(digest)
+    if (found !== undefined && found.trustedUntil >= now) return unexpired(found, now)
     if (!isWellFormedKey(key)) throw invalidKey('This is not an API key of this gateway.')
     return lookUpOnce(digest).then((row) => {
-      known.set(digest, row)
+      if (keyCacheMs > 0) known.set(digest, row)
       return unexpired(row, clock())
     })
   }
@@ -63,7 +60,7 @@ function readKey({ authorization, apiKey }: Credentials): string {
   return key
 }
 
-async function lookUp({ db }: Store, digest: string): Promise<Known> {
+async function lookUp({ db }: Store, digest: string, trustedUntil: number): Promise<Known> {
   const row = await db
     .selectFrom('api_keys')
     .select(['id', 'account_id', 'mode', 'allowed_models', 'expires_at', 'revoked_at'])
@@ -75,6 +72,7 @@ async function lookUp({ db }: Store, digest: string): Promise<Known> {
   return {
     caller: { accountId: row.account_id, keyId: row.id, mode: row.mode, models },
     expiresAt: row.expires_at,
+    trustedUntil,
   }
 }
 

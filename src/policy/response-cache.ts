@@ -9,6 +9,8 @@ export type ResponseCache = {
 
 type Options = { bytesMax: number; entryBytesMax: number; ttlMs: number; clock: () => number }
 
+type Entry = { answer: Remembered; endsAt: number }
+
 const bookkeepingBytes = 1024
 
 /**
@@ -17,18 +19,21 @@ const bookkeepingBytes = 1024
  */
 export function createResponseCache(options: Options): ResponseCache {
   const { bytesMax, entryBytesMax, ttlMs, clock } = options
-  const entries = new LRUCache<string, Remembered>({
+  const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytesMax),
-    sizeCalculation: ({ bytes }) => bytes + bookkeepingBytes,
-    ttl: 1,
-    ttlResolution: 0,
-    perf: { now: clock },
+    sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
   })
   return {
-    recall: (key) => entries.get(key),
+    recall: (key) => {
+      const entry = entries.get(key)
+      if (entry === undefined || entry.endsAt >= clock()) return entry?.answer
+      entries.delete(key)
+      return undefined
+    },
     remember: (key, answer, ttlOverrideMs) => {
       const ttl = ttlOverrideMs ?? ttlMs
-      if (ttl > 0 && answer.bytes <= entryBytesMax) entries.set(key, answer, { ttl })
+      if (ttl <= 0 || answer.bytes > entryBytesMax) return
+      entries.set(key, { answer, endsAt: clock() + ttl })
     },
   }
 }
