@@ -3,29 +3,59 @@ import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 /** So much is turned at a time: strings and memory for megabytes cost more than the turning. */
 const blockBytes = 24_576
 const blockCharacters = (blockBytes / 3) * 4
+/** Text is kept in buffers of this size: for larger ones the system is asked for fresh memory each time. */
+const textBytes = 65_536
 
-/** The base64 text of bytes that came in pieces (RFC 4648 section 4). */
-export function encodeBase64(pieces: Pieces): Buffer {
-  const text = Buffer.allocUnsafeSlow(Math.ceil(piecesLength(pieces) / 3) * 4)
+/** Turns bytes into base64 text (RFC 4648 section 4) as they arrive. */
+export type Base64Encoder = {
+  push(piece: Buffer): void
+  /** The text of all that was pushed. */
+  finish(): Buffer[]
+}
+
+export function createBase64Encoder(): Base64Encoder {
+  const full: Buffer[] = []
+  let text = nothing
   let written = 0
-  const write = (part: Buffer) => {
-    for (let at = 0; at < part.length; at += blockBytes) {
-      written += text.write(part.toString('base64', at, at + blockBytes), written, 'latin1')
+  let carried: Buffer = nothing
+
+  /** Writes whole groups of three bytes; what is left over at the very end may be less. */
+  const write = (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length;) {
+      if (written === text.length) {
+        if (written > 0) full.push(text)
+        text = Buffer.allocUnsafeSlow(textBytes)
+        written = 0
+      }
+      const end = at + ((text.length - written) / 4) * 3
+      written += text.write(bytes.toString('base64', at, end), written, 'latin1')
+      at = end
     }
   }
-  let carried: Buffer = nothing
-  for (const piece of pieces) {
-    // Three bytes make four letters; what is left over waits for the next piece.
-    const missing = carried.length === 0 ? 0 : 3 - carried.length
-    const group = Buffer.concat([carried, piece.subarray(0, missing)])
-    const rest = piece.subarray(missing)
-    const whole = rest.length - (rest.length % 3)
-    if (group.length === 3) write(group)
-    write(rest.subarray(0, whole))
-    carried = group.length % 3 === 0 ? rest.subarray(whole) : group
+
+  return {
+    push: (piece) => {
+      // Three bytes make four letters; what is left over waits for the next piece.
+      const missing = carried.length === 0 ? 0 : 3 - carried.length
+      const group = missing === 0 ? carried : Buffer.concat([carried, piece.subarray(0, missing)])
+      const rest = piece.subarray(missing)
+      const whole = rest.length - (rest.length % 3)
+      if (group.length === 3) write(group)
+      write(rest.subarray(0, whole))
+      carried = group.length % 3 === 0 ? Buffer.from(rest.subarray(whole)) : group
+    },
+    finish: () => {
+      write(carried)
+      return [...full, text.subarray(0, written)]
+    },
   }
-  write(carried)
-  return text
+}
+
+/** The base64 text of bytes that are there already. */
+export function encodeBase64(pieces: Pieces): Buffer[] {
+  const encoder = createBase64Encoder()
+  for (const piece of pieces) encoder.push(piece)
+  return encoder.finish()
 }
 
 const nothing = Buffer.alloc(0)

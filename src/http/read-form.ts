@@ -27,7 +27,7 @@ export async function parseForm(
   const fields = [...form].map(async ([name, value]): Promise<FormField> => {
     if (typeof value === 'string') return { name, value, file: false }
     const ticket = randomUUID()
-    texts.set(ticket, [encodeBase64([Buffer.from(await value.arrayBuffer())])])
+    texts.set(ticket, encodeBase64([Buffer.from(await value.arrayBuffer())]))
     // The media type that a client names is a guess; the bytes will tell.
     return { name, value: `data:application/octet-stream;base64,${ticket}`, file: true }
   })

@@ -66,7 +66,7 @@ async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   else if (format === 'jpeg') image.flatten({ background: '#ffffff' }).jpeg(quality)
   else image.webp(quality)
   const bytes = await image.toBuffer()
-  const made = readPicture([encodeBase64([bytes])])!
+  const made = readPicture(encodeBase64([bytes]))!
   return picture.revisedPrompt === undefined
     ? made
     : { ...made, revisedPrompt: picture.revisedPrompt }

@@ -1,4 +1,4 @@
-import { decodedLength, encodeBase64 } from '../core/base64.ts'
+import { createBase64Encoder, decodedLength, encodeBase64 } from '../core/base64.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import {
   noTexts,
@@ -33,17 +33,17 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
     const siblings = new AbortController()
     const limit = { bytesMax, signal: AbortSignal.any([signal, siblings.signal]) }
     const fetchText = async ({ address, param }: NamedAddress): Promise<Pieces> => {
-      const pieces: Buffer[] = []
+      const encoder = createBase64Encoder()
       const push = (piece: Buffer) => {
         spend(piece.length, param)
-        pieces.push(piece)
+        encoder.push(piece)
       }
       try {
         await fetch(address, limit, { push })
       } catch (error) {
         throw refusalOf(error, param)
       }
-      return [encodeBase64(pieces)]
+      return encoder.finish()
     }
     const read = async (named: NamedAddress): Promise<ImageSource> => {
       const { address, param } = named
@@ -73,7 +73,7 @@ function readDataUrl({ address, param }: NamedAddress, texts: LeftTexts, bytesMa
   const characters = left === undefined ? text.length : piecesLength(left)
   const announced = Math.floor((characters * 3) / 4)
   if (announced > bytesMax + 2) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
-  const base64 = left ?? [encodeBase64([Buffer.from(text, 'base64')])]
+  const base64 = left ?? encodeBase64([Buffer.from(text, 'base64')])
   const bytes = decodedLength(base64)
   if (bytes === 0) throw refusal('invalid_value', 'The data URL is empty.', param)
   // Decoding passes over what is not base64; then bytes are missing.

@@ -1,4 +1,4 @@
-import { encodeBase64 } from '../core/base64.ts'
+import { createBase64Encoder } from '../core/base64.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Picture } from '../core/image.ts'
 import { readPicture } from '../core/picture.ts'
@@ -61,13 +61,13 @@ export function createFetchPicture(options: Options): FetchPicture {
   }
 }
 
-/** Collects the bytes of a picture, and gives it in base64. */
+/** Turns the bytes of a picture into base64 as they arrive. */
 function pictureReader(): PieceReader<Picture> {
-  const pieces: Buffer[] = []
+  const encoder = createBase64Encoder()
   return {
-    push: (piece) => pieces.push(piece),
+    push: encoder.push,
     finish: () => {
-      const picture = readPicture([encodeBase64(pieces)])
+      const picture = readPicture(encoder.finish())
       if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
       return picture
     },
