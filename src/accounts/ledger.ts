@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Store } from '../storage/store.ts'
 import type { UsageTable } from '../storage/tables.ts'
@@ -19,7 +18,6 @@ export function createLedger(
   let writing = false
 
   async function write(): Promise<void> {
-    await rowsOfThisMoment(() => waiting.at(-1)!.rows.length, limits.ledgerGroupPauseMaxMs)
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
         await store.insertMany('usage', group.rows.map(toTable))
@@ -32,6 +30,18 @@ export function createLedger(
     writing = false
   }
 
+  /**
+   * Waits for the other answers of this turn of the event loop; and as long as each turn brings more,
+   * since a large group costs each of its rows half as much. A lone answer waits for nobody.
+   */
+  function gather(before: number, until: number): void {
+    setImmediate(() => {
+      const { length } = waiting.at(-1)!.rows
+      if (length > before && performance.now() < until) gather(length, until)
+      else void write()
+    })
+  }
+
   return (row) => {
     let group = waiting.at(-1)
     if (group === undefined || group.rows.length >= limits.ledgerGroupRowsMax) {
@@ -41,23 +51,9 @@ export function createLedger(
     group.rows.push(row)
     if (!writing) {
       writing = true
-      void write()
+      gather(1, performance.now() + limits.ledgerGroupPauseMaxMs)
     }
     return group.committed.promise
-  }
-}
-
-/**
- * Waits for the other answers of this turn of the event loop; and as long as each turn brings more,
- * since a large group costs each of its rows half as much. A lone answer waits for nobody.
- */
-async function rowsOfThisMoment(count: () => number, pauseMaxMs: number): Promise<void> {
-  const until = performance.now() + pauseMaxMs
-  let before = 1
-  await nextTurn()
-  while (count() > before && performance.now() < until) {
-    before = count()
-    await nextTurn()
   }
 }
 

@@ -50,14 +50,17 @@ export function createHttpServer({
   const handle = app.callback()
   let running = 0
   const idle = Promise.withResolvers<void>()
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+  const ended = () => {
+    running--
+    if (draining && running === 0) idle.resolve()
+  }
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     running++
-    try {
-      await handle(request, response)
-    } finally {
-      running--
-      if (draining && running === 0) idle.resolve()
-    }
+    handle(request, response).then(ended, () => {
+      // Whatever is thrown behind the exchange's own handling leaves no answer to give.
+      response.destroy()
+      ended()
+    })
   }
   const server = createServer(
     {
@@ -66,8 +69,7 @@ export function createHttpServer({
       // Node looks for late requests this often; a short limit needs a shorter pause.
       connectionsCheckingInterval: Math.min(requestTimeout, checkingIntervalMsMax),
     },
-    // Whatever is thrown behind the exchange's own handling leaves no answer to give.
-    (request, response) => void serve(request, response).catch(() => response.destroy()),
+    serve,
   )
   server.on('clientError', refuseMalformed)
   return {

@@ -10,20 +10,18 @@ export function createRateLimit(
   requestsPerMinute: number,
 ): (caller: Caller) => Promise<RequestLimit> {
   const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: windowSeconds })
-  return async ({ accountId }) => {
-    try {
-      return toLimit(await limiter.consume(accountId), requestsPerMinute)
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      const limit = toLimit(refusal, requestsPerMinute)
-      throw new GatewayError(
-        'rate_limit_exceeded',
-        `This account may make ${requestsPerMinute} requests a minute. ` +
-          `Try again in ${limit.resetSeconds} s.`,
-        { retryAfterSeconds: limit.resetSeconds, headers: limitHeaders(limit) },
-      )
-    }
+  const admitted = (result: RateLimiterRes) => toLimit(result, requestsPerMinute)
+  const refused = (refusal: unknown): never => {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal
+    const limit = toLimit(refusal, requestsPerMinute)
+    throw new GatewayError(
+      'rate_limit_exceeded',
+      `This account may make ${requestsPerMinute} requests a minute. ` +
+        `Try again in ${limit.resetSeconds} s.`,
+      { retryAfterSeconds: limit.resetSeconds, headers: limitHeaders(limit) },
+    )
   }
+  return ({ accountId }) => limiter.consume(accountId).then(admitted, refused)
 }
 
 function toLimit(result: RateLimiterRes, limit: number): RequestLimit {
