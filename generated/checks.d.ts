@@ -10,6 +10,7 @@ export type CheckError = {
   params: Record<string, unknown>
   message?: string
   parentSchema?: { description?: string }
+  data?: unknown
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; `errors` tells why not. */

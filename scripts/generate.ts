@@ -123,8 +123,7 @@ function checkFiles(
     ]),
   })
   const ids = operations.map(({ id }) => id)
-  const bodyIds = bodies.map(({ id }) => id)
-  const toolNames = tools.map(({ name }) => name)
+  const [bodyIds, toolNames] = [bodies.map(({ id }) => id), tools.map(({ name }) => name)]
   return {
     'checks.js':
       bodyCode +
@@ -233,6 +232,7 @@ export type CheckError = {
   params: Record<string, unknown>
   message?: string
   parentSchema?: { description?: string }
+  data?: unknown
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */

@@ -62,9 +62,33 @@ function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
         path,
         `${quoted(path)} is malformed. ${about ? `Expected: ${about}` : ''}`.trim(),
       )
+    case 'type': {
+      const types = [params['type']].flat().map((type) => typeNames[String(type)] ?? type)
+      const given = typeNames[typeOf(error.data)]
+      return make(
+        'invalid_value',
+        path,
+        `${quoted(path)} must be ${types.join(' or ')}, not ${given}.`,
+      )
+    }
     default:
       return make('invalid_value', path, `${quoted(path)} ${error.message ?? 'is not valid'}.`)
   }
+}
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
 }
 
 function joined(path: string, name: string): string {

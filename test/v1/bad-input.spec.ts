@@ -154,6 +154,20 @@ describe('bad input', () => {
       param: 'model',
     },
     {
+      name: 'a flag in quotes',
+      body: { ...hello, stream: 'true' },
+      code: 'invalid_value',
+      param: 'stream',
+      says: /^'stream' must be a boolean or null, not a string\.$/,
+    },
+    {
+      name: 'messages that are one text',
+      body: { ...hello, messages: 'hello' },
+      code: 'invalid_value',
+      param: 'messages',
+      says: /^'messages' must be an array, not a string\.$/,
+    },
+    {
       name: 'no messages',
       body: { model: 'gpt-5-mini' },
       code: 'missing_required_parameter',
