@@ -33,7 +33,7 @@ const migrations: Record<string, Migration> = {
         .execute()
     },
   },
-  /** Rows in the order in which reports read them: one page a commit changes instead of four. */
+  /** Rows in the order in which reports read them: a commit changes half as many pages. */
   '0002_usage_by_account_and_time': {
     up: async (db) => {
       await db.schema.alterTable('usage').renameTo('usage_by_id').execute()

@@ -8,7 +8,7 @@ export type Thread = {
   checkpoint(): Promise<void>
 }
 
-/** SQLite's own default is a thousand pages; a commit changes about three. */
+/** SQLite's own default is a thousand pages; a commit of a usual group changes a few. */
 const commitsPerCheckpoint = 300
 
 /**

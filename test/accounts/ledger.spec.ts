@@ -36,8 +36,12 @@ function openCommits() {
   return { commits, store: { insertMany } }
 }
 
-const openLedger = (store: Parameters<typeof createLedger>[0], ledgerGroupRowsMax = 100) =>
-  createLedger(store, { ledgerGroupRowsMax, ledgerGroupPauseMaxMs: 2 }, () => undefined)
+/** With a pause that no test comes to the end of. */
+const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 60_000 }
+const openLedger = (
+  store: Parameters<typeof createLedger>[0],
+  changed: Partial<typeof limits> = {},
+) => createLedger(store, { ...limits, ...changed }, () => undefined)
 
 /** Collects the names of the rows whose callers were told. */
 function watch(write: (row: UsageRow) => Promise<void>) {
@@ -82,6 +86,16 @@ describe('the ledger', () => {
     await until('all are told', () => told.length === 4)
   })
 
+  it('waits for no turn but its own with ledger_group_pause_max_ms: 0', async () => {
+    const { commits, store } = openCommits()
+    const { add } = watch(openLedger(store, { ledgerGroupPauseMaxMs: 0 }))
+    add('a')
+    add('b')
+    setImmediate(() => add('c'))
+    await until('the first commit has begun', () => commits.length === 1)
+    expect(commits[0]!.ids).to.deep.equal(['a', 'b'])
+  })
+
   it('does not let a lone row wait', async () => {
     const { commits, store } = openCommits()
     const { told, add } = watch(openLedger(store))
@@ -97,7 +111,7 @@ describe('the ledger', () => {
 
   it('commits no more rows at once than ledger_group_rows_max', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store, 2))
+    const { told, add } = watch(openLedger(store, { ledgerGroupRowsMax: 2 }))
     for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)
     for (const [index, ids] of [['a', 'b'], ['c', 'd'], ['e']].entries()) {
       await until(`commit ${index} has begun`, () => commits.length === index + 1)

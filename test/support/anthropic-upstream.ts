@@ -1,5 +1,5 @@
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { allowOnly, Refused, usualCounts, type Spoken } from './spoken.ts'
+import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
 type Message = { role: string; content: unknown }
@@ -41,19 +41,20 @@ const stopReasons = {
 export function anthropicDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
-  return (request) => {
-    try {
-      check(request)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      const { status, type, message } = error
-      return { status, body: { type: 'error', error: { type, message }, request_id: 'req_1' } }
-    }
-    const body = request.body as Body
-    const spoken = say(body)
-    if (body['stream'] === true) return { pieces: anthropicEvents(spoken, String(body['model'])) }
-    return { body: message(spoken, String(body['model'])) }
-  }
+  return vendorDouble({
+    check,
+    refusal: ({ type, message }) => ({
+      type: 'error',
+      error: { type, message },
+      request_id: 'req_1',
+    }),
+    answer: (request) => {
+      const body = request.body as Body
+      const spoken = say(body)
+      if (body['stream'] === true) return { pieces: anthropicEvents(spoken, String(body['model'])) }
+      return { body: message(spoken, String(body['model'])) }
+    },
+  })
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

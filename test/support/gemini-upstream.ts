@@ -1,5 +1,5 @@
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { allowOnly, Refused, usualCounts, type Spoken } from './spoken.ts'
+import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
 type Part = Record<string, unknown>
@@ -35,26 +35,23 @@ const finishReasons = {
 export function geminiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
-  return (request) => {
-    try {
-      check(request)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      const { status, type, message } = error
-      return { status, body: { error: { code: status, message, status: type } } }
-    }
-    const spoken = say(request.body as Body)
-    const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
-    if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
-    const parts = [
-      ...(spoken.reasoning === undefined
-        ? []
-        : [{ text: spoken.reasoning.join(''), thought: true }]),
-      ...(spoken.text === undefined ? [] : [{ text: spoken.text.join('') }]),
-      ...callParts(spoken),
-    ]
-    return { body: answer(parts, model, spoken, true) }
-  }
+  return vendorDouble({
+    check,
+    refusal: ({ status, type, message }) => ({ error: { code: status, message, status: type } }),
+    answer: (request) => {
+      const spoken = say(request.body as Body)
+      const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
+      if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
+      const parts = [
+        ...(spoken.reasoning === undefined
+          ? []
+          : [{ text: spoken.reasoning.join(''), thought: true }]),
+        ...(spoken.text === undefined ? [] : [{ text: spoken.text.join('') }]),
+        ...callParts(spoken),
+      ]
+      return { body: answer(parts, model, spoken, true) }
+    },
+  })
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

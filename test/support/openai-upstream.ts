@@ -1,5 +1,5 @@
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { allowOnly, Refused, usualCounts, type Spoken } from './spoken.ts'
+import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
 
@@ -43,19 +43,18 @@ const reasons = /^(?:o\d|gpt-[5-9])/
 export function openAiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
-  return (request) => {
-    try {
-      check(request)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      const { status, type, message } = error
-      return { status, body: { error: { message, type: invalid, param: null, code: type } } }
-    }
-    const body = request.body as Body
-    const spoken = say(body)
-    if (body['stream'] === true) return { pieces: openAiEvents(spoken, body) }
-    return { body: completion(spoken, body) }
-  }
+  return vendorDouble({
+    check,
+    refusal: ({ type, message }) => ({
+      error: { message, type: invalid, param: null, code: type },
+    }),
+    answer: (request) => {
+      const body = request.body as Body
+      const spoken = say(body)
+      if (body['stream'] === true) return { pieces: openAiEvents(spoken, body) }
+      return { body: completion(spoken, body) }
+    },
+  })
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

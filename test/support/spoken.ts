@@ -1,3 +1,5 @@
+import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+
 /** What a double's model says, whatever the words of its vendor. */
 export type Spoken = {
   /** In the pieces in which it is streamed. */
@@ -28,6 +30,26 @@ export class Refused extends Error {
     this.status = status
     this.type = type
   }
+}
+
+/** Plays a vendor: what `check` throws is answered as the vendor words it, everything else by `answer`. */
+export function vendorDouble({ check, refusal, answer }: VendorDouble): Play {
+  return (request) => {
+    try {
+      check(request)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      return { status: error.status, body: refusal(error) }
+    }
+    return answer(request)
+  }
+}
+
+type Play = (request: ReceivedRequest) => ScriptedAnswer
+type VendorDouble = {
+  check: (request: ReceivedRequest) => void
+  refusal: (refused: Refused) => object
+  answer: Play
 }
 
 /** Throws unless an object has no other members than these. */
