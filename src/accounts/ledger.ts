@@ -57,7 +57,8 @@ export function createLedger(
   }
 }
 
-function toTable({ usage, ...row }: UsageRow): UsageTable {
+function toTable(row: UsageRow): UsageTable {
+  const { usage } = row
   return {
     id: row.id,
     at: row.at,

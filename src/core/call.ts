@@ -74,8 +74,11 @@ export function openCall(parts: Parts, options: Options): Call {
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
     deadline.clear()
-    const known = { model: options.model, context, modality, startedAt, attempts, ...ending }
-    return parts.record(usageRow({ ...known, endedAt: parts.clock() }))
+    const endedAt = parts.clock()
+    const { model } = options
+    return parts.record(
+      usageRow({ model, context, modality, startedAt, endedAt, attempts, ...ending }),
+    )
   }
 
   const same = { attempts, limit, mode }

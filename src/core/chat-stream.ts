@@ -14,8 +14,11 @@ type Schemas = components['schemas']
 /** A stream on its way to the caller. */
 export type StreamedChat = {
   receipt: Receipt
-  /** Delivers all of it. Never rejects: what breaks is told in the stream, and recorded. */
-  pipe(sink: EventSink): Promise<void>
+  /**
+   * Delivers it, and resolves with the events that end it. Never rejects: what breaks is told in the
+   * stream, and recorded.
+   */
+  pipe(sink: EventSink): Promise<Buffer>
 }
 
 type Delivery = {
@@ -30,9 +33,9 @@ type Delivery = {
 }
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
-const done = Buffer.from('data: [DONE]\n\n')
+const done = 'data: [DONE]\n\n'
 
-/** Passes the events on, then records the call, and only then ends the answer. */
+/** Passes the events on, then records the call, and only then gives what ends the answer. */
 export function deliverStream(delivery: Delivery): StreamedChat {
   const { stream, call, route, receipt, request, bytesMax, remember } = delivery
   return {
@@ -43,16 +46,17 @@ export function deliverStream(delivery: Delivery): StreamedChat {
         const { usage: reported, identity } = await stream.forward(kept.sink)
         const usage = reported ?? estimateStream(request, kept.events())
         const final = await call.succeed({ route, usage }, receipt.warnings)
-        sink.write(closing(request, identity, final, usage))
-        if (!kept.complete()) return
-        const { model, provider, warnings } = final
-        const result: KeptStream = { events: kept.events(), identity }
-        const bytes = result.events.length
-        remember({ modelId: model.row.id, provider, usage, warnings, bytes, result })
+        if (kept.complete()) {
+          const { model, provider, warnings } = final
+          const result: KeptStream = { events: kept.events(), identity }
+          const bytes = result.events.length
+          remember({ modelId: model.row.id, provider, usage, warnings, bytes, result })
+        }
+        return closing(request, identity, final, usage)
       } catch (thrown) {
         const usage = partialUsage(stream, estimateStream(request, kept.events()))
         const error = await call.fail(thrown, { route, usage })
-        sink.write(errorEvent(error))
+        return errorEvent(error)
       }
     },
   }
@@ -70,7 +74,7 @@ export function replayStream(
     receipt,
     pipe: async (sink) => {
       sink.write(events)
-      sink.write(closing(request, identity, receipt, usage))
+      return closing(request, identity, receipt, usage)
     },
   }
 }
@@ -116,7 +120,7 @@ function closing(
   receipt: Receipt,
   usage: Usage,
 ): Buffer {
-  if (request.stream_options?.include_usage !== true) return done
+  if (request.stream_options?.include_usage !== true) return Buffer.from(done)
   const chunk: Schemas['ChatCompletionChunk'] = {
     ...identity,
     object: 'chat.completion.chunk',
@@ -124,5 +128,5 @@ function closing(
     usage: chatUsage(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
   }
-  return Buffer.concat([Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), done])
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n${done}`)
 }

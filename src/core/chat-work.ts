@@ -27,21 +27,20 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
       return {
         routes: able,
         warnings: [],
-        run: async (call, able) => {
+        run: (call, able) => {
           const turn = turnOf(call)
-          const { value, route } = await call.tryRoutes(able, (one) => chatOf(one).complete(turn))
-          const { completion, usage, bytes } = value
-          const result = { completion, text: JSON.stringify(completion) }
-          return { route, usage, result, bytes, warnings: chatOf(route).warnings }
+          const made = call.tryRoutes(able, (one) => chatOf(one).complete(turn))
+          return made.then(({ value: { completion, usage, bytes }, route }) => {
+            const result = { completion, text: JSON.stringify(completion) }
+            return { route, usage, result, bytes, warnings: chatOf(route).warnings }
+          })
         },
-        stream: async (call, able) => {
+        stream: (call, able) => {
           const turn = turnOf(call)
-          const { value, route } = await call.tryRoutes(
-            able,
-            (one) => chatOf(one).stream(turn),
-            true,
-          )
-          return { stream: value, route, warnings: chatOf(route).warnings }
+          const begun = call.tryRoutes(able, (one) => chatOf(one).stream(turn), true)
+          return begun.then(({ value: stream, route }) => {
+            return { stream, route, warnings: chatOf(route).warnings }
+          })
         },
       }
     },

@@ -62,7 +62,7 @@ type Won<T> = { value: T; route: Route }
  * well.
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
-  const { routes, deadline, policy } = options
+  const { routes, attempt, deadline, policy } = options
   const { triesMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
   let triesLeft = triesMax
@@ -72,9 +72,14 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
       let failure: ProviderFailure
       do {
         if (triesLeft-- <= 0) throw told(failures)
-        const tried = await tryOnce(options, route)
-        if (!(tried instanceof ProviderFailure)) return tried
-        failure = tried
+        const startedAt = begin(options, route)
+        try {
+          const value = await attempt(route)
+          answered(options, route, startedAt)
+          return { value, route }
+        } catch (error) {
+          failure = failed(options, route, startedAt, error)
+        }
         failures.set(route, failure)
         if (!failure.mayTryNext || deadline.signal.aborted) throw failure
       } while (failure.concernsKey && route.provider.hasSpareKey?.() === true)
@@ -85,25 +90,33 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
   throw told(failures)
 }
 
-async function tryOnce<T>(options: Options<T>, route: Route): Promise<Won<T> | ProviderFailure> {
-  const { attempt, clock, policy, goesOn = false } = options
-  const startedAt = clock()
+function begin<T>({ clock, policy }: Options<T>, route: Route): number {
   policy.health.began(route)
-  try {
-    const value = await attempt(route)
-    if (!goesOn) policy.health.ended(route)
-    note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
-    return { value, route }
-  } catch (error) {
-    if (!(error instanceof ProviderFailure)) {
-      policy.health.ended(route, notAsked)
-      throw error
-    }
-    policy.health.ended(route, error)
-    const { kind: outcome, status } = error
-    note(options, { route, outcome, status, durationMs: clock() - startedAt })
-    return error
+  return clock()
+}
+
+function answered<T>(options: Options<T>, route: Route, startedAt: number): void {
+  const { clock, policy, goesOn = false } = options
+  if (!goesOn) policy.health.ended(route)
+  note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
+}
+
+/** What failed, noted; whatever else was thrown is thrown on. */
+function failed<T>(
+  options: Options<T>,
+  route: Route,
+  startedAt: number,
+  error: unknown,
+): ProviderFailure {
+  const { clock, policy } = options
+  if (!(error instanceof ProviderFailure)) {
+    policy.health.ended(route, notAsked)
+    throw error
   }
+  policy.health.ended(route, error)
+  const { kind: outcome, status } = error
+  note(options, { route, outcome, status, durationMs: clock() - startedAt })
+  return error
 }
 
 /** Whatever it was, it says nothing about the route. */

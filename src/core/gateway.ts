@@ -14,7 +14,7 @@ import type { Model, Warning } from './model.ts'
 import type { Usage } from './price.ts'
 import type { Receipt, RequestLimit, UsageRow } from './receipt.ts'
 import type { Route } from './route.ts'
-import { imageWork, type Prepared, type Work } from './work.ts'
+import { imageWork, type Prepared, type Ran, type Work } from './work.ts'
 
 /** An answer as the cache keeps it. */
 export type Remembered = {
@@ -93,18 +93,22 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   let making: Making<Remembered> | undefined
   try {
     const prepared = prepare(passage)
-    const known = await recall(passage, key)
+    const found = recall(passage, key)
+    const known = found instanceof Promise ? await found : found
     if (known !== undefined) {
       const { receipt, usage } = await answerAgain(passage, call, known)
       return { result: passage.work.unpack(known.result), usage, receipt }
     }
-    if (key === undefined) return await run(prepared, call)
-    making = inFlight.begin(key)
-    const answered = await run(prepared, call)
-    const remembered = toRemembered(passage, answered)
-    making.succeed(remembered)
-    if (context.cache.remember) parts.remember(key, remembered, context.cache.ttlMs)
-    return answered
+    if (key !== undefined) making = inFlight.begin(key)
+    const ran = await prepared.run(call, prepared.routes)
+    const { result, usage } = ran
+    const receipt = await call.succeed(ran, joined(prepared.warnings, ran.warnings))
+    if (key !== undefined) {
+      const remembered = toRemembered(passage, ran, receipt)
+      making?.succeed(remembered)
+      if (context.cache.remember) parts.remember(key, remembered, context.cache.ttlMs)
+    }
+    return { result, usage, receipt }
   } catch (thrown) {
     const error = await call.fail(thrown)
     making?.fail(error)
@@ -119,10 +123,21 @@ async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promi
   const call = open(passage, await parts.admit(context.caller))
   try {
     const prepared = prepare(passage)
-    const known = await recall(passage, key)
-    if (known === undefined) return await startStream(passage, prepared, { request, call, key })
-    const { receipt } = await answerAgain(passage, call, known)
-    return replayStream(known, receipt, request)
+    const found = recall(passage, key)
+    const known = found instanceof Promise ? await found : found
+    if (known !== undefined) {
+      const { receipt } = await answerAgain(passage, call, known)
+      return replayStream(known, receipt, request)
+    }
+    // Streamed requests are conversations alone.
+    const { stream, route, warnings } = await prepared.stream!(call, prepared.routes)
+    const receipt = call.receiptSoFar(route, joined(prepared.warnings, warnings))
+    const keep = key !== undefined && context.cache.remember
+    const bytesMax = keep ? parts.limits.cacheEntryBytesMax : 0
+    const remember = (answer: Remembered) => {
+      if (keep) parts.remember(key, answer, context.cache.ttlMs)
+    }
+    return deliverStream({ stream, call, route, receipt, request, bytesMax, remember })
   } catch (thrown) {
     throw await call.fail(thrown)
   }
@@ -168,31 +183,6 @@ function prepare<Result>({ parts, work, context }: Passage<Result>): Prepared<Re
   return { ...prepared, routes, warnings }
 }
 
-async function run<Result>(
-  prepared: Prepared<Result>,
-  call: Call,
-): Promise<Answered<Result> & { bytes: number }> {
-  const ran = await prepared.run(call, prepared.routes)
-  const receipt = await call.succeed(ran, joined(prepared.warnings, ran.warnings))
-  return { result: ran.result, usage: ran.usage, receipt, bytes: ran.bytes }
-}
-
-async function startStream(
-  { parts, context }: Passage<ChatResult>,
-  prepared: Prepared<ChatResult>,
-  { request, call, key }: { request: ChatRequest; call: Call; key: string | undefined },
-): Promise<StreamedChat> {
-  // Streamed requests are conversations alone.
-  const { stream, route, warnings } = await prepared.stream!(call, prepared.routes)
-  const receipt = call.receiptSoFar(route, joined(prepared.warnings, warnings))
-  const keep = key !== undefined && context.cache.remember
-  const bytesMax = keep ? parts.limits.cacheEntryBytesMax : 0
-  const remember = (answer: Remembered) => {
-    if (keep) parts.remember(key, answer, context.cache.ttlMs)
-  }
-  return deliverStream({ stream, call, route, receipt, request, bytesMax, remember })
-}
-
 function joined(
   warnings: readonly Warning[],
   more: readonly Warning[] | undefined,
@@ -202,8 +192,8 @@ function joined(
 
 function toRemembered<Result>(
   { work }: Passage<Result>,
-  { result, usage, receipt, bytes }: Answered<Result> & { bytes: number },
+  { result, usage, bytes }: Ran<Result>,
+  { model, provider, warnings }: Receipt,
 ): Remembered {
-  const { model, provider, warnings } = receipt
   return { modelId: model.row.id, provider, usage, warnings, bytes, result: work.pack(result) }
 }

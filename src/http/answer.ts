@@ -11,8 +11,8 @@ export type Answer = {
   json?: object | string
   /** Sent as they are, with the content type among the headers. */
   pieces?: readonly (string | Buffer)[]
-  /** A stream of server-sent events, which ends when the promise is kept. */
-  events?: (sink: EventSink) => Promise<void>
+  /** A stream of server-sent events, which ends when the promise is kept, with what that gives. */
+  events?: (sink: EventSink) => Promise<Buffer | undefined>
   /** The stream waits for news: it is open, but it is not a request in work. */
   held?: true
 }
@@ -103,7 +103,7 @@ async function sendEvents(
   response: ServerResponse,
   status: number,
   headers: Record<string, string>,
-  events: (sink: EventSink) => Promise<void>,
+  events: (sink: EventSink) => Promise<Buffer | undefined>,
   pingIntervalMs: number,
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
@@ -115,13 +115,15 @@ async function sendEvents(
   const pings = setInterval(() => {
     if (response.socket?.writableNeedDrain !== true) sink.write(ping)
   }, pingIntervalMs)
+  let last: Buffer | undefined
   try {
     const ended = events(sink)
     // With the first event, where that is there already, the head goes out in one piece.
     if (!sink.begun() && !response.destroyed) response.flushHeaders()
-    await ended
+    last = await ended
   } finally {
     clearInterval(pings)
-    response.end()
+    // In one system call with the end.
+    response.end(response.destroyed ? undefined : last)
   }
 }

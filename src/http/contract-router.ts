@@ -45,23 +45,23 @@ export function bindOperations(
       authorization: request.headers.authorization,
       apiKey: header(request, 'x-api-key'),
     })
-  for (const { id, method, path, bodyTypes, protocol } of operations) {
+  for (const operation of operations) {
+    const { id, method, path, bodyTypes } = operation
     // Which operation this is, only the loop knows: the types of its parts belong together.
     const handle = handlers[id] as Operation<OperationId>
+    const readPieces = piecesReader(bodyTypes, bodyBytesMax)
+    const readOperationBody = bodyReader(operation, forms[id])
     const answer: Handler = async ({ req: request, state, params }) => {
-      const caller = await whoIs(request)
+      const known = whoIs(request)
+      // What is known at once need not be waited for.
+      const caller = known instanceof Promise ? await known : known
       state.caller = caller
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
       const query = readQuery(request)
       assertValid(queryChecks[id], query)
-      const { body, texts } = await readOperationBody(request, {
-        id,
-        types: bodyTypes,
-        protocol,
-        bytesMax: bodyBytesMax,
-        form: forms[id],
-      })
+      const read = readOperationBody(request, await readPieces(request))
+      const { body, texts } = read instanceof Promise ? await read : read
       const { requestId, ending } = state
       const call = {
         caller,
@@ -109,29 +109,37 @@ function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}$/g, '*$1')
 }
 
-type BodyRules = {
-  id: OperationId
-  protocol: Protocol
-  types: readonly string[]
-  bytesMax: number
-  form: ((fields: FormField[]) => object) | undefined
-}
-
 type ReadBody = { body: unknown; texts: LeftTexts }
 
-async function readOperationBody(
-  request: IncomingMessage,
-  { id, types, protocol, bytesMax, form }: BodyRules,
-): Promise<ReadBody> {
-  if (types.length === 0) return { body: undefined, texts: noTexts }
-  checkMediaType(request, types)
-  const pieces = await readBody(request, bytesMax)
-  if (protocol !== 'rest') return { body: joinPieces(pieces), texts: noTexts }
-  const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
-  const read = isForm ? await readForm(request, pieces, form) : readJson(pieces)
-  const check = (bodyChecks as Partial<Record<OperationId, Check<unknown>>>)[id]
-  if (check !== undefined) assertValid(check, read.body)
-  return read
+/** Reads the bytes of a body that is of one of these types. */
+function piecesReader(
+  types: readonly string[],
+  bytesMax: number,
+): (request: IncomingMessage) => Promise<Pieces> | Pieces {
+  if (types.length === 0) return () => []
+  return (request) => {
+    checkMediaType(request, types)
+    return readBody(request, bytesMax)
+  }
+}
+
+/** Reads what a body says, and checks it. */
+function bodyReader(
+  { id, bodyTypes, protocol }: (typeof operations)[number],
+  form: ((fields: FormField[]) => object) | undefined,
+): (request: IncomingMessage, pieces: Pieces) => Promise<ReadBody> | ReadBody {
+  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts })
+  if (protocol !== 'rest')
+    return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts })
+  const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
+  const checked = (read: ReadBody): ReadBody => {
+    assertValid(check, read.body)
+    return read
+  }
+  return (request, pieces) => {
+    const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
+    return isForm ? readForm(request, pieces, form).then(checked) : checked(readJson(pieces))
+  }
 }
 
 function readJson(body: Pieces): ReadBody {

@@ -41,6 +41,7 @@ export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine 
       sink = opened
       for (const message of waiting.splice(0)) writeEvent(sink, message)
       await over
+      return undefined
     }
     resolve({ status: 200, events })
   }

@@ -43,6 +43,7 @@ export function createEventStreams(limits: Limits): EventStreams {
         line.connect(sink)
         await over
         held.remove(accountId, stream)
+        return undefined
       }
       return { status: 200, held: true, events }
     },

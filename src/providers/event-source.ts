@@ -51,8 +51,8 @@ export async function startEvents(
     if (failure !== undefined) throw failure
   })
   // Whoever forwards the stream hears of it too.
-  ended.catch(() => undefined)
-  await Promise.race([opened.promise, ended])
+  ended.then(opened.resolve, opened.reject)
+  await opened.promise
   if (waiting.length === 0) {
     if (failure !== undefined) throw failure
     throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
@@ -132,10 +132,14 @@ export function endOfEvent(events: Buffer, from: number): number {
   return events.length
 }
 
+const oneLine = /^data:([^\r\n]*)\r?\n\r?\n$/
+
 /** The data of an event; undefined for comments and empty lines. */
 export function dataOf(event: Buffer): string | undefined {
-  const lines = event
-    .toString()
+  const text = event.toString()
+  const line = oneLine.exec(text)?.[1]
+  if (line !== undefined) return line.trim()
+  const lines = text
     .split(/\r?\n/)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(5).trim())

@@ -14,11 +14,27 @@ export type Events = ReturnType<typeof createEvents>
 export function createEvents(log: Log, metrics: Metrics) {
   return {
     /** A request was answered, or its caller left. */
-    exchanged({ error, caller, left, ...exchange }: Exchange): void {
-      const { method, status, durationMs } = exchange
+    exchanged({
+      requestId,
+      method,
+      path,
+      status,
+      durationMs,
+      caller,
+      error,
+      left,
+    }: Exchange): void {
       metrics.requests.observe({ method, status }, durationMs / 1000)
-      const { accountId, keyId } = caller ?? {}
-      const fields = { ...exchange, left: left || undefined, accountId, keyId }
+      const fields = {
+        requestId,
+        method,
+        path,
+        status,
+        durationMs,
+        left: left || undefined,
+        accountId: caller?.accountId,
+        keyId: caller?.keyId,
+      }
       if (error === undefined) return log.info(fields, 'request')
       const code = error instanceof GatewayError ? error.code : 'internal_error'
       if (status >= 500)
@@ -38,11 +54,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     },
     /** A call has its row in the ledger. */
     recorded(row: UsageRow): void {
-      const { face, modality, mode, outcome, cache, usage, costNanoUsd } = row
-      metrics.calls.inc({ face, modality, mode, outcome, cache })
-      metrics.tokens.inc({ direction: 'input', mode }, usage.inputTokens)
-      metrics.tokens.inc({ direction: 'output', mode }, usage.outputTokens)
-      metrics.costUsd.inc({ mode }, (costNanoUsd ?? 0) / 1e9)
+      metrics.recorded(row)
     },
     /** A tool could not answer; its caller was told why. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import type { UsageRow } from '../core/receipt.ts'
 
 /** The numbers of one gateway, in Prometheus' format. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -9,8 +10,13 @@ export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
+  const ledger = createLedgerCounters(registers)
   return {
-    read: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    read: async () => {
+      ledger.settle()
+      return { contentType: registry.contentType, text: await registry.metrics() }
+    },
+    recorded: ledger.add,
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',
@@ -24,23 +30,72 @@ export function createMetrics() {
       labelNames: ['provider', 'outcome'],
       registers,
     }),
-    calls: new Counter({
-      name: 'gateway_calls_total',
-      help: 'Calls in the ledger by face, modality, mode, outcome and cache.',
-      labelNames: ['face', 'modality', 'mode', 'outcome', 'cache'],
-      registers,
-    }),
-    tokens: new Counter({
-      name: 'gateway_tokens_total',
-      help: 'Tokens by direction and mode.',
-      labelNames: ['direction', 'mode'],
-      registers,
-    }),
-    costUsd: new Counter({
-      name: 'gateway_cost_usd_total',
-      help: 'Cost in dollars by mode; the ledger has it exactly.',
-      labelNames: ['mode'],
-      registers,
-    }),
+  }
+}
+
+const callLabels = ['face', 'modality', 'mode', 'outcome', 'cache'] as const
+
+type CallLabels = Pick<UsageRow, (typeof callLabels)[number]>
+type Sums = {
+  labels: CallLabels
+  calls: number
+  inputTokens: number
+  outputTokens: number
+  costNanoUsd: number
+}
+
+/**
+ * What the ledger's rows add up to. Summed up here and counted when somebody reads: prom-client prints
+ * and checks the labels of each addition, of which a row has four.
+ */
+function createLedgerCounters(registers: Registry[]) {
+  const calls = new Counter({
+    name: 'gateway_calls_total',
+    help: 'Calls in the ledger by face, modality, mode, outcome and cache.',
+    labelNames: callLabels,
+    registers,
+  })
+  const tokens = new Counter({
+    name: 'gateway_tokens_total',
+    help: 'Tokens by direction and mode.',
+    labelNames: ['direction', 'mode'],
+    registers,
+  })
+  const costUsd = new Counter({
+    name: 'gateway_cost_usd_total',
+    help: 'Cost in dollars by mode; the ledger has it exactly.',
+    labelNames: ['mode'],
+    registers,
+  })
+  const unsettled = new Map<string, Sums>()
+
+  const sumsOf = ({ face, modality, mode, outcome, cache }: CallLabels): Sums => {
+    const name = `${face} ${modality} ${mode} ${outcome} ${cache}`
+    const known = unsettled.get(name)
+    if (known !== undefined) return known
+    const labels = { face, modality, mode, outcome, cache }
+    const sums = { labels, calls: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0 }
+    unsettled.set(name, sums)
+    return sums
+  }
+
+  return {
+    add: (row: UsageRow) => {
+      const sums = sumsOf(row)
+      sums.calls++
+      sums.inputTokens += row.usage.inputTokens
+      sums.outputTokens += row.usage.outputTokens
+      sums.costNanoUsd += row.costNanoUsd ?? 0
+    },
+    settle: () => {
+      for (const { labels, ...sums } of unsettled.values()) {
+        const { mode } = labels
+        calls.inc(labels, sums.calls)
+        tokens.inc({ direction: 'input', mode }, sums.inputTokens)
+        tokens.inc({ direction: 'output', mode }, sums.outputTokens)
+        costUsd.inc({ mode }, sums.costNanoUsd / 1e9)
+      }
+      unsettled.clear()
+    },
   }
 }

@@ -74,10 +74,10 @@ export async function chatImages(
     ...images,
     `]},"finish_reason":null}]}\n\ndata: ${chunk},"choices":[${finish}]}\n\n`,
     ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warnings}}\n\n`] : []),
-    'data: [DONE]\n\n',
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {
     for (const piece of pieces) sink.write(Buffer.from(piece))
+    return Buffer.from('data: [DONE]\n\n')
   }
   return { status: 200, headers, events }
 }

@@ -76,6 +76,41 @@ describe('pages outside of the contract', () => {
       expect(text).to.match(/process_resident_memory_bytes \d/)
     })
 
+    it('add up from one reading to the next', async () => {
+      const sums = async () => {
+        const text = await (await get('/metrics')).text()
+        const read = (name: string) => {
+          const value = new RegExp(`^${RegExp.escape(name)} (.+)$`, 'm').exec(text)?.[1]
+          return Number(value ?? 0)
+        }
+        return {
+          calls: read(
+            'gateway_calls_total{face="chat",modality="chat",mode="test",outcome="ok",cache="miss"}',
+          ),
+          input: read('gateway_tokens_total{direction="input",mode="test"}'),
+          output: read('gateway_tokens_total{direction="output",mode="test"}'),
+          nanoUsd: Math.round(read('gateway_cost_usd_total{mode="test"}') * 1e9),
+        }
+      }
+      const before = await sums()
+      for (const content of ['one', 'two', 'three']) {
+        const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content }] }
+        await gateway.post('/v1/chat/completions', body)
+        await sums()
+      }
+      const after = await sums()
+      const rows = (await gateway.usage()).slice(-3)
+      const total = (column: 'input_tokens' | 'output_tokens' | 'cost_nano_usd') =>
+        rows.reduce((sum, row) => sum + row[column]!, 0)
+      expect(after).to.deep.equal({
+        calls: before.calls + 3,
+        input: before.input + total('input_tokens'),
+        output: before.output + total('output_tokens'),
+        nanoUsd: before.nanoUsd + total('cost_nano_usd'),
+      })
+      expect(after.nanoUsd).to.be.greaterThan(before.nanoUsd)
+    })
+
     it('hold neither keys nor accounts', async () => {
       const text = await (await get('/metrics')).text()
       const [row] = await gateway.usage()

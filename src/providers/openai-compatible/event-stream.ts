@@ -77,6 +77,7 @@ async function forward(passage: Passage): Promise<StreamEnd> {
   const { answer, listen, ended } = source
   const writer = pausingWriter(answer, sink)
   const told = Promise.withResolvers<void>()
+  let first: Buffer | undefined
   let last: Buffer | undefined
 
   const write = (events: Buffer) => {
@@ -93,6 +94,7 @@ async function forward(passage: Passage): Promise<StreamEnd> {
     // Some upstreams keep the connection open behind it.
     if (data === '[DONE]') return finish()
     const chunk = parse(data)
+    state.identity ??= identityIn(chunk)
     const failure = bodyFailure(chunk)
     if (failure !== undefined) {
       state.failure = failure
@@ -105,7 +107,7 @@ async function forward(passage: Passage): Promise<StreamEnd> {
 
   listen((events) => {
     if (state.over) return
-    state.identity ??= identityOf(events)
+    first ??= events
     for (let rest = events; rest.length > 0 && !state.over;) {
       const special = findSpecial(rest, marks)
       if (special === undefined) return write(rest)
@@ -115,12 +117,14 @@ async function forward(passage: Passage): Promise<StreamEnd> {
     }
   })
   if (!writer.paused()) answer.resume()
-  await Promise.race([told.promise, ended])
+  ended.then(told.resolve, told.reject)
+  await told.promise
   if (state.failure !== undefined) throw state.failure
   if (!state.over && state.usage === undefined && !finishReason.test(String(last))) {
     throw new ProviderFailure('unreachable', 'The provider broke the stream off.')
   }
-  return { usage: state.usage, identity: state.identity ?? { id: '', created: 0, model: '' } }
+  const identity = state.identity ?? identityOf(first) ?? identityOf(last)
+  return { usage: state.usage, identity: identity ?? { id: '', created: 0, model: '' } }
 }
 
 /** The chunk that is passed on: itself, one without counts, or none when there were only counts. */
@@ -210,8 +214,12 @@ function firstChunk(events: Buffer): Chunk | undefined {
   return undefined
 }
 
-function identityOf(events: Buffer): ChunkIdentity | undefined {
-  const { id, created = 0, model = '' } = firstChunk(events) ?? {}
+function identityOf(events: Buffer | undefined): ChunkIdentity | undefined {
+  return events === undefined ? undefined : identityIn(firstChunk(events))
+}
+
+function identityIn(chunk: Chunk | undefined): ChunkIdentity | undefined {
+  const { id, created = 0, model = '' } = chunk ?? {}
   return typeof id === 'string' ? { id, created, model } : undefined
 }
 
