@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,8 +10,10 @@ import { measuredCore, type Child, type Children } from './children.ts'
 const sources = join(import.meta.dirname, '../../src')
 const startTimeoutMs = 30_000
 
-// As `npm start` has them.
-const startFlags = ['--max-semi-space-size=32', '--heap-growing-percent=200', '--v8-pool-size=1']
+const { scripts } = JSON.parse(readFileSync(join(sources, '../package.json'), 'utf8')) as {
+  scripts: { start: string }
+}
+const startFlags = scripts.start.match(/--\S+/g) ?? []
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
 // What the README gives a container (performance.md section 7).

@@ -1,5 +1,6 @@
 import type { EventSink } from '../core/chat.ts'
 import { ProviderFailure } from '../core/failure.ts'
+import { joinPieces } from '../core/pieces.ts'
 import type { OpenAnswer } from './upstream.ts'
 
 /** An answer as the events that it is made of; it rests until somebody listens. */
@@ -87,15 +88,16 @@ async function eachEvents(
   eventBytesMax: number,
   onEvents: (events: Buffer) => void,
 ): Promise<void> {
-  let carried: Buffer[] = []
+  let carried: Buffer[] | undefined
   let bytes = 0
   await answer.each((piece) => {
-    carried.push(piece)
+    if (carried === undefined) carried = [piece]
+    else carried.push(piece)
     bytes += piece.length
     if (piece.includes(lineFeed)) {
-      const joined = carried.length === 1 ? piece : Buffer.concat(carried)
+      const joined = joinPieces(carried)
       const end = endOfEvents(joined)
-      carried = end === joined.length ? [] : [joined.subarray(end)]
+      carried = end === joined.length ? undefined : [joined.subarray(end)]
       bytes -= end
       if (end > 0) onEvents(end === joined.length ? joined : joined.subarray(0, end))
     }
@@ -103,7 +105,7 @@ async function eachEvents(
       answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
     }
   })
-  if (carried.length === 0) return
+  if (carried === undefined) return
   const last = Buffer.concat([...carried, emptyLine])
   const data = dataOf(last)
   // A last event without its empty line is legal when it is whole.

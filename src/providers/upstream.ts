@@ -1,4 +1,5 @@
 import { ProviderFailure } from '../core/failure.ts'
+import { joinPieces } from '../core/pieces.ts'
 import type { Dispatch, UpstreamControl, UpstreamRequest } from './dispatch.ts'
 
 export type UpstreamHead = {
@@ -82,15 +83,15 @@ export function open({
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
     let head: UpstreamHead = { status: 0, headers: {} }
-    let pieces: Buffer[] = []
+    let pieces: Buffer[] | undefined
     let listener: ((piece: Buffer) => void) | undefined
     let ending: 'end' | ProviderFailure | undefined
     let onEnding: ((ending: 'end' | ProviderFailure) => void) | undefined
     // A burst arrives as hundreds of pieces in one turn: together they cost little more than one.
     const flush = () => {
-      if (listener === undefined || pieces.length === 0) return
-      const piece = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-      pieces = []
+      if (listener === undefined || pieces === undefined) return
+      const piece = joinPieces(pieces)
+      pieces = undefined
       listener(piece)
     }
     const each: OpenAnswer['each'] = (onPiece) =>
@@ -121,7 +122,9 @@ export function open({
         head = { status, headers }
       },
       data: (piece) => {
-        if (pieces.push(piece) > 1) return
+        if (pieces !== undefined) return void pieces.push(piece)
+        // An array that grows from nothing takes room for seventeen.
+        pieces = [piece]
         if (listener === undefined) answer(piece)
         else queueMicrotask(flush)
       },
