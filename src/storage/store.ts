@@ -45,12 +45,12 @@ export async function openStore({ dataDir, durability }: Options): Promise<Store
 
   return {
     db,
-    insertMany: async (table, rows) => {
+    insertMany: (table, rows) => {
       const [first] = rows
-      if (first === undefined) return
+      if (first === undefined) return Promise.resolve()
       const { sql, columns } = statementFor(table, first)
       const values = rows.map((row) => columns.map((column) => row[column as keyof typeof row]))
-      await insertMany(sql, values as never)
+      return insertMany(sql, values as never)
     },
     close: () => db.destroy(),
   }
