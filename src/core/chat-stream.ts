@@ -33,7 +33,8 @@ type Delivery = {
 }
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
-const done = 'data: [DONE]\n\n'
+/** What ends every stream that is whole. */
+export const doneEvent = 'data: [DONE]\n\n'
 
 /** Passes the events on, then records the call, and only then gives what ends the answer. */
 export function deliverStream(delivery: Delivery): StreamedChat {
@@ -120,7 +121,7 @@ function closing(
   receipt: Receipt,
   usage: Usage,
 ): Buffer {
-  if (request.stream_options?.include_usage !== true) return Buffer.from(done)
+  if (request.stream_options?.include_usage !== true) return Buffer.from(doneEvent)
   const chunk: Schemas['ChatCompletionChunk'] = {
     ...identity,
     object: 'chat.completion.chunk',
@@ -128,5 +129,5 @@ function closing(
     usage: chatUsage(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
   }
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n${done}`)
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n${doneEvent}`)
 }

@@ -1,4 +1,5 @@
 import { ProviderFailure } from '../core/failure.ts'
+import { joinPieces } from '../core/pieces.ts'
 import type { PieceReader } from './upstream.ts'
 
 /** A JSON answer without its base64 texts: each stands as `"@0"`, `"@1"`, … for `texts[i]`. */
@@ -73,7 +74,7 @@ export function wholeReader(): PieceReader<Buffer> {
   const pieces: Buffer[] = []
   return {
     push: (piece) => pieces.push(piece),
-    finish: () => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
+    finish: () => joinPieces(pieces),
   }
 }
 

@@ -1,6 +1,6 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
-import { chatUsage } from '../core/chat-stream.ts'
+import { chatUsage, doneEvent } from '../core/chat-stream.ts'
 import {
   chatToImage,
   conversationImages,
@@ -77,7 +77,7 @@ export async function chatImages(
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {
     for (const piece of pieces) sink.write(Buffer.from(piece))
-    return Buffer.from('data: [DONE]\n\n')
+    return Buffer.from(doneEvent)
   }
   return { status: 200, headers, events }
 }
