@@ -155,6 +155,21 @@ export interface components {
                  */
                 upstream_answer_bytes_max: number;
                 /**
+                 * @description How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all.
+                 * @default 10
+                 */
+                stream_coalescing_ms: number;
+                /**
+                 * @description As many bytes of one stream never wait.
+                 * @default 65536
+                 */
+                stream_coalescing_bytes_max: number;
+                /**
+                 * @description With fewer streams at once nothing waits.
+                 * @default 32
+                 */
+                stream_coalescing_streams_min: number;
+                /**
                  * @description Tries of one call, at all providers together.
                  * @default 8
                  */
@@ -500,6 +515,24 @@ export const settings = [
     "variable": null,
     "standard": 134217728,
     "description": "Size of a provider's answer."
+  },
+  {
+    "name": "limits.stream_coalescing_ms",
+    "variable": null,
+    "standard": 10,
+    "description": "How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all."
+  },
+  {
+    "name": "limits.stream_coalescing_bytes_max",
+    "variable": null,
+    "standard": 65536,
+    "description": "As many bytes of one stream never wait."
+  },
+  {
+    "name": "limits.stream_coalescing_streams_min",
+    "variable": null,
+    "standard": 32,
+    "description": "With fewer streams at once nothing waits."
   },
   {
     "name": "limits.tries_max",

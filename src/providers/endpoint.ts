@@ -1,3 +1,4 @@
+import type { Coalescing } from './coalescing.ts'
 import type { Dispatch, UpstreamBody, UpstreamRequest } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
 import type { ReadImages } from './inline-images.ts'
@@ -10,6 +11,7 @@ export type Endpoint = {
   /** Used in turn; none is sent when there are none. */
   keys: readonly string[]
   limits: UpstreamLimits
+  coalescing: Coalescing
   /** Brings a picture that the vendor answers as an address. */
   fetchPicture: FetchPicture
   /** Brings pictures that a caller named, for vendors that fetch none. */

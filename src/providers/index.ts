@@ -3,6 +3,7 @@ import { alibaba } from './alibaba/index.ts'
 import { writeChat as writeAnthropic } from './anthropic/chat-request.ts'
 import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
+import { coalesceStreams } from './coalescing.ts'
 import { createDispatch } from './dispatch.ts'
 import { bearer, type Endpoint, type UpstreamLimits } from './endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './fetch-picture.ts'
@@ -35,6 +36,9 @@ export type ProviderLimits = {
   upstreamIdleTimeoutMs: number
   upstreamConnectionsMax: number
   upstreamAnswerBytesMax: number
+  streamCoalescingMs: number
+  streamCoalescingBytesMax: number
+  streamCoalescingStreamsMin: number
   circuitOpenMs: number
   circuitOpenMaxMs: number
   rendersConcurrentMax: number
@@ -94,6 +98,11 @@ export function createProviders(
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
   }
+  const coalescing = coalesceStreams({
+    intervalMs: limits.streamCoalescingMs,
+    bytesMax: limits.streamCoalescingBytesMax,
+    streamsMin: limits.streamCoalescingStreamsMin,
+  })
   const built = endpoints.map(({ id, baseUrl, keys, fetchesImages = true }) => {
     const { dispatch, dispatchToOrigin, close } = createDispatch(baseUrl, {
       connectTimeoutMs: limits.upstreamConnectTimeoutMs,
@@ -111,6 +120,7 @@ export function createProviders(
       dispatch: ring?.dispatch ?? dispatch,
       keys,
       limits: upstreamLimits,
+      coalescing,
       fetchPicture,
       readImages,
     }
@@ -122,6 +132,7 @@ export function createProviders(
     configured: new Map(built.map(({ provider }) => [provider.id, provider])),
     sandbox: sandboxProviders({
       limits: { ...upstreamLimits, ...limits },
+      coalescing,
       routesMax: sandboxRoutesMax,
       checkChat,
     }),

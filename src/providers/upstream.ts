@@ -1,5 +1,6 @@
 import { ProviderFailure } from '../core/failure.ts'
 import { joinPieces } from '../core/pieces.ts'
+import type { Coalescing } from './coalescing.ts'
 import type { Dispatch, UpstreamControl, UpstreamRequest } from './dispatch.ts'
 
 export type UpstreamHead = {
@@ -79,42 +80,24 @@ export function open({
   dispatch,
   request,
   signal,
-}: Omit<Options, 'bytesMax'>): Promise<OpenAnswer> {
+  coalescing,
+}: Omit<Options, 'bytesMax'> & { coalescing: Coalescing }): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
+    const passage = passPieces(coalescing)
     let head: UpstreamHead = { status: 0, headers: {} }
-    let pieces: Buffer[] | undefined
-    let listener: ((piece: Buffer) => void) | undefined
-    let ending: 'end' | ProviderFailure | undefined
-    let onEnding: ((ending: 'end' | ProviderFailure) => void) | undefined
-    // A burst arrives as hundreds of pieces in one turn: together they cost little more than one.
-    const flush = () => {
-      if (listener === undefined || pieces === undefined) return
-      const piece = joinPieces(pieces)
-      pieces = undefined
-      listener(piece)
-    }
-    const each: OpenAnswer['each'] = (onPiece) =>
-      new Promise((resolveAll, rejectAll) => {
-        listener = onPiece
-        flush()
-        onEnding = (how) => (how === 'end' ? resolveAll() : rejectAll(how))
-        if (ending !== undefined) onEnding(ending)
-      })
     const answer = (firstPiece: Buffer) =>
       resolve({
         head,
         firstPiece,
-        each,
+        each: passage.each,
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
         abort: link.abort,
       })
-    const finish = (how: 'end' | ProviderFailure) => {
-      flush()
+    const finish = (how: Ending) => {
       link.clear()
-      ending = how
-      onEnding?.(how)
+      passage.finish(how)
     }
     dispatch(request, {
       start: link.start,
@@ -122,11 +105,7 @@ export function open({
         head = { status, headers }
       },
       data: (piece) => {
-        if (pieces !== undefined) return void pieces.push(piece)
-        // An array that grows from nothing takes room for seventeen.
-        pieces = [piece]
-        if (listener === undefined) answer(piece)
-        else queueMicrotask(flush)
+        if (passage.push(piece) === 'first') answer(piece)
       },
       end: () => {
         finish('end')
@@ -139,6 +118,57 @@ export function open({
       },
     })
   })
+}
+
+type Ending = 'end' | ProviderFailure
+
+/** What has arrived of an answer waits here for a listener, and for its turn. */
+function passPieces(coalescing: Coalescing) {
+  coalescing.opened()
+  let waiting: Buffer[] | undefined
+  let bytes = 0
+  let ending: Ending | undefined
+  let listener: ((piece: Buffer) => void) | undefined
+  let onEnding: (how: Ending) => void
+  // A burst arrives as hundreds of pieces in one turn: together they cost little more than one.
+  const flush = () => {
+    if (listener === undefined) return
+    if (waiting !== undefined) {
+      const piece = joinPieces(waiting)
+      waiting = undefined
+      bytes = 0
+      listener(piece)
+    }
+    if (ending !== undefined) onEnding(ending)
+  }
+  const each: OpenAnswer['each'] = (onPiece) =>
+    new Promise((resolve, reject) => {
+      listener = onPiece
+      onEnding = (how) => (how === 'end' ? resolve() : reject(how))
+      flush()
+    })
+  return {
+    each,
+    push: (piece: Buffer): 'first' | 'further' => {
+      bytes += piece.length
+      if (waiting !== undefined) {
+        waiting.push(piece)
+        if (bytes > coalescing.bytesMax) flush()
+        return 'further'
+      }
+      // An array that grows from nothing takes room for seventeen.
+      waiting = [piece]
+      if (listener === undefined) return 'first'
+      coalescing.next(flush)
+      return 'further'
+    },
+    finish: (how: Ending) => {
+      ending = how
+      coalescing.closed()
+      // The end follows what waits; that an answer broke off is told at once.
+      if (how !== 'end' || waiting === undefined) flush()
+    },
+  }
 }
 
 const nothing = Buffer.alloc(0)

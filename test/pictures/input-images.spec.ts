@@ -70,6 +70,7 @@ const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] =
 describe('input pictures', () => {
   let host: PublicHost
   let gateway: TestGateway
+  let impatient: TestGateway
   before(async () => {
     host = await startPublicHost()
     const limits = {
@@ -77,34 +78,36 @@ describe('input pictures', () => {
       fetch_idle_timeout_ms: 200,
       fetch_total_timeout_ms: 600,
     }
-    gateway = await startGateway({ publicNet: host.net, file: { limits } })
+    gateway = await startGateway({ publicNet: host.net })
+    impatient = await startGateway({ publicNet: host.net, file: { limits } })
   })
   beforeEach(() => host.reset())
   after(async () => {
     await gateway.stop()
+    await impatient.stop()
     await host.stop()
   })
 
   const faces: {
     name: string
-    ask: (urls: string[]) => Promise<Response>
+    ask: (urls: string[], asked?: TestGateway) => Promise<Response>
     param: (index: number) => string
   }[] = [
     {
       name: 'of an edit',
-      ask: (urls) => {
+      ask: (urls, asked = gateway) => {
         const images = urls.map((url) => ({ image_url: url }))
-        return gateway.post('/v1/images/edits', { model, images, prompt })
+        return asked.post('/v1/images/edits', { model, images, prompt })
       },
       param: (index) => `images[${index}].image_url`,
     },
     {
       name: 'of a chat',
-      ask: (urls) => {
+      ask: (urls, asked = gateway) => {
         const parts = urls.map((url) => ({ type: 'image_url', image_url: { url } }))
         const content = [{ type: 'text', text: prompt }, ...parts]
         const messages = [{ role: 'user', content }]
-        return gateway.post('/v1/chat/completions', { model, messages })
+        return asked.post('/v1/chat/completions', { model, messages })
       },
       param: (index) => `messages[0].content[${index + 1}].image_url.url`,
     },
@@ -112,11 +115,9 @@ describe('input pictures', () => {
 
   for (const { name: face, ask, param } of faces) {
     /** The second of three is the one at fault. */
-    const expectRefusal = async (url: string, status: number, code: string) => {
-      const startedAt = performance.now()
-      const response = await ask([pixel, url, pixel])
+    const expectRefusal = async (url: string, status: number, code: string, asked = gateway) => {
+      const response = await ask([pixel, url, pixel], asked)
       const error = await expectError(response, { status, code, param: param(1) })
-      expect(performance.now() - startedAt).to.be.lessThan(3000)
       return error.message
     }
 
@@ -208,7 +209,9 @@ describe('input pictures', () => {
     for (const { name, status, code, serve } of hosts) {
       it(`${face} are refused in time when their host ${name}`, async () => {
         serve()
-        await expectRefusal(host.address('/a'), status, code)
+        const startedAt = performance.now()
+        await expectRefusal(host.address('/a'), status, code, impatient)
+        expect(performance.now() - startedAt).to.be.lessThan(3000)
       })
     }
 

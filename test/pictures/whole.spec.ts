@@ -79,8 +79,7 @@ describe('the file of a picture', () => {
         Buffer.alloc(size, Buffer.from('ffe00002', 'hex')),
       ]),
     ]
-    const startedAt = performance.now()
+    // What looks at the rest again from each of a million places does not end within a test's time.
     for (const bytes of made) expect(passes(bytes)).to.equal(false)
-    expect(performance.now() - startedAt).to.be.lessThan(2000)
   })
 })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { GatewayError } from '../../src/core/error.ts'
 import type { ChatRequest } from '../../src/core/chat.ts'
 import type { Dispatch, UpstreamRequest } from '../../src/providers/dispatch.ts'
+import { coalesceStreams } from '../../src/providers/coalescing.ts'
 import { noPictures, type Endpoint } from '../../src/providers/endpoint.ts'
 import { google } from '../../src/providers/google/index.ts'
 import type { ReadImages } from '../../src/providers/inline-images.ts'
@@ -35,7 +36,8 @@ function endpointWith(readImages: ReadImages): { endpoint: Endpoint; sent: Upstr
     receiver.error(new Error('Nobody is there.'))
   }
   const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, answerBytesMax: 1 }
-  const endpoint = { id: 'own', dispatch, keys: [], limits, ...noPictures, readImages }
+  const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
+  const endpoint = { id: 'own', dispatch, keys: [], limits, coalescing, ...noPictures, readImages }
   return { endpoint, sent }
 }
 

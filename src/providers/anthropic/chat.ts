@@ -18,7 +18,7 @@ const path = '/v1/messages'
 
 /** Chat over the Messages API. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, keys, limits } = endpoint
+  const { dispatch, keys, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint, (key) => ({
     'x-api-key': key,
     'anthropic-version': version,
@@ -38,7 +38,12 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             return { push: whole.push, finish }
           }),
         stream: async ({ signal, createdSeconds }) => {
-          const answer = await open({ dispatch, request: requestTo(path, body), signal })
+          const answer = await open({
+            dispatch,
+            request: requestTo(path, body),
+            signal,
+            coalescing,
+          })
           if (answer.head.status === 200) {
             return translateStream(answer, bytesMax, translator(createdSeconds))
           }

@@ -21,7 +21,7 @@ import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, keys, limits, readImages } = endpoint
+  const { dispatch, keys, limits, coalescing, readImages } = endpoint
   const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }))
   const bytesMax = limits.answerBytesMax
   return {
@@ -48,7 +48,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         },
         stream: async ({ signal, createdSeconds }) => {
           const sent = await send('streamGenerateContent?alt=sse', signal)
-          const answer = await open({ dispatch, request: sent, signal })
+          const answer = await open({ dispatch, request: sent, signal, coalescing })
           if (answer.head.status === 200) {
             return translateStream(answer, bytesMax, translator(createdSeconds))
           }

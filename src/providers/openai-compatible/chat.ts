@@ -16,7 +16,7 @@ const path = '/chat/completions'
 
 /** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
-  const { dispatch, keys, limits, dialect = plainDialect } = endpoint
+  const { dispatch, keys, limits, coalescing, dialect = plainDialect } = endpoint
   const requestTo = requestsTo(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
@@ -42,7 +42,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
           fetches ? written(signal).then((wire) => ask(wire, signal)) : ask(body, signal),
         stream: async ({ signal }) => {
           const sent = requestTo(path, fetches ? await written(signal) : body)
-          const answer = await open({ dispatch, request: sent, signal })
+          const answer = await open({ dispatch, request: sent, signal, coalescing })
           if (answer.head.status === 200) return startStream(answer, bytesMax, dialect)
           const failure = readFailure(answer.head, keys)
           await answer.each(failure.push)

@@ -2,6 +2,7 @@ import { bulkhead } from 'cockatiel'
 import type { ImageCall } from '../../core/image.ts'
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat.ts'
 import type { Provider, Route } from '../../core/route.ts'
+import type { Coalescing } from '../coalescing.ts'
 import { openAiCompatible } from '../openai-compatible/index.ts'
 import { noPictures, type UpstreamLimits } from '../endpoint.ts'
 import { pictureText } from '../long-text.ts'
@@ -10,6 +11,7 @@ import { sandboxUpstream } from './upstream.ts'
 
 type Options = {
   limits: UpstreamLimits & { rendersConcurrentMax: number; rendersQueuedMax: number }
+  coalescing: Coalescing
   /** As many as a model may have routes. */
   routesMax: number
   checkChat: CheckChat
@@ -25,7 +27,12 @@ export type CheckChat = (
  * The provider of test keys: a vendor inside the process, behind the same wire as the real ones. One
  * a route, so that failing over can be tried too.
  */
-export function sandboxProviders({ limits, routesMax, checkChat }: Options): Provider[] {
+export function sandboxProviders({
+  limits,
+  coalescing,
+  routesMax,
+  checkChat,
+}: Options): Provider[] {
   // Rendering is the only work here that takes a core for long.
   const policy = bulkhead(limits.rendersConcurrentMax, limits.rendersQueuedMax)
   const render: typeof renderPicture = (request) => policy.execute(() => renderPicture(request))
@@ -35,6 +42,7 @@ export function sandboxProviders({ limits, routesMax, checkChat }: Options): Pro
       dispatch: sandboxUpstream({ routeIndex, render }),
       keys: [],
       limits,
+      coalescing,
       ...noPictures,
       imageFields,
       edits: 'generations',
