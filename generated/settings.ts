@@ -145,6 +145,11 @@ export interface components {
                  */
                 upstream_idle_timeout_ms: number;
                 /**
+                 * @description How long a provider may keep a stream open behind its end mark.
+                 * @default 2000
+                 */
+                upstream_end_timeout_ms: number;
+                /**
                  * @description Connections to one provider.
                  * @default 512
                  */
@@ -503,6 +508,12 @@ export const settings = [
     "variable": null,
     "standard": 120000,
     "description": "How long a provider may pause in its answer."
+  },
+  {
+    "name": "limits.upstream_end_timeout_ms",
+    "variable": null,
+    "standard": 2000,
+    "description": "How long a provider may keep a stream open behind its end mark."
   },
   {
     "name": "limits.upstream_connections_max",

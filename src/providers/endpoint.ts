@@ -20,6 +20,8 @@ export type Endpoint = {
 export type UpstreamLimits = {
   headersTimeoutMs: number
   idleTimeoutMs: number
+  /** How long a stream may stay open behind its end mark. */
+  endTimeoutMs: number
   answerBytesMax: number
 }
 

@@ -34,6 +34,7 @@ export type ProviderLimits = {
   upstreamConnectTimeoutMs: number
   upstreamHeadersTimeoutMs: number
   upstreamIdleTimeoutMs: number
+  upstreamEndTimeoutMs: number
   upstreamConnectionsMax: number
   upstreamAnswerBytesMax: number
   streamCoalescingMs: number
@@ -96,6 +97,7 @@ export function createProviders(
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
+    endTimeoutMs: limits.upstreamEndTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
   }
   const coalescing = coalesceStreams({

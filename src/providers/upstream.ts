@@ -73,6 +73,8 @@ export type OpenAnswer = {
   pause(): void
   resume(): void
   abort(reason: ProviderFailure): void
+  /** Breaks it off when it goes on for longer: all that counts of it was there. */
+  endWithin(timeoutMs: number): void
 }
 
 /** Sends a request and resolves when the first piece of a body is there, or its end. */
@@ -86,6 +88,7 @@ export function open({
     const link = linkSignal(signal)
     const passage = passPieces(coalescing)
     let head: UpstreamHead = { status: 0, headers: {} }
+    let lastWait: NodeJS.Timeout | undefined
     const answer = (firstPiece: Buffer) =>
       resolve({
         head,
@@ -94,9 +97,15 @@ export function open({
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
         abort: link.abort,
+        endWithin: (timeoutMs) => {
+          if (passage.isOver()) return
+          const reason = new ProviderFailure('cancelled', 'The stream was over.')
+          lastWait = setTimeout(() => link.abort(reason), timeoutMs)
+        },
       })
     const finish = (how: Ending) => {
       link.clear()
+      clearTimeout(lastWait)
       passage.finish(how)
     }
     dispatch(request, {
@@ -149,6 +158,7 @@ function passPieces(coalescing: Coalescing) {
     })
   return {
     each,
+    isOver: () => ending !== undefined,
     push: (piece: Buffer): 'first' | 'further' => {
       bytes += piece.length
       if (waiting !== undefined) {

@@ -28,7 +28,7 @@ const wires: Wire[] = [
     name: 'OpenAI',
     model: 'gpt-4.1',
     events: (spoken) => openAiEvents(spoken, { model: 'gpt-4.1', ...counted }),
-    start: (answer) => startStream(answer, bytesMax, {}),
+    start: (answer) => startStream(answer, { answerBytesMax: bytesMax, endTimeoutMs: 1 }, {}),
     error: 'data: {"error":{"message":"Down.","code":503}}\n\n',
   },
   {
@@ -67,6 +67,7 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
     abort: (reason) => {
       aborted ??= reason
     },
+    endWithin: () => undefined,
   }
 }
 

@@ -100,9 +100,9 @@ function cut(bytes: Buffer, cuts: number[]): Buffer[] {
 }
 
 /** What becomes of an answer that arrives in these pieces. */
-async function forward(pieces: Buffer[], eventBytesMax = 1_000_000) {
+async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   const written: Buffer[] = []
-  const { forward } = await startStream(answerOf(pieces), eventBytesMax, {})
+  const { forward } = await startStream(answerOf(pieces), { answerBytesMax, endTimeoutMs: 1 }, {})
   const end = await forward({
     write: (events) => written.push(events) > 0,
     onDrain: () => undefined,
@@ -135,5 +135,6 @@ function answerOf(pieces: Buffer[]): OpenAnswer {
     abort: (reason) => {
       broken = reason
     },
+    endWithin: () => undefined,
   }
 }

@@ -73,7 +73,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   let double: ImageDouble
 
   before(async () => {
-    const limits = { upstream_headers_timeout_ms: 400, upstream_idle_timeout_ms: 400 }
+    const limits = { upstream_headers_timeout_ms: 1000, upstream_idle_timeout_ms: 1000 }
     vendors = await startImageVendors({ vendors: [vendor], limits })
     double = vendors.doubles[vendor]
   })

@@ -35,7 +35,7 @@ function endpointWith(readImages: ReadImages): { endpoint: Endpoint; sent: Upstr
     receiver.start({ pause: () => undefined, resume: () => undefined, abort: () => undefined })
     receiver.error(new Error('Nobody is there.'))
   }
-  const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, answerBytesMax: 1 }
+  const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, endTimeoutMs: 1, answerBytesMax: 1 }
   const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
   const endpoint = { id: 'own', dispatch, keys: [], limits, coalescing, ...noPictures, readImages }
   return { endpoint, sent }

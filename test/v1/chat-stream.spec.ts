@@ -21,7 +21,9 @@ const fresh = { 'cache-control': 'no-store' }
 describe('a streamed answer', () => {
   let own: OwnEndpoint
   before(async () => {
-    own = await startOwnEndpoint({ limits: { ping_interval_ms: 100, chat_timeout_ms: 3000 } })
+    own = await startOwnEndpoint({
+      limits: { ping_interval_ms: 100, chat_timeout_ms: 3000, upstream_end_timeout_ms: 50 },
+    })
   })
   after(() => own.stop())
   const ask = (body: object = withUsage, init: RequestInit = {}) =>
@@ -156,6 +158,9 @@ describe('a streamed answer', () => {
     expect(readText(text)).to.equal('one')
     expect(text.endsWith(doneEvent)).to.equal(true)
     expect(await lastRow()).to.include({ outcome: 'ok' })
+    // Or it would soon have all of them.
+    await own.upstream.requests[0]!.closed
+    expect(own.upstream.requests[0]!.aborted).to.equal(true)
   })
 
   it('passes on several choices and what it does not know', async () => {

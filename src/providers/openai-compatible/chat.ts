@@ -43,7 +43,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         stream: async ({ signal }) => {
           const sent = requestTo(path, fetches ? await written(signal) : body)
           const answer = await open({ dispatch, request: sent, signal, coalescing })
-          if (answer.head.status === 200) return startStream(answer, bytesMax, dialect)
+          if (answer.head.status === 200) return startStream(answer, limits, dialect)
           const failure = readFailure(answer.head, keys)
           await answer.each(failure.push)
           return failure.finish()

@@ -9,6 +9,7 @@ import {
   startEvents,
   type EventSource,
 } from '../event-source.ts'
+import type { UpstreamLimits } from '../endpoint.ts'
 import type { OpenAnswer } from '../upstream.ts'
 import type { ChatDialect } from './dialect.ts'
 import { bodyFailure } from './failure.ts'
@@ -36,11 +37,11 @@ const finishReason = /"finish_reason":\s*"/
  */
 export async function startStream(
   answer: OpenAnswer,
-  eventBytesMax: number,
+  limits: StreamLimits,
   { finishReasons = {} }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
-  const source = await startEvents(answer, eventBytesMax, (events) => {
+  const source = await startEvents(answer, limits.answerBytesMax, (events) => {
     if (begun) return events
     if (!events.includes(dataKey)) return undefined
     begun = true
@@ -51,11 +52,12 @@ export async function startStream(
   const marks = Object.keys(finishReasons).map((reason) => Buffer.from(`"${reason}"`))
   const state: State = { over: false }
   return {
-    forward: (sink) => forward({ source, sink, state, marks, finishReasons }),
+    forward: (sink) => forward({ source, sink, state, marks, finishReasons, limits }),
     usageSoFar: () => state.usage,
   }
 }
 
+type StreamLimits = Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>
 type State = {
   usage?: Usage
   identity?: ChunkIdentity
@@ -70,10 +72,11 @@ type Passage = {
   /** Reasons to end that have to be put in OpenAI's words, as they stand in an event. */
   marks: readonly Buffer[]
   finishReasons: Readonly<Record<string, string>>
+  limits: StreamLimits
 }
 
 async function forward(passage: Passage): Promise<StreamEnd> {
-  const { source, sink, state, marks, finishReasons } = passage
+  const { source, sink, state, marks, finishReasons, limits } = passage
   const { answer, listen, ended } = source
   const writer = pausingWriter(answer, sink)
   const told = Promise.withResolvers<void>()
@@ -91,8 +94,11 @@ async function forward(passage: Passage): Promise<StreamEnd> {
   const readEvent = (event: Buffer) => {
     const data = dataOf(event)
     if (data === undefined) return
-    // Some upstreams keep the connection open behind it.
-    if (data === '[DONE]') return finish()
+    if (data === '[DONE]') {
+      // Some upstreams keep the connection open behind it.
+      answer.endWithin(limits.endTimeoutMs)
+      return finish()
+    }
     const chunk = parse(data)
     state.identity ??= identityIn(chunk)
     const failure = bodyFailure(chunk)
