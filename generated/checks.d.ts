@@ -9,7 +9,7 @@ export type CheckError = {
   keyword: string
   params: Record<string, unknown>
   message?: string
-  parentSchema?: { description?: string }
+  parentSchema?: { description?: string; discriminator?: { values: string[] } }
   data?: unknown
 }
 

@@ -470,6 +470,7 @@ export interface components {
         };
         ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"];
         FunctionDefinition: {
+            /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
             description?: string;
             /** @description A JSON Schema. */
@@ -512,6 +513,7 @@ export interface components {
              */
             type: "json_schema";
             json_schema: {
+                /** @description 1 to 64 letters, digits and `_`, `-`, without spaces. */
                 name: string;
                 description?: string;
                 schema?: {

@@ -163,15 +163,13 @@ function rebased(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
-/**
- * The contract as Ajv is to see it. What only the model can check is left to the code that knows
- * the model, and Ajv reads a discriminator's mapping from the schemas themselves.
- */
+/** The contract as Ajv takes it: no mappings, and nothing that only code which knows the model checks. */
 function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
   if (typeof value !== 'object' || value === null) return value
   if ('x-checked-by-model' in value) return { type: 'object' }
-  if ('propertyName' in value && 'mapping' in value) return { propertyName: value.propertyName }
+  if ('propertyName' in value && 'mapping' in value)
+    return { propertyName: value.propertyName, values: Object.keys(Object(value.mapping)) }
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, forChecks(v)]))
 }
 
@@ -231,7 +229,7 @@ export type CheckError = {
   keyword: string
   params: Record<string, unknown>
   message?: string
-  parentSchema?: { description?: string }
+  parentSchema?: { description?: string; discriminator?: { values: string[] } }
   data?: unknown
 }
 

@@ -52,7 +52,8 @@ function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
     }
     case 'discriminator': {
       const param = within(params['tag'])
-      return make('invalid_value', param, `'${param}' is missing or has a value that is not known.`)
+      const known = parentSchema?.discriminator?.values ?? []
+      return make('invalid_value', param, `'${param}' must be one of: ${known.join(', ')}.`)
     }
     case 'pattern':
       if (params['pattern'] === '\\S')
@@ -70,6 +71,16 @@ function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
         path,
         `${quoted(path)} must be ${types.join(' or ')}, not ${given}.`,
       )
+    }
+    case 'minItems':
+    case 'maxItems':
+    case 'minLength':
+    case 'maxLength': {
+      const limit = Number(params['limit'])
+      const unit = keyword.endsWith('Items') ? 'item' : 'character'
+      const most = `${keyword.startsWith('max') ? 'at most' : 'at least'} ${limit}`
+      const text = `${quoted(path)} must have ${most} ${unit}${limit === 1 ? '' : 's'}.`
+      return make('invalid_value', path, text)
     }
     default:
       return make('invalid_value', path, `${quoted(path)} ${error.message ?? 'is not valid'}.`)

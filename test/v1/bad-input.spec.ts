@@ -178,6 +178,7 @@ describe('bad input', () => {
       body: { ...hello, messages: [] },
       code: 'invalid_value',
       param: 'messages',
+      says: '^.messages. must have at least 1 item\\.$',
     },
     {
       name: 'a message without a role',
@@ -196,6 +197,7 @@ describe('bad input', () => {
       },
       code: 'invalid_value',
       param: 'messages[1].role',
+      says: 'must be one of: system, developer, user, assistant, tool\\.$',
     },
     {
       name: 'content that is a number',
@@ -250,6 +252,7 @@ describe('bad input', () => {
       body: tool({ name: 'my tool' }),
       code: 'invalid_value',
       param: 'tools[0].function.name',
+      says: 'is malformed\\. Expected: 1 to 128 letters',
     },
     {
       name: 'a response format nobody knows',
