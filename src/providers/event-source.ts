@@ -91,6 +91,8 @@ async function eachEvents(
   let carried: Buffer[] | undefined
   let bytes = 0
   await answer.each((piece) => {
+    // Most pieces are whole events, and need no search.
+    if (carried === undefined && endsEvent(piece)) return onEvents(piece)
     if (carried === undefined) carried = [piece]
     else carried.push(piece)
     bytes += piece.length
@@ -123,6 +125,11 @@ export function endOfEvents(bytes: Buffer): number {
     if (bytes[before] === lineFeed) return at + 1
   }
   return 0
+}
+
+/** Whether an empty line is the last, with plain line ends; with others it has to be looked for. */
+function endsEvent(bytes: Buffer): boolean {
+  return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed
 }
 
 /** Where the event ends that `from` is in. */
