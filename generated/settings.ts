@@ -165,12 +165,12 @@ export interface components {
                  */
                 stream_coalescing_ms: number;
                 /**
-                 * @description As many bytes of one stream never wait.
+                 * @description How many bytes of one stream may wait so; more go out at once.
                  * @default 65536
                  */
                 stream_coalescing_bytes_max: number;
                 /**
-                 * @description With fewer streams at once nothing waits.
+                 * @description From how many streams at once their parts wait so.
                  * @default 32
                  */
                 stream_coalescing_streams_min: number;
@@ -537,13 +537,13 @@ export const settings = [
     "name": "limits.stream_coalescing_bytes_max",
     "variable": null,
     "standard": 65536,
-    "description": "As many bytes of one stream never wait."
+    "description": "How many bytes of one stream may wait so; more go out at once."
   },
   {
     "name": "limits.stream_coalescing_streams_min",
     "variable": null,
     "standard": 32,
-    "description": "With fewer streams at once nothing waits."
+    "description": "From how many streams at once their parts wait so."
   },
   {
     "name": "limits.tries_max",

@@ -1,6 +1,6 @@
 /** Decides when what has arrived of a stream goes on to the caller. */
 export type Coalescing = {
-  /** As much of one stream never waits. */
+  /** How many bytes of one stream may wait. */
   bytesMax: number
   /** Counts a stream in. */
   opened(): void
