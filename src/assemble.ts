@@ -101,7 +101,12 @@ export async function assemble({
   })
   const checkReady = async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
-    await store.db.selectFrom('accounts').select('id').limit(1).execute()
+    try {
+      await store.db.selectFrom('accounts').select('id').limit(1).execute()
+    } catch (cause) {
+      const message = 'The store does not answer. The log has the detail.'
+      throw new GatewayError('internal_error', message, { status: 503, cause })
+    }
   }
   bindPages(router, { readMetrics: metrics.read, metricsToken: config.metricsToken, checkReady })
 

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { contract } from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { makeFolder } from '../support/folder.ts'
 import { hello } from '../support/own-endpoint.ts'
 
 describe('pages outside of the contract', () => {
@@ -18,6 +21,25 @@ describe('pages outside of the contract', () => {
     expect([health.status, ready.status]).to.deep.equal([200, 200])
     expect(await health.json()).to.deep.equal({ status: 'ok' })
     expect(await ready.json()).to.deep.equal({ status: 'ready' })
+  })
+
+  it('say that it is not ready while its store is broken', async () => {
+    const folder = makeFolder()
+    const broken = await startGateway({ variables: { DATA_DIR: folder.path } })
+    const database = new DatabaseSync(join(folder.path, 'gateway.db'))
+    const rename = (from: string, to: string) =>
+      database.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
+    const ready = () => broken.fetch('/ready', { key: null })
+    rename('accounts', 'gone')
+    const response = await ready()
+    expect(response.headers.get('retry-after')).to.equal('1')
+    await expectError(response, { status: 503, code: 'internal_error', type: 'api_error' })
+    expect(broken.logText()).to.contain('no such table: accounts')
+    rename('gone', 'accounts')
+    database.close()
+    expect((await ready()).status).to.equal(200)
+    await broken.stop()
+    folder.remove()
   })
 
   it('show the contract as it is written', async () => {

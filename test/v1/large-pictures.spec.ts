@@ -141,9 +141,8 @@ describe('large pictures', () => {
       'transfer-encoding': 'chunked',
       'cache-control': 'no-store',
     })
-    const startedAt = performance.now()
+    // What walks over all of them again for each does not end within a test's time.
     expect(await sendRaw(url, `${head}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 200 /)
-    expect(performance.now() - startedAt).to.be.lessThan(4000)
     expect((sent()[0]!.body as { images: unknown }).images).to.deep.equal(images)
   })
 
