@@ -87,24 +87,17 @@ function isProbe(request: IncomingMessage): boolean {
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {
-  const end = url.indexOf('?')
-  return end < 0 ? url : url.slice(0, end)
+  return url.split('?', 1)[0]!
 }
-
-let printedMs = 0
-let printed = ''
 
 /**
  * A name for an exchange, unique, and in the order of time: the ledger's index then grows at its end,
  * instead of changing a page somewhere for each row.
  */
 export function newRequestId(): string {
-  const nowMs = Date.now()
-  // Many begin within the same millisecond.
-  if (nowMs !== printedMs) printed = nowMs.toString(16).padStart(12, '0')
-  printedMs = nowMs
+  const time = Date.now().toString(16).padStart(12, '0')
   const chance = randomUUID()
-  return `req_${printed}${chance.slice(24)}${chance.slice(0, 8)}`
+  return `req_${time}${chance.slice(24)}${chance.slice(0, 8)}`
 }
 
 /** Answers an error; what is left of the request's body is read for a moment, then cut off. */

@@ -12,7 +12,6 @@ export function mediaType({ headers }: IncomingMessage): string {
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } =
     request.headers
-  if (encoding === 'identity' && types.includes(contentType)) return
   const type = mediaType(request)
   const charset = /charset="?([^";]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   if (!types.includes(type)) {
