@@ -163,7 +163,7 @@ function rebased(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
-/** The contract as Ajv takes it: no mappings, and nothing that only code which knows the model checks. */
+/** The contract as Ajv takes it: mappings as lists, for refusals, and less what needs the model. */
 function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
   if (typeof value !== 'object' || value === null) return value

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { readBody } from '../../src/http/read-body.ts'
 import { completion } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
 import type { CallOptions } from '../support/gateway.ts'
@@ -126,6 +130,19 @@ describe('request bodies', () => {
     expect(response.status).to.equal(200)
     expect(JSON.stringify(own.upstream.requests.at(-1)!.body)).to.contain('"__proto__"')
     expect(({} as { polluted?: number }).polluted).to.equal(undefined)
+  })
+
+  it('makes few pieces of many, however small they arrive', async () => {
+    const server = createServer((request, response) => {
+      void readBody(request, mebibyte).then(({ length }) => response.end(`in ${length}`))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const chunks = Array.from(good, (byte) => `1\r\n${byte}\r\n`).join('')
+    const head = postHead(path, 'any', { 'transfer-encoding': 'chunked' })
+    const answer = await sendRaw(`http://127.0.0.1:${port}`, `${head}${chunks}0\r\n\r\n`)
+    expect(answer).to.match(/\r\n\r\nin 1$/)
+    server.close()
   })
 
   it('refuses 60 MB at once when the length is announced', async () => {

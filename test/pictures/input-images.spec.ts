@@ -90,24 +90,24 @@ describe('input pictures', () => {
 
   const faces: {
     name: string
-    ask: (urls: string[], asked?: TestGateway) => Promise<Response>
+    ask: (urls: string[], through?: TestGateway) => Promise<Response>
     param: (index: number) => string
   }[] = [
     {
       name: 'of an edit',
-      ask: (urls, asked = gateway) => {
+      ask: (urls, through = gateway) => {
         const images = urls.map((url) => ({ image_url: url }))
-        return asked.post('/v1/images/edits', { model, images, prompt })
+        return through.post('/v1/images/edits', { model, images, prompt })
       },
       param: (index) => `images[${index}].image_url`,
     },
     {
       name: 'of a chat',
-      ask: (urls, asked = gateway) => {
+      ask: (urls, through = gateway) => {
         const parts = urls.map((url) => ({ type: 'image_url', image_url: { url } }))
         const content = [{ type: 'text', text: prompt }, ...parts]
         const messages = [{ role: 'user', content }]
-        return asked.post('/v1/chat/completions', { model, messages })
+        return through.post('/v1/chat/completions', { model, messages })
       },
       param: (index) => `messages[0].content[${index + 1}].image_url.url`,
     },
@@ -115,8 +115,8 @@ describe('input pictures', () => {
 
   for (const { name: face, ask, param } of faces) {
     /** The second of three is the one at fault. */
-    const expectRefusal = async (url: string, status: number, code: string, asked = gateway) => {
-      const response = await ask([pixel, url, pixel], asked)
+    const expectRefusal = async (url: string, status: number, code: string, through = gateway) => {
+      const response = await ask([pixel, url, pixel], through)
       const error = await expectError(response, { status, code, param: param(1) })
       return error.message
     }
