@@ -1,5 +1,5 @@
 import type { CallContext } from './caller.ts'
-import { startDeadline, type Deadline } from './deadline.ts'
+import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError } from './error.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
@@ -18,6 +18,7 @@ import {
 import type { Route } from './route.ts'
 
 type Parts = {
+  startDeadline: StartDeadline
   report: (route: Route, attempt: Attempt, context: CallContext) => void
   record: (row: UsageRow) => Promise<void>
   clock: () => number
@@ -66,7 +67,7 @@ export function openCall(parts: Parts, options: Options): Call {
   const { context, modality, limit } = options
   const { mode } = context.caller
   const startedAt = parts.clock()
-  const deadline = startDeadline(context.ending, options.timeoutMs, startedAt)
+  const deadline = parts.startDeadline(context.ending, options.timeoutMs, startedAt)
   const attempts: Attempt[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let routesTried = 0

@@ -2,6 +2,7 @@ import { cacheKey } from './cache-key.ts'
 import { openCall, type Call } from './call.ts'
 import type { CallContext, Caller } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat.ts'
+import { createDeadlines, type StartDeadline } from './deadline.ts'
 import { deliverStream, replayStream, type StreamedChat } from './chat-stream.ts'
 import { chatWork } from './chat-work.ts'
 import type { Attempt, FailoverPolicy } from './failover.ts'
@@ -64,30 +65,32 @@ export type Gateway = {
 }
 
 /** The one sequence of every call, whichever face it came through (design.md section 3). */
-export function createGateway(parts: GatewayParts): Gateway {
-  const inFlight = createInFlight<Remembered>()
-  const imageParts = { ...parts, fingerprint: createFingerprint() }
+export function createGateway(given: GatewayParts): Gateway {
+  const parts = {
+    ...given,
+    fingerprint: createFingerprint(),
+    inFlight: createInFlight<Remembered>(),
+    startDeadline: createDeadlines(),
+  }
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   return {
-    chat: (request, context) =>
-      answer({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }),
+    chat: (request, context) => answer({ parts, context, work: chatWork(request, chatTimeoutMs) }),
     image: (request, context) =>
-      answer({ parts, inFlight, context, work: imageWork(request, imageTimeoutMs, imageParts) }),
+      answer({ parts, context, work: imageWork(request, imageTimeoutMs, parts) }),
     chatStream: (request, context) =>
-      stream({ parts, inFlight, context, work: chatWork(request, chatTimeoutMs) }, request),
+      stream({ parts, context, work: chatWork(request, chatTimeoutMs) }, request),
   }
 }
 
 type Passage<Result> = {
-  parts: GatewayParts
-  inFlight: InFlight<Remembered>
+  parts: GatewayParts & { inFlight: InFlight<Remembered>; startDeadline: StartDeadline }
   work: Work<Result>
   context: CallContext
 }
 
 /** Admit, recall, find routes, fail over, record, remember. */
 async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result>> {
-  const { parts, inFlight, context } = passage
+  const { parts, context } = passage
   const key = keyOf(passage)
   const call = open(passage, await parts.admit(context.caller))
   let making: Making<Remembered> | undefined
@@ -99,7 +102,7 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
       const { receipt, usage } = await answerAgain(passage, call, known)
       return { result: passage.work.unpack(known.result), usage, receipt }
     }
-    if (key !== undefined) making = inFlight.begin(key)
+    if (key !== undefined) making = parts.inFlight.begin(key)
     const ran = await prepared.run(call, prepared.routes)
     const { result, usage } = ran
     const receipt = await call.succeed(ran, joined(prepared.warnings, ran.warnings))
@@ -155,11 +158,11 @@ function keyOf({ work, context }: Passage<unknown>): string | undefined {
 
 /** A remembered answer, or that of an identical call which is still under way. */
 function recall(
-  { parts, inFlight, context }: Passage<unknown>,
+  { parts, context }: Passage<unknown>,
   key: string | undefined,
 ): ReturnType<GatewayParts['recall']> {
   if (key === undefined || !context.cache.recall) return undefined
-  const running = inFlight.find(key)
+  const running = parts.inFlight.find(key)
   if (running === undefined) return parts.recall(key)
   return running.then((answer) => answer ?? parts.recall(key))
 }

@@ -1,0 +1,54 @@
+import { mock } from 'node:test'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { createDeadlines } from '../../src/core/deadline.ts'
+import { ProviderFailure } from '../../src/core/failure.ts'
+
+const timeoutMs = 50
+
+/** Each millisecond by itself: a longer step shows its end to all that happens within. */
+const passMs = (count: number) => {
+  for (let ms = 0; ms < count; ms += 1) mock.timers.tick(1)
+}
+
+describe('deadlines', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }))
+  afterEach(() => mock.timers.reset())
+
+  it('end each call that is still open in its own millisecond, and no other', () => {
+    const step = fc.record({
+      afterMs: fc.integer({ min: 0, max: 80 }),
+      timeoutMs: fc.constantFrom(timeoutMs, 70),
+      /** Undefined for a call that does not end by itself. */
+      lastsMs: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const start = createDeadlines(Date.now)
+        const wanted: (number | undefined)[] = []
+        const seen: (number | undefined)[] = []
+        for (const [index, { afterMs, timeoutMs, lastsMs = Infinity }] of steps.entries()) {
+          passMs(afterMs)
+          const ending = new AbortController()
+          const begunAt = Date.now()
+          ending.signal.onabort = () => (seen[index] = Date.now() - begunAt)
+          const deadline = start(ending, timeoutMs, 0)
+          if (lastsMs < timeoutMs) setTimeout(deadline.clear, lastsMs)
+          wanted[index] = lastsMs < timeoutMs ? undefined : timeoutMs
+          seen[index] = undefined
+        }
+        passMs(100)
+        expect(seen).to.deep.equal(wanted)
+      }),
+    )
+  })
+
+  it('tell why they end a call, and when they will', () => {
+    const ending = new AbortController()
+    const { signal, endsAt } = createDeadlines(Date.now)(ending, timeoutMs, 1000)
+    mock.timers.tick(timeoutMs)
+    expect(endsAt).to.equal(1000 + timeoutMs)
+    expect(signal.reason).to.be.instanceOf(ProviderFailure)
+    expect(signal.reason).to.include({ kind: 'timeout', message: 'No answer within 50 ms.' })
+  })
+})
