@@ -108,7 +108,11 @@ export async function assemble({
       throw new GatewayError('internal_error', message, { status: 503, cause })
     }
   }
-  bindPages(router, { readMetrics: metrics.read, metricsToken: config.metricsToken, checkReady })
+  const readMetrics = () => {
+    log.settle()
+    return metrics.read()
+  }
+  bindPages(router, { readMetrics, metricsToken: config.metricsToken, checkReady })
 
   const close = async () => {
     await providers.close()

@@ -106,10 +106,10 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
     const ran = await prepared.run(call, prepared.routes)
     const { result, usage } = ran
     const receipt = await call.succeed(ran, joined(prepared.warnings, ran.warnings))
-    if (key !== undefined) {
-      const remembered = toRemembered(passage, ran, receipt)
-      making?.succeed(remembered)
-      if (context.cache.remember) parts.remember(key, remembered, context.cache.ttlMs)
+    if (key !== undefined && making !== undefined) {
+      const made = { key, making, ran, receipt }
+      // The answer goes out before; identical calls find it under way until then.
+      setImmediate(() => keep(passage, made))
     }
     return { result, usage, receipt }
   } catch (thrown) {
@@ -191,6 +191,20 @@ function joined(
   more: readonly Warning[] | undefined,
 ): readonly Warning[] {
   return more === undefined || more.length === 0 ? warnings : [...warnings, ...more]
+}
+
+type Made<Result> = {
+  key: string
+  making: Making<Remembered>
+  ran: Ran<Result>
+  receipt: Receipt
+}
+
+function keep<Result>(passage: Passage<Result>, { key, making, ran, receipt }: Made<Result>): void {
+  const { parts, context } = passage
+  const remembered = toRemembered(passage, ran, receipt)
+  making.succeed(remembered)
+  if (context.cache.remember) parts.remember(key, remembered, context.cache.ttlMs)
 }
 
 function toRemembered<Result>(

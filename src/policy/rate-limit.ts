@@ -9,7 +9,12 @@ const windowSeconds = 60
 export function createRateLimit(
   requestsPerMinute: number,
 ): (caller: Caller) => Promise<RequestLimit> {
-  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: windowSeconds })
+  const limiter = new RateLimiterMemory({
+    points: requestsPerMinute,
+    duration: windowSeconds,
+    // A text that is put together for each call is hashed for each call.
+    keyPrefix: '',
+  })
   const admitted = (result: RateLimiterRes) => toLimit(result, requestsPerMinute)
   const refused = (refusal: unknown): never => {
     if (!(refusal instanceof RateLimiterRes)) throw refusal

@@ -12,34 +12,37 @@ import type { Metrics } from './metrics.ts'
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
-  return {
-    /** A request was answered, or its caller left. */
-    exchanged({
+  const printExchange = (exchange: Exchange, endedAt: number): void => {
+    const { requestId, method, path, status, durationMs, caller, error, left } = exchange
+    metrics.requests.observe({ method, status }, durationMs / 1000)
+    const fields = {
+      time: new Date(endedAt).toISOString(),
       requestId,
       method,
       path,
       status,
       durationMs,
-      caller,
-      error,
-      left,
-    }: Exchange): void {
-      metrics.requests.observe({ method, status }, durationMs / 1000)
-      const fields = {
-        requestId,
-        method,
-        path,
-        status,
-        durationMs,
-        left: left || undefined,
-        accountId: caller?.accountId,
-        keyId: caller?.keyId,
-      }
-      if (error === undefined) return log.info(fields, 'request')
-      const code = error instanceof GatewayError ? error.code : 'internal_error'
-      if (status >= 500)
-        return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
-      return log.info({ ...fields, code }, 'request refused')
+      left: left || undefined,
+      accountId: caller?.accountId,
+      keyId: caller?.keyId,
+    }
+    if (error === undefined) return log.info(fields, 'request')
+    const code = error instanceof GatewayError ? error.code : 'internal_error'
+    if (status >= 500)
+      return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
+    return log.info({ ...fields, code }, 'request refused')
+  }
+  /** For what is printed at once, behind what came before. */
+  const now = (): Log => {
+    log.settle()
+    return log
+  }
+  return {
+    /** A request was answered, or its caller left. */
+    exchanged(exchange: Exchange): void {
+      const endedAt = Date.now()
+      log.defer(() => printExchange(exchange, endedAt))
+      if (exchange.error !== undefined) log.settle()
     },
     /** One try of one route is over. */
     attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
@@ -49,8 +52,8 @@ export function createEvents(log: Log, metrics: Metrics) {
       const fields = { requestId, ...attempt }
       // Only the operator can mend these.
       if (outcome === 'credentials' || outcome === 'out_of_credit')
-        log.error(fields, 'provider account')
-      else log.warn(fields, 'attempt failed')
+        now().error(fields, 'provider account')
+      else now().warn(fields, 'attempt failed')
     },
     /** A call has its row in the ledger. */
     recorded(row: UsageRow): void {
@@ -61,17 +64,17 @@ export function createEvents(log: Log, metrics: Metrics) {
       const { code, status } = error
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
-      if (status >= 500) log.error({ ...fields, cause: causeOf(error) }, 'tool failed')
-      else log.info(fields, 'tool refused')
+      if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
+      else now().info(fields, 'tool refused')
     },
     started(address: string, providers: readonly string[]): void {
-      log.info({ address, providers }, 'listening')
+      now().info({ address, providers }, 'listening')
     },
     stopping(signal: string): void {
-      log.info({ signal }, 'draining')
+      now().info({ signal }, 'draining')
     },
     stopped(): void {
-      log.info('stopped')
+      now().info('stopped')
     },
   }
 }

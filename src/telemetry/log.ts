@@ -1,10 +1,20 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
-export type Log = Logger
+export type Log = Logger & {
+  /**
+   * Prints soon, together with others: what a line by itself costs is mostly the code that was not in
+   * use since the line before. Whoever prints so says the time.
+   */
+  defer(print: () => void): void
+  /** Prints what was deferred. */
+  settle(): void
+}
 
-/** A write for each line would wake another thread for each request. */
+const deferMs = 200
+const deferredMax = 100
+/** A write for each line would wake another thread for each. */
+const flushMs = 50
 const bufferBytes = 16_384
-const flushMs = 250
 /** Of lines that nobody takes, what goes beyond is dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
@@ -12,33 +22,59 @@ const unwrittenBytesMax = 16 * 1024 * 1024
  * The program's log: one JSON object a line, written in batches. What goes into it is decided in
  * events.ts alone, field by field, so that no secret can.
  */
-export function createLog(level: string, destination = standardError()): Log {
-  return pino(
+export function createLog(level: string, destination?: DestinationStream): Log {
+  const { defer, settle } = createBatch()
+  const logger = pino(
     {
       level,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: false,
+      mixin: () => ({ time: new Date().toISOString() }),
       formatters: { level: (label) => ({ level: label }) },
       base: null,
     },
-    destination,
+    destination ?? standardError(settle),
   )
+  return Object.assign(logger, { defer, settle })
+}
+
+function createBatch(): Pick<Log, 'defer' | 'settle'> {
+  let deferred: (() => void)[] = []
+  let timer: NodeJS.Timeout | undefined
+  const settle = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const due = deferred
+    deferred = []
+    for (const print of due) print()
+  }
+  return {
+    defer: (print) => {
+      deferred.push(print)
+      if (deferred.length >= deferredMax) settle()
+      else timer ??= setTimeout(settle, deferMs).unref()
+    },
+    settle,
+  }
 }
 
 /**
  * Collects lines in front of pino's own destination, which copies all that it has collected for each
  * line that it is given.
  */
-function standardError(): DestinationStream {
+function standardError(settle: () => void): DestinationStream {
   const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
   let lines: string[] = []
   let length = 0
+  let timer: NodeJS.Timeout | undefined
   const pass = () => {
+    clearTimeout(timer)
+    timer = undefined
     if (lines.length > 0) file.write(lines.join(''))
     lines = []
     length = 0
   }
-  setInterval(pass, flushMs).unref()
   process.once('exit', () => {
+    settle()
     pass()
     file.flushSync()
   })
@@ -47,6 +83,7 @@ function standardError(): DestinationStream {
       lines.push(line)
       length += line.length
       if (length >= bufferBytes) pass()
+      else timer ??= setTimeout(pass, flushMs).unref()
     },
     flush: (onFlushed: (error?: Error) => void) => {
       pass()

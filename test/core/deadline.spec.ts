@@ -31,7 +31,9 @@ describe('deadlines', () => {
           passMs(afterMs)
           const ending = new AbortController()
           const begunAt = Date.now()
-          ending.signal.onabort = () => (seen[index] = Date.now() - begunAt)
+          ending.signal.addEventListener('abort', () => {
+            seen[index] = Date.now() - begunAt
+          })
           const deadline = start(ending, timeoutMs, 0)
           if (lastsMs < timeoutMs) setTimeout(deadline.clear, lastsMs)
           wanted[index] = lastsMs < timeoutMs ? undefined : timeoutMs

@@ -114,7 +114,10 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
       for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
     },
     usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
-    logText: () => lines.join(''),
+    logText: () => {
+      log.settle()
+      return lines.join('')
+    },
     fetch: call,
     post: (path, body, { headers, ...init } = {}) =>
       call(path, {
