@@ -28,11 +28,11 @@ describe('a signal to stop', () => {
   })
 
   /** A server whose only provider holds its stream open, and a stream of it. */
-  async function openStream(limits: object = {}) {
+  async function openStream(limits: object = {}, logLevel = 'warn') {
     const configFile = join(folder.path, 'gateway.yaml')
     const own = { id: 'own', kind: 'openai-compatible', base_url: upstream.url, models: '*' }
     writeFileSync(configFile, stringify({ providers: [own], limits }))
-    const variables = { CONFIG_FILE: configFile }
+    const variables = { CONFIG_FILE: configFile, LOG_LEVEL: logLevel }
     server = await startServer({ folder: folder.path, variables })
     const words = ['keys', 'create', '--mode', 'live', '--name', 'streams']
     const { stdout: key } = await runProgram('src/command-line.ts', words, {
@@ -56,15 +56,21 @@ describe('a signal to stop', () => {
   }
 
   it('lets an open stream finish, takes no new caller, and exits with 0', async () => {
-    const { server, rest, requestId } = await openStream()
+    const { server, rest, requestId } = await openStream({}, 'info')
     server.kill('SIGTERM')
     await until('no new caller is taken', () => refusesCallers(server.url))
     upstream.open()
     const text = await rest()
-    const { code } = await server.ended
+    const { code, stderr } = await server.ended
+    const log = stderr.trim().split('\n')
     expect(readText(text)).to.equal('Hello')
     expect(text.trimEnd().endsWith('data: [DONE]')).to.equal(true)
     expect(code).to.equal(0)
+    expect(log.map((line) => (JSON.parse(line) as { msg: string }).msg).slice(-3)).to.deep.equal([
+      'draining',
+      'request',
+      'stopped',
+    ])
     const { rows } = readLedger(join(folder.path, 'data'))
     expect(rows.map(({ id, outcome }) => ({ id, outcome }))).to.deep.equal([
       { id: requestId, outcome: 'ok' },

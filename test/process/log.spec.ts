@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
+
+describe('the log of a running server', () => {
+  let folder: TemporaryFolder
+  let server: ServerProcess
+  beforeEach(async () => {
+    folder = makeFolder()
+    server = await startServer({ folder: folder.path, variables: { LOG_LEVEL: 'info' } })
+  })
+  afterEach(async () => {
+    server.kill('SIGKILL')
+    await server.ended
+    folder.remove()
+  })
+
+  type Line = { time: string; msg: string; path?: string; status?: number }
+  const lines = () =>
+    server
+      .stderr()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line)
+  const requests = () => lines().filter(({ msg }) => msg.startsWith('request'))
+  const ask = async (path: string) => {
+    const headers = { authorization: `Bearer ${printedKey(server)}` }
+    await (await fetch(server.url + path, { headers })).arrayBuffer()
+  }
+
+  it('has a line of a request soon, though no other follows', async () => {
+    await ask('/v1/models')
+    await until('the line is there', () => requests().length === 1)
+    expect(requests()[0]).to.include({ path: '/v1/models', status: 200 })
+  })
+
+  it('has every line in order and with its own time, the last ones too', async () => {
+    const from = new Date().toISOString()
+    for (let count = 0; count < 120; count += 1) await ask(count === 60 ? '/none' : '/v1/models')
+    server.kill('SIGTERM')
+    await server.ended
+    expect(requests()).to.have.length(120)
+    expect(requests().findIndex(({ status }) => status === 404)).to.equal(60)
+    const times = lines().map(({ time }) => time)
+    expect(times).to.deep.equal(times.toSorted())
+    expect(requests()[0]!.time >= from).to.equal(true)
+    expect(new Set(requests().map(({ time }) => time))).to.have.length.above(20)
+    expect(lines().at(-1)!.msg).to.equal('stopped')
+  })
+})
