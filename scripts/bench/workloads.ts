@@ -35,8 +35,16 @@ export type Workload = {
   repeats?: true
 }
 
-/** The most that is allowed. */
-export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
+export type Target = {
+  of: Candidate
+  /** The most that is allowed. */
+  most: Partial<Record<Measure, number>>
+  /**
+   * CPU microseconds of the floor on the machine whose milliseconds these are: where the floor takes
+   * longer, so may the gateway.
+   */
+  floorCpuUs?: number
+}
 
 export type Measure = 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
 
@@ -79,7 +87,7 @@ export const workloads: Workload[] = [
     model: 'plain',
     connections: 1,
     candidates: ['floor', 'gateway', 'direct'],
-    target: { of: 'gateway', most: { ratio: 2.2, addedP50Ms: 0.25 } },
+    target: { of: 'gateway', most: { ratio: 2.2, addedP50Ms: 0.25 }, floorCpuUs: 84.8 },
   },
   {
     name: 'stream20',
@@ -87,7 +95,7 @@ export const workloads: Workload[] = [
     model: 'stream-20',
     connections: 64,
     candidates: ['floor', 'gateway'],
-    target: { of: 'gateway', most: { ratio: 1.35 } },
+    target: { of: 'gateway', most: { ratio: 1.2 } },
   },
   {
     name: 'stream200',

@@ -47,7 +47,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     /** One try of one route is over. */
     attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
       const { provider, outcome } = attempt
-      metrics.attempts.inc({ provider, outcome })
+      log.defer(() => metrics.attempts.inc({ provider, outcome }))
       if (outcome === 'ok' || outcome === 'cancelled') return
       const fields = { requestId, ...attempt }
       // Only the operator can mend these.
@@ -57,7 +57,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     },
     /** A call has its row in the ledger. */
     recorded(row: UsageRow): void {
-      metrics.recorded(row)
+      log.defer(() => metrics.recorded(row))
     },
     /** A tool could not answer; its caller was told why. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {

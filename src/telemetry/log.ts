@@ -2,16 +2,16 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger & {
   /**
-   * Prints soon, together with others: what a line by itself costs is mostly the code that was not in
-   * use since the line before. Whoever prints so says the time.
+   * Prints or counts soon, together with others: what a line by itself costs is mostly the code that
+   * was not in use since the line before. Whoever prints so says the time.
    */
-  defer(print: () => void): void
-  /** Prints what was deferred. */
+  defer(task: () => void): void
+  /** Does what was deferred. */
   settle(): void
 }
 
 const deferMs = 200
-const deferredMax = 100
+const deferredMax = 300
 /** A write for each line would wake another thread for each. */
 const flushMs = 50
 const bufferBytes = 16_384
@@ -45,11 +45,11 @@ function createBatch(): Pick<Log, 'defer' | 'settle'> {
     timer = undefined
     const due = deferred
     deferred = []
-    for (const print of due) print()
+    for (const task of due) task()
   }
   return {
-    defer: (print) => {
-      deferred.push(print)
+    defer: (task) => {
+      deferred.push(task)
       if (deferred.length >= deferredMax) settle()
       else timer ??= setTimeout(settle, deferMs).unref()
     },
