@@ -41,11 +41,9 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
   const named = (name: string): Measured | undefined =>
     measured.find(({ candidate }) => candidate === name)
   const direct = named('direct')
-  const floor = named('floor')
   return measured.map((row) => {
     const values: Record<Measure, number> = {
-      ratio:
-        row.cpuUs / ((workload.against ? named(workload.against) : floor)?.cpuUs ?? Number.NaN),
+      ratio: row.cpuUs / (named(workload.against ?? 'floor')?.cpuUs ?? Number.NaN),
       addedP50Ms: row.p50Ms - (direct?.p50Ms ?? Number.NaN),
       peakMiB: row.peakMiB,
       addedMiB: row.addedMiB,
@@ -64,8 +62,8 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
       Number.isNaN(values.addedMiB) ? '' : shown(values.addedMiB, 0),
       shown(row.requests, 0),
       shown(Math.max(...othersPercent([row])), 0),
-      target ? asked(limitsOf(target, floor)) : '',
-      target ? verdict(limitsOf(target, floor), values) : '',
+      target ? asked(target) : '',
+      target ? verdict(target, values) : '',
     ]
   })
 }
@@ -77,30 +75,20 @@ const units: Record<Measure, string> = {
   addedMiB: ' MiB added',
 }
 
-type Limit = { measure: Measure; most: number; mostHere: number }
+// The cast restores what Object.entries forgets: the keys are the target's own.
+const limitsOf = ({ most }: Target): [Measure, number][] =>
+  Object.entries(most) as [Measure, number][]
 
-const limitsOf = ({ most, floorCpuUs }: Target, floor: Measured | undefined): Limit[] => {
-  const pace = floorCpuUs && floor ? Math.max(1, floor.cpuUs / floorCpuUs) : 1
-  // The cast restores what Object.entries forgets: the keys are the target's own.
-  return (Object.entries(most) as [Measure, number][]).map(([measure, most]) => ({
-    measure,
-    most,
-    mostHere: measure === 'addedP50Ms' ? most * pace : most,
-  }))
-}
-
-const asked = (limits: Limit[]): string =>
-  limits
-    .map(({ measure, most, mostHere }) => {
-      const here = mostHere === most ? '' : ` (${shown(mostHere, 3)} at this pace)`
-      return `<= ${most}${units[measure]}${here}`
-    })
+const asked = (target: Target): string =>
+  limitsOf(target)
+    .map(([measure, most]) => `<= ${most}${units[measure]}`)
     .join(', ')
 
-const verdict = (limits: Limit[], values: Record<Measure, number>): string => {
-  const missed = limits.filter(({ measure, mostHere }) => values[measure] > mostHere)
-  if (missed.length) return `missed (${missed.map(({ measure }) => measure).join(', ')})`
-  return limits.some(({ measure }) => Number.isNaN(values[measure])) ? 'n/a' : 'met'
+const verdict = (target: Target, values: Record<Measure, number>): string => {
+  const limits = limitsOf(target)
+  const missed = limits.filter(([measure, most]) => values[measure] > most)
+  if (missed.length) return `missed (${missed.map(([measure]) => measure).join(', ')})`
+  return limits.some(([measure]) => Number.isNaN(values[measure])) ? 'n/a' : 'met'
 }
 
 export const shown = (value: number, digits: number): string =>
