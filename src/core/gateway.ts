@@ -96,7 +96,7 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   let making: Making<Remembered> | undefined
   try {
     const prepared = prepare(passage)
-    const found = recall(passage, key)
+    const found = joinOrRecall(passage, key, call.deadline.signal)
     const known = found instanceof Promise ? await found : found
     if (known !== undefined) {
       const { receipt, usage } = await answerAgain(passage, call, known)
@@ -156,15 +156,23 @@ function keyOf({ work, context }: Passage<unknown>): string | undefined {
   return recall || remember ? cacheKey(context.caller, work.modality, work.canonical()) : undefined
 }
 
-/** A remembered answer, or that of an identical call which is still under way. */
+/** A remembered answer. */
 function recall(
   { parts, context }: Passage<unknown>,
   key: string | undefined,
 ): ReturnType<GatewayParts['recall']> {
+  return key === undefined || !context.cache.recall ? undefined : parts.recall(key)
+}
+
+/** That of an identical call which is still under way, or a remembered one. */
+function joinOrRecall(
+  passage: Passage<unknown>,
+  key: string | undefined,
+  signal: AbortSignal,
+): ReturnType<GatewayParts['recall']> {
+  const { parts, context } = passage
   if (key === undefined || !context.cache.recall) return undefined
-  const running = parts.inFlight.find(key)
-  if (running === undefined) return parts.recall(key)
-  return running.then((answer) => answer ?? parts.recall(key))
+  return parts.inFlight.find(key, signal) ?? parts.recall(key)
 }
 
 async function answerAgain<Result>(

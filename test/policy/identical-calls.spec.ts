@@ -84,12 +84,73 @@ describe('identical calls at the same time', () => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
+  it('are made by one for all, however often the one who makes it leaves', async () => {
+    const leaving = [new AbortController(), new AbortController(), new AbortController()]
+    const calls: Promise<Response>[] = []
+    for (let count = 0; count < 6; count += 1) {
+      const signal = leaving[count]?.signal
+      calls.push((await start(signal === undefined ? {} : { signal })).answer)
+    }
+    for (const [index, one] of leaving.entries()) {
+      await until('the call is with the provider', () => own.upstream.requests.length > index)
+      one.abort()
+      await own.upstream.requests[index]!.closed
+    }
+    await until(
+      'the call is with the provider',
+      () => own.upstream.requests.length > leaving.length,
+    )
+    release()
+    const answers = await Promise.all(calls.slice(leaving.length))
+    expect(own.upstream.requests).to.have.length(leaving.length + 1)
+    expect(answers.map(cacheOf)).to.deep.equal(['miss', 'hit', 'hit'])
+    expect(await Promise.all(answers.map(saidBy))).to.deep.equal(Array(3).fill('answer 3'))
+  })
+
+  it('go on when all who wait have left but one', async () => {
+    const leaving = [new AbortController(), new AbortController(), new AbortController()]
+    const calls = []
+    for (const { signal } of leaving) calls.push(await start({ signal }))
+    const last = await start()
+    for (const one of leaving.toReversed()) one.abort()
+    await Promise.allSettled(calls.map(({ answer }) => answer))
+    await own.upstream.requests[0]!.closed
+    release()
+    const answer = await last.answer
+    expect(answer.status).to.equal(200)
+    expect(cacheOf(answer)).to.equal('miss')
+  })
+
+  it('end in time with the heir whose answer takes too long', async () => {
+    await using own = await startOwnEndpoint({
+      limits: { cache_ttl_seconds: 0, chat_timeout_ms: 400 },
+    })
+    const leaving = new AbortController()
+    own.upstream.answer({ ...completion('Hi.'), after: new Promise(() => undefined) })
+    const first = own.chat({}, { signal: leaving.signal }).catch(() => undefined)
+    await until('the first call is with the provider', () => own.upstream.requests.length > 0)
+    const early = own.chat()
+    for (let turn = 0; turn < 3; turn += 1) await own.gateway.fetch('/health')
+    leaving.abort()
+    await until('the second call is with the provider', () => own.upstream.requests.length > 1)
+    const late = own.chat()
+    expect((await early).status).to.equal(504)
+    expect((await late).status).to.equal(504)
+    await first
+    expect(own.upstream.requests).to.have.length(2)
+  })
+
   it('go on when a later caller leaves', async () => {
     const leaving = new AbortController()
+    const startedAt = Date.now()
     const first = await start()
     const second = await start({ signal: leaving.signal })
     leaving.abort()
     await second.answer.catch(() => undefined)
+    await until('its row is there, before there is an answer', async () => {
+      const last = (await own.gateway.usage()).find(({ at }) => at >= startedAt)
+      return last?.outcome === 'cancelled'
+    })
     release()
     expect((await first.answer).status).to.equal(200)
     expect(own.upstream.requests.map(({ aborted }) => aborted)).to.deep.equal([false])
