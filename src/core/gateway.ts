@@ -96,7 +96,7 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
   let making: Making<Remembered> | undefined
   try {
     const prepared = prepare(passage)
-    const found = joinOrRecall(passage, key, call.deadline.signal)
+    const found = recall(passage, key, call.deadline.signal)
     const known = found instanceof Promise ? await found : found
     if (known !== undefined) {
       const { receipt, usage } = await answerAgain(passage, call, known)
@@ -156,23 +156,18 @@ function keyOf({ work, context }: Passage<unknown>): string | undefined {
   return recall || remember ? cacheKey(context.caller, work.modality, work.canonical()) : undefined
 }
 
-/** A remembered answer. */
+/**
+ * A remembered answer; before that, where `signal` limits the wait for it, the answer of an identical call
+ * under way, which the one who waits may have to make in its place.
+ */
 function recall(
   { parts, context }: Passage<unknown>,
   key: string | undefined,
+  signal?: AbortSignal,
 ): ReturnType<GatewayParts['recall']> {
-  return key === undefined || !context.cache.recall ? undefined : parts.recall(key)
-}
-
-/** That of an identical call which is still under way, or a remembered one. */
-function joinOrRecall(
-  passage: Passage<unknown>,
-  key: string | undefined,
-  signal: AbortSignal,
-): ReturnType<GatewayParts['recall']> {
-  const { parts, context } = passage
   if (key === undefined || !context.cache.recall) return undefined
-  return parts.inFlight.find(key, signal) ?? parts.recall(key)
+  const running = signal && parts.inFlight.find(key, signal)
+  return running ?? parts.recall(key)
 }
 
 async function answerAgain<Result>(
