@@ -403,15 +403,45 @@ export interface components {
                 detail?: "auto" | "low" | "high";
             };
         };
-        /** @description Audio, files and what else an OpenAI-shaped model takes. */
-        OtherPart: {
+        /** @description Speech or sound, for models that hear. */
+        AudioPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            type: "input_audio" | "file" | "refusal";
+            type: "input_audio";
+            input_audio: {
+                /** @description The recording in base64. */
+                data: string;
+                /** @description Such as `wav` or `mp3`. */
+                format: string;
+            };
         };
-        ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["OtherPart"];
+        /** @description A document, such as a PDF, for models that read it. */
+        FilePart: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "file";
+            file: {
+                /** @description A data URL in base64, such as `data:application/pdf;base64,…`. */
+                file_data?: string;
+                /** @description A file that was given to the provider before; OpenAI alone knows it. */
+                file_id?: string;
+                filename?: string;
+            };
+        };
+        /** @description What a model said instead of an answer. */
+        RefusalPart: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "refusal";
+            refusal: string;
+        };
+        ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["FilePart"] | components["schemas"]["RefusalPart"];
         MessageContent: string | components["schemas"]["ContentPart"][];
         FunctionCall: {
             name: string;

@@ -69,14 +69,8 @@ const heeded = new Set<string>([
   'modalities',
 ])
 
-/** The fields that mean nothing to an image model, each as a warning. */
+/** What means nothing to an image model, each as a warning. */
 export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
-  const ignored = (param: string, requested: unknown, reason: string): Warning => ({
-    param,
-    requested,
-    applied: null,
-    reason,
-  })
   const fields = Object.entries(request)
     .filter(([name, value]) => !heeded.has(name) && value !== null && value !== undefined)
     .map(([name, value]) => ignored(name, value, `An image model takes no '${name}'.`))
@@ -85,6 +79,21 @@ export function ignoredFields(request: ChatRequest, config: ImageConfig): Warnin
     return fields
   }
   return [...fields, ignored('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
+}
+
+function ignored(param: string, requested: unknown, reason: string): Warning {
+  return { param, requested, applied: null, reason }
+}
+
+/** The parts of a conversation that an image model neither reads nor looks at, each as a warning. */
+export function ignoredParts({ messages }: ChatRequest): Warning[] {
+  return messages.flatMap(({ content }, index) =>
+    (Array.isArray(content) ? content : []).flatMap(({ type }, place) => {
+      if (type !== 'file' && type !== 'input_audio') return []
+      const param = `messages[${index}].content[${place}]`
+      return ignored(param, type, `An image model takes no '${type}'.`)
+    }),
+  )
 }
 
 const seedMax = 2_147_483_647

@@ -1,6 +1,7 @@
 import { checkConversation, modelProblems } from './chat-check.ts'
 import type { Call } from './call.ts'
 import type { ChatCompletion, ChatRequest, ChatResult, ChatTurn, PreparedChat } from './chat.ts'
+import { tellMadePictures } from './made-pictures.ts'
 import type { Problem } from './model.ts'
 import { ableRoutes, noAdapter, type Route } from './route.ts'
 import type { Work } from './work.ts'
@@ -16,7 +17,7 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
       checkConversation(request)
       const prepared = new Map<Route, PreparedChat>()
       const able = ableRoutes(routes, (route) => {
-        const chat = route.provider.chat?.prepare(request, route)
+        const chat = prepareFor(route, request)
         if (chat === undefined) return [noAdapter(route, 'answers')]
         prepared.set(route, chat)
         const problems = [...modelProblems(request, route.model), ...chat.problems]
@@ -50,6 +51,13 @@ export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResu
       return { completion: JSON.parse(text) as ChatCompletion, text }
     },
   }
+}
+
+function prepareFor(route: Route, asked: ChatRequest): PreparedChat | undefined {
+  const { request, warnings } = tellMadePictures(asked, route.model)
+  const chat = route.provider.chat?.prepare(request, route)
+  if (chat === undefined || warnings.length === 0) return chat
+  return { ...chat, warnings: [...warnings, ...chat.warnings] }
 }
 
 function turnOf({ deadline, startedAt }: Call): ChatTurn {

@@ -1,6 +1,7 @@
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../core/chat.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Usage } from '../core/price.ts'
+import type { UpstreamLimits } from './endpoint.ts'
 import { pausingWriter, startEvents } from './event-source.ts'
 import type { OpenAnswer } from './upstream.ts'
 
@@ -11,17 +12,20 @@ export type Translator = {
   /** At the end of the upstream's answer. Throws a ProviderFailure when it ended too early. */
   finish(): StreamEnd
   usageSoFar(): Usage | undefined
+  /** Whether the vendor said that the answer ends here; absent where it only ends the connection. */
+  isOver?(): boolean
 }
 
 /** A stream of a vendor who has other events than OpenAI; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
-  eventBytesMax: number,
-  { read, finish, usageSoFar }: Translator,
+  { answerBytesMax, endTimeoutMs }: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>,
+  { read, finish, usageSoFar, isOver = () => false }: Translator,
 ): Promise<ChatStream> {
   let failure: unknown
-  const source = await startEvents(answer, eventBytesMax, (events) => {
-    if (failure !== undefined) return undefined
+  const over = Promise.withResolvers<void>()
+  const source = await startEvents(answer, answerBytesMax, (events) => {
+    if (failure !== undefined || isOver()) return undefined
     let chunks = ''
     try {
       eachData(events.toString(), (data) => {
@@ -33,6 +37,11 @@ export async function translateStream(
       failure = thrown
       if (thrown instanceof ProviderFailure) answer.abort(thrown)
     }
+    if (isOver()) {
+      // Some upstreams keep the connection open behind it.
+      answer.endWithin(endTimeoutMs)
+      over.resolve()
+    }
     return chunks === '' ? undefined : Buffer.from(chunks)
   })
   return {
@@ -41,7 +50,7 @@ export async function translateStream(
       const writer = pausingWriter(answer, sink)
       source.listen(writer.write)
       if (!writer.paused()) answer.resume()
-      await source.ended
+      await Promise.race([source.ended, over.promise])
       if (failure !== undefined) throw failure
       return finish()
     },

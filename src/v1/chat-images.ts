@@ -5,6 +5,7 @@ import {
   chatToImage,
   conversationImages,
   ignoredFields,
+  ignoredParts,
   imageConfigSchema,
   type ImageConfig,
 } from '../core/chat-to-image.ts'
@@ -33,7 +34,7 @@ export async function chatImages(
   assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
   // A warning repeats what was asked; the conversation, with its pictures, is never ignored.
   const told = withTexts({ ...request, messages: [] }, texts)
-  const ignored = ignoredFields(told, config as ImageConfig)
+  const ignored = [...ignoredFields(told, config as ImageConfig), ...ignoredParts(request)]
   if (context.strict) refuseWarnings(ignored)
   const addresses = conversationImages(request)
   // What no model would take is not fetched either.

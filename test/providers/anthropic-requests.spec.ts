@@ -1,5 +1,13 @@
-import type { ChatRequest } from '../../src/core/chat.ts'
-import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
+import {
+  describeWire,
+  hello,
+  note,
+  pdf,
+  refusing,
+  showing,
+  shownInstructions,
+  type WireRow,
+} from '../support/chat-wire.ts'
 import { pixel } from '../support/pixel.ts'
 
 const tool = {
@@ -8,9 +16,7 @@ const tool = {
 }
 const schema = { type: 'object', properties: {} }
 const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
-const image = (url: string): ChatRequest['messages'] => [
-  { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
-]
+const image = (url: string) => showing({ type: 'image_url', image_url: { url } })
 
 const rows: WireRow[] = [
   {
@@ -98,6 +104,27 @@ const rows: WireRow[] = [
     },
   },
   {
+    name: 'does not give Anthropic thoughts that are not its own',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          tool_calls: [
+            {
+              id: 'a',
+              type: 'function',
+              function: { name: 'look', arguments: '{}' },
+              extra_content: { anthropic: { thinking_blocks: [{ type: 'text', text: 'Hm.' }] } },
+            },
+          ],
+        },
+      ],
+    },
+    refused: ['messages[1].tool_calls[0].extra_content.anthropic.thinking_blocks'],
+  },
+  {
     name: 'lets the newest of Anthropic choose by themselves',
     model: 'claude-opus-5-5',
     request: { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } },
@@ -171,6 +198,54 @@ const rows: WireRow[] = [
     model: 'claude-sonnet-4-6',
     request: { n: 5 },
     refused: ['n'],
+  },
+  {
+    name: 'tells Anthropic what a model refused to say, as its words',
+    model: 'claude-sonnet-4-6',
+    request: { messages: refusing },
+    wire: { 'messages.1.content.0.text': 'No.', 'messages.3.content.0.text': 'Never.' },
+  },
+  {
+    name: 'does not give Anthropic instructions that are no text',
+    model: 'claude-sonnet-4-6',
+    request: { messages: shownInstructions },
+    refused: ['messages[1].content[0]'],
+  },
+  {
+    name: 'gives Anthropic a PDF as it is, and a text as its letters',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }),
+        ...showing({ type: 'file', file: { file_data: note } }),
+      ],
+    },
+    wire: {
+      'messages.0.content.0.type': 'document',
+      'messages.0.content.0.title': 'a.pdf',
+      'messages.0.content.0.source.media_type': 'application/pdf',
+      'messages.0.content.0.source.data': 'JVBERi0xLjcK',
+      'messages.0.content.1.source.type': 'text',
+      'messages.0.content.1.source.data': 'a,ä\n',
+    },
+  },
+  {
+    name: 'does not give Anthropic what it neither reads nor hears',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }),
+        ...showing({ type: 'file', file: { file_id: 'file-1' } }),
+        ...showing({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+        { role: 'assistant', content: [{ type: 'image_url', image_url: { url: pixel } }] },
+      ],
+    },
+    refused: [
+      'messages[0].content[0].file.file_data',
+      'messages[1].content[0].file.file_data',
+      'messages[2].content[0]',
+      'messages[3].content[0]',
+    ],
   },
 ]
 

@@ -20,7 +20,7 @@ type Wire = {
   start(answer: OpenAnswer): Promise<ChatStream>
   error: string
 }
-const bytesMax = 1_000_000
+const limits = { answerBytesMax: 1_000_000, endTimeoutMs: 1 }
 const counted = { stream_options: { include_usage: true } }
 
 const wires: Wire[] = [
@@ -28,14 +28,14 @@ const wires: Wire[] = [
     name: 'OpenAI',
     model: 'gpt-4.1',
     events: (spoken) => openAiEvents(spoken, { model: 'gpt-4.1', ...counted }),
-    start: (answer) => startStream(answer, { answerBytesMax: bytesMax, endTimeoutMs: 1 }, {}),
+    start: (answer) => startStream(answer, limits, {}),
     error: 'data: {"error":{"message":"Down.","code":503}}\n\n',
   },
   {
     name: 'Anthropic',
     model: 'claude-sonnet-4-6',
     events: (spoken) => anthropicEvents(spoken, 'claude-sonnet-4-6'),
-    start: (answer) => translateStream(answer, bytesMax, anthropic(1)),
+    start: (answer) => translateStream(answer, limits, anthropic(1, limits.answerBytesMax)),
     error:
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Down."}}\n\n',
   },
@@ -43,7 +43,7 @@ const wires: Wire[] = [
     name: 'Gemini',
     model: 'gemini-3.5-flash',
     events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
-    start: (answer) => translateStream(answer, bytesMax, gemini(1)),
+    start: (answer) => translateStream(answer, limits, gemini(1)),
     error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
   },
 ]
@@ -163,7 +163,7 @@ for (const wire of wires) {
     })
 
     it('refuses an event that is larger than an answer may be', async () => {
-      const huge = `data: {"a":"${'x'.repeat(bytesMax)}`
+      const huge = `data: {"a":"${'x'.repeat(limits.answerBytesMax)}`
       const { end } = await receive(wire, cut(Buffer.from(huge), [65_536]))
       expect(end).to.equal('malformed')
     })

@@ -1,5 +1,14 @@
-import type { ChatRequest } from '../../src/core/chat.ts'
-import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
+import {
+  describeWire,
+  hello,
+  note,
+  pdf,
+  refusing,
+  showing,
+  shownInstructions,
+  type WireRow,
+} from '../support/chat-wire.ts'
+import { pixel } from '../support/pixel.ts'
 
 const tool = {
   type: 'function' as const,
@@ -7,8 +16,21 @@ const tool = {
 }
 const schema = { type: 'object', properties: {} }
 const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
-const image = (url: string): ChatRequest['messages'] => [
-  { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+const image = (url: string) => showing({ type: 'image_url', image_url: { url } })
+const shownByTool: WireRow['request']['messages'] = [
+  ...hello,
+  {
+    role: 'assistant',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  },
+  {
+    role: 'tool',
+    tool_call_id: 'a',
+    content: [
+      { type: 'text', text: 'There.' },
+      { type: 'image_url', image_url: { url: pixel } },
+    ],
+  },
 ]
 
 const rows: WireRow[] = [
@@ -102,6 +124,74 @@ const rows: WireRow[] = [
     model: 'gemini-3.5-flash',
     request: { n: 9 },
     refused: ['n'],
+  },
+  {
+    name: 'tells Gemini what a model refused to say, as its words',
+    model: 'gemini-3.5-flash',
+    request: { messages: refusing },
+    wire: { 'contents.1.parts.0.text': 'No.', 'contents.3.parts.0.text': 'Never.' },
+  },
+  {
+    name: 'does not give Gemini instructions that are no text',
+    model: 'gemini-3.5-flash',
+    request: { messages: shownInstructions },
+    refused: ['messages[1].content[0]'],
+  },
+  {
+    name: 'gives Gemini documents, recordings and films',
+    model: 'gemini-3.5-flash',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }),
+        ...showing({ type: 'file', file: { file_data: note } }),
+        ...showing({ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }),
+        ...showing({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
+      ],
+    },
+    wire: {
+      'contents.0.parts.0.inlineData.mimeType': 'application/pdf',
+      'contents.0.parts.0.inlineData.data': 'JVBERi0xLjcK',
+      'contents.0.parts.1.inlineData.mimeType': 'text/csv',
+      'contents.0.parts.2.inlineData.mimeType': 'video/mp4',
+      'contents.0.parts.3.inlineData.mimeType': 'audio/wav',
+      'contents.0.parts.3.inlineData.data': 'UklGRg==',
+    },
+  },
+  {
+    name: 'does not give Gemini what it does not know',
+    model: 'gemini-3.5-flash',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }),
+        ...showing({ type: 'file', file: { file_data: 'AAAA' } }),
+        ...showing({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'toString' } }),
+      ],
+    },
+    refused: [
+      'messages[0].content[0].file.file_data',
+      'messages[1].content[0].file.file_data',
+      'messages[2].content[0].input_audio.format',
+    ],
+  },
+  {
+    name: 'shows Gemini what a tool shows, within its result',
+    model: 'gemini-3.5-flash',
+    request: { messages: shownByTool },
+    wire: {
+      'contents.2.parts.length': 1,
+      'contents.2.parts.0.functionResponse.response.result': 'There.',
+      'contents.2.parts.0.functionResponse.parts.0.inlineData.mimeType': 'image/png',
+    },
+  },
+  {
+    name: 'shows the older of Gemini what a tool shows, beside its result',
+    model: 'gemini-2.5-pro',
+    request: { messages: shownByTool },
+    wire: {
+      'contents.2.parts.0.functionResponse.response.result': 'There.',
+      'contents.2.parts.0.functionResponse.parts': undefined,
+      'contents.2.parts.1.inlineData.mimeType': 'image/png',
+    },
   },
 ]
 

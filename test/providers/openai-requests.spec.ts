@@ -1,4 +1,9 @@
+import { expect } from 'chai'
+import type { ChatRequest } from '../../src/core/chat.ts'
+import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
+import { dialectOf } from '../../src/providers/openai-compatible/dialect.ts'
 import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
+import { modelOf } from '../support/route.ts'
 
 const tool = {
   type: 'function' as const,
@@ -6,6 +11,46 @@ const tool = {
 }
 const schema = { type: 'object', properties: {} }
 const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
+
+/** An answer of a model that reasons, as OpenAI's client hands it back. */
+const calling = {
+  role: 'assistant',
+  content: 'Wait.',
+  refusal: null,
+  annotations: [],
+  reasoning_content: 'I have to look.',
+  parsed: null,
+  tool_calls: [
+    {
+      id: 'a',
+      type: 'function',
+      function: { name: 'look', arguments: '{}', parsed_arguments: null },
+      extra_content: { google: { thought_signature: 'x' } },
+    },
+  ],
+} as const
+const refusing = [
+  { role: 'assistant', content: null, refusal: 'No.' },
+  { role: 'assistant', content: [{ type: 'refusal', refusal: 'Never.' }] },
+] as const
+const later = [
+  ...hello,
+  calling,
+  { role: 'tool', tool_call_id: 'a', content: 'Nothing.' },
+  ...refusing,
+] as unknown as ChatRequest['messages']
+const plain = {
+  'messages.1.content': 'Wait.',
+  'messages.1.refusal': undefined,
+  'messages.1.annotations': undefined,
+  'messages.1.parsed': undefined,
+  'messages.1.tool_calls.0.function.arguments': '{}',
+  'messages.1.tool_calls.0.function.parsed_arguments': undefined,
+  'messages.1.tool_calls.0.extra_content': undefined,
+  'messages.3.content': 'No.',
+  'messages.3.refusal': undefined,
+  'messages.4.content.0.text': 'Never.',
+}
 
 const rows: WireRow[] = [
   {
@@ -119,6 +164,57 @@ const rows: WireRow[] = [
     wire: { stop: undefined },
     warned: ['stop'],
   },
+  {
+    name: 'takes back to OpenAI what it has in its own answers',
+    model: 'gpt-4.1',
+    request: { messages: later },
+    wire: {
+      'messages.1.refusal': null,
+      'messages.1.reasoning_content': undefined,
+      'messages.1.parsed': undefined,
+      'messages.1.tool_calls.0.extra_content': undefined,
+      'messages.3.refusal': 'No.',
+      'messages.4.content.0.refusal': 'Never.',
+    },
+  },
+  ...['groq/gpt-oss-120b', 'mistral/mistral-large-latest', 'xai/grok-4.3'].map((model) => ({
+    name: `takes nothing back to ${model} but words and calls`,
+    model,
+    request: { messages: later },
+    wire: { ...plain, 'messages.1.reasoning_content': undefined },
+  })),
+  {
+    name: 'takes its reasoning back to Z.AI',
+    model: 'zai/glm-5.3',
+    request: { messages: later },
+    wire: { ...plain, 'messages.1.reasoning_content': 'I have to look.' },
+  },
+  {
+    name: 'takes its reasoning back to DeepSeek, which does not do without',
+    model: 'deepseek/deepseek-v4-pro',
+    request: {
+      messages: [
+        ...later,
+        { role: 'assistant', tool_calls: [{ ...calling.tool_calls[0], id: 'b' }] },
+        { role: 'tool', tool_call_id: 'b', content: 'Nothing.' },
+      ],
+    },
+    wire: {
+      ...plain,
+      'messages.1.reasoning_content': 'I have to look.',
+      'messages.3.reasoning_content': undefined,
+      'messages.5.reasoning_content': ' ',
+    },
+  },
 ]
 
 describe('a chat request to OpenAI and its like', () => describeWire(rows))
+
+describe("a chat request to the operator's own endpoint", () => {
+  it('takes back all that an answer had', () => {
+    const model = modelOf('gpt-4.1')
+    const route = { model, provider: { id: 'own' }, upstreamModel: 'any' }
+    const { body } = writeChat({ model: 'own/any', messages: later }, route, dialectOf('own'))
+    expect(body.messages).to.deep.equal(later)
+  })
+})

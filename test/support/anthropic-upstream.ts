@@ -7,6 +7,7 @@ type Message = { role: string; content: unknown }
 export const anthropicKey = 'sk-ant-0123456789abcdef'
 
 const invalid = 'invalid_request_error'
+const signature = 'EqQB'
 const fields = [
   'model',
   'max_tokens',
@@ -25,7 +26,10 @@ const fields = [
 const blockFields: Record<string, string[]> = {
   text: ['type', 'text'],
   image: ['type', 'source'],
+  document: ['type', 'source', 'title'],
   tool_use: ['type', 'id', 'name', 'input'],
+  thinking: ['type', 'thinking', 'signature'],
+  redacted_thinking: ['type', 'data'],
   tool_result: ['type', 'tool_use_id', 'content', 'is_error'],
 }
 const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
@@ -85,6 +89,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
   checkThinking(thinking, body, refuse)
   checkMessages(messages as Message[], refuse)
+  checkThoughts(messages as Message[], thinking, refuse)
   checkTools(body, refuse)
 }
 
@@ -111,8 +116,14 @@ function checkMessages(messages: Message[], refuse: Refuse): void {
     for (const block of content as Body[]) {
       const type = String(block['type'])
       allowOnly(block, blockFields[type] ?? [], where, invalid)
+      const shows = type === 'image' || type === 'document'
+      if (shows && role === 'assistant') refuse(`${where}: ${type} blocks are not permitted here`)
+      if (type === 'document') checkDocument(block['source'] as Body, where, refuse)
       if (type === 'text' && block['text'] === '') refuse(`${where}: text must be non-empty`)
       if (type === 'image') checkSource(block['source'], where, refuse)
+      if (type === 'thinking' && block['signature'] !== signature) {
+        refuse(`${where}: Invalid \`signature\` in \`thinking\` block`)
+      }
       if (type === 'tool_use') calls.add(block['id'])
       if (type === 'tool_result' && !calls.delete(block['tool_use_id'])) {
         refuse(`${where}: unexpected tool_use_id found in tool_result blocks`)
@@ -130,6 +141,22 @@ function checkSource(source: unknown, where: string, refuse: Refuse): void {
   } else if (!['image/jpeg', 'image/png', 'image/gif', 'image/webp'].includes(String(mediaType))) {
     refuse(`${where}.source.media_type: Input should be 'image/jpeg', 'image/png', …`)
   }
+}
+
+/** A model that thinks within a budget goes on behind a call only with what it thought before. */
+function checkThoughts(messages: Message[], thinking: unknown, refuse: Refuse): void {
+  if ((thinking as Body | undefined)?.['type'] !== 'enabled') return
+  const blocks = (messages.findLast(({ role }) => role === 'assistant')?.content ?? []) as Body[]
+  const types = blocks.map(({ type }) => String(type))
+  if (types.includes('tool_use') && !types[0]!.endsWith('thinking')) {
+    refuse(`Expected \`thinking\` or \`redacted_thinking\`, but found \`${types[0]}\`.`)
+  }
+}
+
+function checkDocument(source: Body, where: string, refuse: Refuse): void {
+  allowOnly(source, ['type', 'media_type', 'data'], `${where}.source`, invalid)
+  const types: Record<string, string> = { base64: 'application/pdf', text: 'text/plain' }
+  if (source['media_type'] !== types[String(source['type'])]) refuse(`${where}.source.media_type`)
 }
 
 function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
@@ -152,7 +179,7 @@ function message({ text, reasoning, calls = [], end = 'stop', counts }: Spoken, 
     role: 'assistant',
     model,
     content: [
-      ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: 'EqQB' }]),
+      ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature }]),
       ...(text === undefined ? [] : [{ type: 'text', text: text.join('') }]),
       ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
     ],
@@ -186,7 +213,7 @@ export function anthropicEvents(spoken: Spoken, model: string): string[] {
             start: { type: 'thinking', thinking: '', signature: '' },
             deltas: [
               ...reasoning.map((thinking) => ({ type: 'thinking_delta', thinking })),
-              { type: 'signature_delta', signature: 'EqQB' },
+              { type: 'signature_delta', signature },
             ],
           },
         ]),

@@ -7,11 +7,33 @@ import { dialectOf } from '../../src/providers/openai-compatible/dialect.ts'
 import { anthropicDouble, anthropicKey } from './anthropic-upstream.ts'
 import { geminiDouble, geminiKey } from './gemini-upstream.ts'
 import { openAiDouble, openAiKey } from './openai-upstream.ts'
+import { pixel } from './pixel.ts'
 import { modelOf } from './route.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
 type Members = Partial<ChatRequest> & Record<string, unknown>
 export const hello: ChatRequest['messages'] = [{ role: 'user', content: 'Hello' }]
+
+/** A message of the user with one part. */
+export const showing = (part: Part): ChatRequest['messages'] => [{ role: 'user', content: [part] }]
+type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | undefined>[number]
+export const pdf = 'data:application/pdf;base64,JVBERi0xLjcK'
+export const note = `data:text/csv;base64,${Buffer.from('a,ä\n').toString('base64')}`
+
+/** Answers in which a model refused, in both forms. */
+export const refusing: ChatRequest['messages'] = [
+  ...hello,
+  { role: 'assistant', content: null, refusal: 'No.' },
+  ...hello,
+  { role: 'assistant', content: [{ type: 'refusal', refusal: 'Never.' }] },
+  ...hello,
+]
+/** Instructions of which the second is no text. */
+export const shownInstructions: ChatRequest['messages'] = [
+  { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
+  { role: 'developer', content: [{ type: 'image_url', image_url: { url: pixel } }] },
+  ...hello,
+]
 
 /** A request, and what becomes of it. */
 export type WireRow = {

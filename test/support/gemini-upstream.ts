@@ -24,6 +24,8 @@ const configFields = [
   'logprobs',
   'thinkingConfig',
 ]
+const mediaTypes =
+  /^(?:image\/(?:png|jpeg|webp|heic|heif)|application\/pdf|text\/(?:plain|csv|html)|audio\/(?:wav|mp3|aiff|aac|ogg|flac)|video\/mp4)$/
 const finishReasons = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -102,8 +104,12 @@ function checkContents(
       parts.flatMap((part) => (part[key] as { name: string } | undefined)?.name ?? [])
     for (const part of parts) {
       allowOnly(part, partFields, 'contents.parts', invalid)
-      const { mimeType } = (part['inlineData'] ?? { mimeType: 'image/png' }) as { mimeType: string }
-      if (!/^image\/(png|jpeg|webp|heic|heif)$/.test(mimeType)) refuse('Unsupported MIME type')
+      checkMedium(part, refuse)
+      const response = part['functionResponse'] ?? {}
+      allowOnly(response, ['name', 'response', 'parts'], 'function_response', invalid)
+      const shown = (response['parts'] ?? []) as Part[]
+      if (shown.length > 0 && !/^gemini-[3-9]/.test(model)) refuse('Multimodal function response')
+      for (const one of shown) checkMedium(one, refuse)
     }
     const answers = names('functionResponse')
     if (answers.length !== open.length || answers.some((name, at) => name !== open[at])) {
@@ -115,6 +121,13 @@ function checkContents(
       refuse('Function call is missing a thought_signature in functionCall parts.')
     }
   }
+}
+
+function checkMedium({ inlineData }: Part, refuse: Refuse): void {
+  if (inlineData === undefined) return
+  allowOnly(inlineData, ['mimeType', 'data'], 'inline_data', invalid)
+  const { mimeType } = inlineData as { mimeType: string }
+  if (!mediaTypes.test(mimeType)) refuse('Unsupported MIME type')
 }
 
 function callParts({ calls = [] }: Spoken): Part[] {

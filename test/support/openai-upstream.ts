@@ -36,6 +36,7 @@ const fields = [
   'prompt_cache_key',
   'safety_identifier',
 ]
+const messageFields = ['role', 'content', 'name', 'refusal', 'tool_calls', 'tool_call_id', 'audio']
 const sampling = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs']
 const reasons = /^(?:o\d|gpt-[5-9])/
 
@@ -58,7 +59,7 @@ export function openAiDouble(
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {
-  const refuse = (code: string, text: string) => {
+  const refuse: Refuse = (code, text) => {
     throw new Refused(400, code, text)
   }
   if (method !== 'POST' || path !== '/chat/completions') throw new Refused(404, 'not_found', path)
@@ -77,12 +78,26 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
   const calls = new Set<unknown>()
   for (const message of body['messages'] as Body[]) {
-    for (const call of (message['tool_calls'] ?? []) as Body[]) calls.add(call['id'])
+    allowOnly(message, messageFields, 'Unknown parameter: messages', 'unknown_parameter')
+    if (message['role'] === 'assistant') checkAnswer(message, refuse)
+    for (const call of (message['tool_calls'] ?? []) as Body[]) {
+      allowOnly(call, ['id', 'type', 'function'], 'Unknown parameter: tool_calls', 'unknown')
+      calls.add(call['id'])
+    }
     if (message['role'] === 'tool' && !calls.has(message['tool_call_id'])) {
       refuse('invalid_value', "messages with role 'tool' must be a response to tool_calls.")
     }
   }
 }
+
+function checkAnswer({ content, tool_calls: calls, refusal }: Body, refuse: Refuse): void {
+  const parts = Array.isArray(content) ? (content as Body[]) : []
+  const shows = parts.some(({ type }) => type !== 'text' && type !== 'refusal')
+  if (shows) refuse('invalid_value', "Invalid value: 'image_url'.")
+  if (!content && !refusal && !calls) refuse('invalid_type', "Invalid value for 'content'.")
+}
+
+type Refuse = (code: string, text: string) => void
 
 function messageOf({ text, reasoning, calls = [] }: Spoken) {
   return {

@@ -4,7 +4,8 @@ import { expectError } from '../support/expect-error.ts'
 import { pixel } from '../support/pixel.ts'
 
 const hello = [{ role: 'user', content: 'Hello' }]
-const seen = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: pixel } }] }]
+const said = (part: object) => [{ role: 'user', content: [part] }]
+const seen = said({ type: 'image_url', image_url: { url: pixel } })
 const many = Array.from({ length: 2000 }, (_, turn) => ({
   role: turn % 2 === 0 ? 'user' : 'assistant',
   content: `Turn ${turn}.`,
@@ -54,6 +55,36 @@ const rows: Row[] = [
     body: { model: 'blind', messages: seen },
     param: 'messages[0].content[0]',
     code: mismatch,
+  },
+  {
+    name: 'a recording for a model that cannot hear',
+    body: {
+      model: 'claude-sonnet-4-6',
+      messages: said({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
+    },
+    param: 'messages[0].content[0]',
+    code: mismatch,
+  },
+  {
+    name: 'a file that only another vendor has',
+    body: {
+      model: 'gemini-3.5-flash',
+      messages: said({ type: 'file', file: { file_id: 'file-1' } }),
+    },
+    param: 'messages[0].content[0].file.file_data',
+    code: value,
+  },
+  {
+    name: 'a recording without a format',
+    body: { messages: said({ type: 'input_audio', input_audio: { data: 'UklGRg==' } }) },
+    param: 'messages[0].content[0].input_audio.format',
+    code: 'missing_required_parameter',
+  },
+  {
+    name: 'a recording that is empty',
+    body: { messages: said({ type: 'input_audio', input_audio: { data: '', format: 'wav' } }) },
+    param: 'messages[0].content[0].input_audio.data',
+    code: value,
   },
   {
     name: 'more tokens than the model writes',

@@ -125,26 +125,27 @@ describe('a chat with an image model', () => {
     })
   }
 
+  const heard = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
   const ignored = [
-    { temperature: 0.5 },
-    { max_tokens: 100 },
-    { tools: [{ type: 'function', function: { name: 'f' } }] },
-    { response_format: { type: 'json_object' } },
-    { stop: ['x'] },
-    { seed: -5 },
-    { user: 'u-1' },
+    { param: 'temperature', body: { temperature: 0.5 } },
+    { param: 'max_tokens', body: { max_tokens: 100 } },
+    { param: 'tools', body: { tools: [{ type: 'function', function: { name: 'f' } }] } },
+    { param: 'response_format', body: { response_format: { type: 'json_object' } } },
+    { param: 'stop', body: { stop: ['x'] } },
+    { param: 'seed', body: { seed: -5 } },
+    { param: 'user', body: { user: 'u-1' } },
+    { param: 'messages[0].content[1]', body: { messages: [user([text('A kite'), heard])] } },
   ]
-  for (const field of ignored) {
-    const [param] = Object.keys(field)
-    it(`tells that ${JSON.stringify(field)} means nothing to it, or refuses it when it is strict`, async () => {
-      const response = await vendors.post(chat, { model, ...asked, ...field })
+  for (const { param, body } of ignored) {
+    it(`tells that ${JSON.stringify(body)} means nothing to it, or refuses it when it is strict`, async () => {
+      const response = await vendors.post(chat, { model, ...asked, ...body })
       const { warnings } = (await response.json()) as ChatImagesBody
       expect(warnings!.map((warning) => warning.param)).to.deep.equal([param])
       expect(warnings![0]).to.include({ applied: null })
       expect(response.headers.get('x-gateway-warnings')).to.equal('1')
       const headers = { 'x-gateway-strict': 'true' }
-      const strict = await vendors.post(chat, { model, ...asked, ...field }, { headers })
-      await expectError(strict, { status: 400, code: 'unsupported_parameter', param: param! })
+      const strict = await vendors.post(chat, { model, ...asked, ...body }, { headers })
+      await expectError(strict, { status: 400, code: 'unsupported_parameter', param })
     })
   }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { pdf } from '../support/chat-wire.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { pixel } from '../support/pixel.ts'
 import type { Spoken } from '../support/spoken.ts'
@@ -170,27 +171,25 @@ describe("OpenAI's own client", () => {
         expect(sent).to.contain(JSON.stringify(schema))
       })
 
-      it('shows an image', async () => {
-        let sent = ''
-        says((body) => {
-          sent = JSON.stringify(body)
-          return { text: ['A dot.'] }
+      const shown: [string, string, OpenAI.ChatCompletionContentPart][] = [
+        ['an image', pixel, { type: 'image_url', image_url: { url: pixel } }],
+        ['a document', pdf, { type: 'file', file: { filename: 'a.pdf', file_data: pdf } }],
+      ]
+      for (const [what, url, part] of shown) {
+        it(`shows ${what}`, async () => {
+          let sent = ''
+          says((body) => {
+            sent = JSON.stringify(body)
+            return { text: ['A dot.'] }
+          })
+          const content = [{ type: 'text' as const, text: 'What is it?' }, part]
+          const messages = [{ role: 'user' as const, content }]
+          const answer = await client.chat.completions.create({ model, messages })
+          expect(answer.choices[0]!.message.content).to.equal('A dot.')
+          expect(answer).not.to.have.property('warnings')
+          expect(sent).to.contain(url.split(',')[1])
         })
-        const answer = await client.chat.completions.create({
-          model,
-          messages: [
-            {
-              role: 'user',
-              content: [
-                { type: 'text', text: 'What is it?' },
-                { type: 'image_url', image_url: { url: pixel } },
-              ],
-            },
-          ],
-        })
-        expect(answer.choices[0]!.message.content).to.equal('A dot.')
-        expect(sent).to.contain(pixel.split(',')[1])
-      })
+      }
 
       it('leaves in the middle, and the vendor is left at once', async () => {
         const full = double(() => ({ text: ['one ', 'two ', 'three '], counts }))
@@ -213,6 +212,27 @@ describe("OpenAI's own client", () => {
         expect((await lastRow()).cost_nano_usd).to.be.greaterThan(0)
         expect(await lastRow()).to.include({ cost_status: 'estimated', provider: id })
       })
+
+      // Gemini has no mark for the end but that of the connection.
+      if (id !== 'google') {
+        it('ends when the vendor says so, though its connection stays open', async () => {
+          const full = double(() => ({ text: ['one ', 'two'], counts }))
+          house.upstreams[id].answer((request) => ({ ...full(request), hang: true }))
+          const stream = await client.chat.completions.create({
+            model,
+            messages: [{ role: 'user', content: 'Count.' }],
+            stream: true,
+          })
+          let text = ''
+          for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+          expect(text).to.equal('one two')
+          expect(await lastRow()).to.include({ outcome: 'ok', cost_status: 'exact' })
+          // Or it would soon have all of the connections.
+          const [request] = house.upstreams[id].requests
+          await request!.closed
+          expect(request!.aborted).to.equal(true)
+        })
+      }
 
       it('hears of a stream that breaks off, and never of its end', async () => {
         const full = double(() => ({ text: ['one ', 'two '], counts }))

@@ -1,4 +1,5 @@
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
+import { ProviderFailure } from '../../core/failure.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -9,6 +10,7 @@ import {
 } from '../translated-stream.ts'
 import { streamFailure, type WireError } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
+import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
 type WireEvent = RawMessageStreamEvent | { type: 'ping' } | ({ type: 'error' } & WireError)
@@ -22,13 +24,14 @@ const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
 /** Anthropic's events as chunks (providers.md section 6.5). */
-export function translator(createdSeconds: number): Translator {
+export function translator(createdSeconds: number, answerBytesMax: number): Translator {
   let identity = { id: '', created: createdSeconds, model: '' }
   let writer: ChunkWriter = chunkWriter(identity)
   let usage: WireUsage = {}
   let begun = false
   let finished = false
-  const readBlock = blockReader()
+  let over = false
+  const readBlock = blockReader(answerBytesMax)
 
   const begin = () => {
     if (begun) return ''
@@ -58,6 +61,9 @@ export function translator(createdSeconds: number): Translator {
           usage = { ...usage, ...present(event.usage) }
           finished = true
           return begin() + writer.finish(0, finishReasonOf(event.delta.stop_reason))
+        case 'message_stop':
+          over = true
+          return ''
         case 'error':
           throw streamFailure(event)
         default:
@@ -69,13 +75,16 @@ export function translator(createdSeconds: number): Translator {
       return { usage: readUsage(usage), identity }
     },
     usageSoFar: () => readUsage(usage),
+    isOver: () => over,
   }
 }
 
 /** Blocks in pieces as deltas in JSON; undefined where a piece says nothing in OpenAI's words. */
-function blockReader(): (event: BlockEvent) => string | undefined {
+function blockReader(bytesMax: number): (event: BlockEvent) => string | undefined {
   const tools = new Map<number, { call: number; empty: boolean }>()
+  const thoughts = thoughtKeeper(bytesMax)
   return (event) => {
+    thoughts.read(event)
     const tool = tools.get(event.index)
     if (event.type === 'content_block_stop') {
       // Whoever parses the arguments wants an object.
@@ -86,10 +95,11 @@ function blockReader(): (event: BlockEvent) => string | undefined {
       const block = event.content_block
       if (block.type === 'text') return member('content', block.text)
       if (block.type !== 'tool_use') return undefined
-      const call = tools.size
-      tools.set(event.index, { call, empty: true })
+      const index = tools.size
+      tools.set(event.index, { call: index, empty: true })
       const { id, name } = block
-      return toolDelta({ index: call, id, type: 'function', function: { name, arguments: '' } })
+      const call = { index, id, type: 'function', function: { name, arguments: '' } }
+      return toolDelta(withThoughts(call, thoughts.take()))
     }
     const { delta } = event
     if (delta.type === 'text_delta') return member('content', delta.text)
@@ -98,6 +108,33 @@ function blockReader(): (event: BlockEvent) => string | undefined {
     if (delta.partial_json === '') return undefined
     tool.empty = false
     return toolDelta({ index: tool.call, function: { arguments: delta.partial_json } })
+  }
+}
+
+/** Collects what is thought until a call takes it along. */
+function thoughtKeeper(bytesMax: number) {
+  let thoughts: Thought[] = []
+  let length = 0
+  return {
+    read: (event: BlockEvent) => {
+      if (event.type === 'content_block_start') {
+        const thought = thoughtIn(event.content_block)
+        if (thought !== undefined) thoughts.push(thought)
+      }
+      const last = thoughts.at(-1)
+      if (event.type !== 'content_block_delta' || last?.type !== 'thinking') return
+      const { delta } = event
+      if (delta.type === 'signature_delta') last.signature += delta.signature
+      if (delta.type !== 'thinking_delta') return
+      last.thinking += delta.thinking
+      length += delta.thinking.length
+      if (length > bytesMax) throw new ProviderFailure('malformed', 'The answer is too large.')
+    },
+    take: () => {
+      const taken = thoughts
+      thoughts = []
+      return taken
+    },
   }
 }
 

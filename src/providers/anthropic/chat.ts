@@ -10,6 +10,7 @@ import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { readFailure } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
+import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields altogether (providers.md section 6.2). */
@@ -45,7 +46,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             coalescing,
           })
           if (answer.head.status === 200) {
-            return translateStream(answer, bytesMax, translator(createdSeconds))
+            return translateStream(answer, limits, translator(createdSeconds, bytesMax))
           }
           const failure = readFailure(answer.head, keys)
           await answer.each(failure.push)
@@ -80,12 +81,17 @@ function readMessage(bytes: Buffer, request: ChatRequest, created: number): Chat
 function answerOf(blocks: Message['content']): ChatCompletion['choices'][number]['message'] {
   let text = ''
   let thinking = ''
+  let thoughts: Thought[] = []
   const calls = blocks.flatMap((block) => {
     if (block.type === 'text') text += block.text
     if (block.type === 'thinking') thinking += block.thinking
+    const thought = thoughtIn(block)
+    if (thought !== undefined) thoughts.push(thought)
     if (block.type !== 'tool_use') return []
+    const before = thoughts
+    thoughts = []
     const call = { name: block.name, arguments: JSON.stringify(block.input ?? {}) }
-    return [{ id: block.id, type: 'function' as const, function: call }]
+    return [withThoughts({ id: block.id, type: 'function' as const, function: call }, before)]
   })
   return {
     role: 'assistant',

@@ -1,21 +1,25 @@
 import type {
+  Base64ImageSource,
   ContentBlockParam,
+  DocumentBlockParam,
   ImageBlockParam,
   MessageParam,
   TextBlockParam,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { components } from '../../../generated/types.ts'
 import { dropped } from '../chat-fields.ts'
+import { instructionsOf, partsOf, type Message, type PlacedPart } from '../chat-parts.ts'
 import { readDataUrl } from '../data-url.ts'
 import type { Notes } from './chat-request.ts'
+import { thoughtsBefore, thoughtsPath } from './thoughts.ts'
 
-type Message = ChatRequest['messages'][number]
-type Content = Message['content']
-type Part = Exclude<Content, string | null | undefined>[number]
-type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
+type Schemas = components['schemas']
+type Answer = Extract<Message, { role: 'assistant' }>
+type ToolCall = Schemas['ToolCall']
+type ShownBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
-const imageTypes: ReadonlySet<string> = new Set([
+const imageTypes: ReadonlySet<string> = new Set<Base64ImageSource['media_type']>([
   'image/jpeg',
   'image/png',
   'image/gif',
@@ -42,17 +46,14 @@ export function writeMessages(
     switch (message.role) {
       case 'system':
       case 'developer':
-        system.push(...textsOf(message.content))
+        system.push(...instructionsOf(message, path, notes.problems))
         if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
         break
       case 'user':
-        add('user', blocksOf(message.content, `${path}.content`, notes))
+        add('user', blocksOf(message, path, notes))
         break
       case 'assistant':
-        add('assistant', [
-          ...blocksOf(message.content, `${path}.content`, notes),
-          ...callsOf(message, path, notes),
-        ])
+        add('assistant', blocksOfAnswer(message, path, notes))
         break
       case 'tool':
         add('user', [resultOf(message, path, notes)])
@@ -66,57 +67,96 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-function textsOf(content: Content): string[] {
-  if (typeof content === 'string') return content === '' ? [] : [content]
-  return (content ?? []).flatMap((part) => ('text' in part && part.text !== '' ? part.text : []))
-}
-
-/** Empty texts are left out: the vendor refuses them. */
-function blocksOf(
-  content: Content,
-  path: string,
-  notes: Notes,
-): (TextBlockParam | ImageBlockParam)[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return (content ?? []).flatMap((part, place) => blockOf(part, `${path}[${place}]`, notes))
-}
-
-function blockOf(part: Part, path: string, notes: Notes): (TextBlockParam | ImageBlockParam)[] {
-  if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
-  if (part.type !== 'image_url') {
-    notes.problems.push({ param: path, message: `Anthropic takes no '${part.type}' here.` })
+/** What the model said before; it shows nothing. */
+function saidIn(message: Message, path: string, notes: Notes): TextBlockParam[] {
+  return partsOf(message, path).flatMap(({ part, param }) => {
+    if (part.type === 'text') return { type: 'text', text: part.text }
+    notes.problems.push({ param, message: "Anthropic's model shows nothing; it writes." })
     return []
+  })
+}
+
+function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
+  return partsOf(message, path).flatMap((placed) => blockOf(placed, notes))
+}
+
+function blockOf({ part, param }: PlacedPart, notes: Notes): ShownBlock[] {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }]
+    case 'image_url':
+      return imageOf(part, param, notes)
+    case 'file':
+      return documentOf(part, param, notes)
+    case 'input_audio':
+      notes.problems.push({ param, message: 'Anthropic hears nothing. Choose another model.' })
+      return []
   }
-  const { url, detail } = part.image_url
+}
+
+function imageOf(
+  { image_url: { url, detail } }: Schemas['ImagePart'],
+  param: string,
+  notes: Notes,
+): ImageBlockParam[] {
   if (detail === 'low' || detail === 'high') {
     const reason = 'Anthropic has one detail for all images.'
-    notes.warnings.push(dropped(`${path}.image_url.detail`, detail, reason))
+    notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
   if (!url.startsWith('data:')) return [{ type: 'image', source: { type: 'url', url } }]
   const data = readDataUrl(url)
   if (data === undefined || !imageTypes.has(data.mediaType)) {
     const message = 'Anthropic takes a base64 data URL of a JPEG, PNG, GIF or WebP.'
-    notes.problems.push({ param: `${path}.image_url.url`, message, code: 'invalid_value' })
+    notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
     return []
   }
   // One of the four, as was just seen.
-  const mediaType = data.mediaType as ImageType
+  const mediaType = data.mediaType as Base64ImageSource['media_type']
   return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: data.base64 } }]
 }
 
-function callsOf(
-  { tool_calls: calls }: Extract<Message, { role: 'assistant' }>,
-  path: string,
+/** A PDF as it is, any kind of text as its letters. */
+function documentOf(
+  { file: { file_data: url = '', filename: title } }: Schemas['FilePart'],
+  param: string,
   { problems }: Notes,
-): ContentBlockParam[] {
-  return (calls ?? []).flatMap((call, place): ContentBlockParam[] => {
-    const { name, arguments: text } = call.function
-    const input = parseArguments(text)
-    if (input !== undefined) return [{ type: 'tool_use', id: call.id, name, input }]
-    const param = `${path}.tool_calls[${place}].function.arguments`
-    problems.push({ param, message: 'The arguments are not a JSON object.', code: 'invalid_value' })
-    return []
-  })
+): DocumentBlockParam[] {
+  const data = readDataUrl(url)
+  const named = title === undefined ? {} : { title }
+  if (data?.mediaType === 'application/pdf') {
+    const source = { type: 'base64', media_type: data.mediaType, data: data.base64 } as const
+    return [{ type: 'document', source, ...named }]
+  }
+  if (data?.mediaType.startsWith('text/') === true) {
+    const text = Buffer.from(data.base64, 'base64').toString()
+    const source = { type: 'text', media_type: 'text/plain', data: text } as const
+    return [{ type: 'document', source, ...named }]
+  }
+  const message = 'Anthropic takes a base64 data URL of a PDF or a text.'
+  problems.push({ param: `${param}.file.file_data`, message, code: 'invalid_value' })
+  return []
+}
+
+/** What was thought before the first call was thought before the words, too. */
+function blocksOfAnswer(message: Answer, path: string, notes: Notes): ContentBlockParam[] {
+  const said = saidIn(message, path, notes)
+  const [first = [], ...further] = (message.tool_calls ?? []).map((call, place) =>
+    blocksOfCall(call, `${path}.tool_calls[${place}]`, notes),
+  )
+  const thought = first.filter(({ type }) => type !== 'tool_use')
+  return [...thought, ...said, ...first.slice(thought.length), ...further.flat()]
+}
+
+function blocksOfCall(call: ToolCall, path: string, { problems }: Notes): ContentBlockParam[] {
+  const { name, arguments: text } = call.function
+  const input = parseArguments(text)
+  const thoughts = thoughtsBefore(call)
+  const refuse = (param: string, message: string) =>
+    problems.push({ param: `${path}.${param}`, message, code: 'invalid_value' })
+  if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')
+  if (thoughts === undefined) refuse(thoughtsPath, 'These are not the blocks that Anthropic gave.')
+  if (input === undefined || thoughts === undefined) return []
+  return [...thoughts, { type: 'tool_use', id: call.id, name, input }]
 }
 
 /** What a model wrote as arguments; a tool without any is called with an empty text by some. */
@@ -131,14 +171,14 @@ function parseArguments(text: string): object | undefined {
 }
 
 function resultOf(
-  { tool_call_id: id, content }: Extract<Message, { role: 'tool' }>,
+  message: Extract<Message, { role: 'tool' }>,
   path: string,
   notes: Notes,
 ): ToolResultBlockParam {
-  const blocks = blocksOf(content, `${path}.content`, notes)
+  const blocks = blocksOf(message, path, notes)
   return {
     type: 'tool_result',
-    tool_use_id: id,
+    tool_use_id: message.tool_call_id,
     ...(blocks.length > 0 ? { content: blocks } : {}),
   }
 }

@@ -29,7 +29,7 @@ export function writeThinking(
 ): void {
   const { reasoning_effort: effort } = request
   if (effort === undefined || effort === null || effort === 'none') return
-  if (budgeted.test(upstreamModel)) return writeBudget(effort, request, body, notes)
+  if (budgeted.test(upstreamModel)) return writeBudget(effort, body, notes)
   const applied = effortOf(effort, upstreamModel)
   if (applied !== effort) {
     const reason = `${upstreamModel} has no effort '${effort}'.`
@@ -46,11 +46,10 @@ function effortOf(effort: Exclude<Effort, 'none'>, model: string): WireEffort {
 
 function writeBudget(
   effort: Exclude<Effort, 'none'>,
-  request: ChatRequest,
   body: WireRequest,
   { warnings }: Notes,
 ): void {
-  const reason = obstacle(request, body)
+  const reason = obstacle(body)
   if (reason !== undefined) {
     warnings.push(dropped('reasoning_effort', effort, reason))
     return
@@ -61,11 +60,17 @@ function writeBudget(
   }
 }
 
-function obstacle({ messages }: ChatRequest, body: WireRequest): string | undefined {
+function obstacle(body: WireRequest): string | undefined {
   if (body.max_tokens <= budgetMin) return `Reasoning takes more than ${budgetMin} tokens.`
   const { type } = body.tool_choice ?? { type: 'auto' }
   if (type === 'any' || type === 'tool') return 'Reasoning does not go with a forced tool call.'
-  // What the model thought before a call would have to come back with it, signed.
-  if (messages.at(-1)?.role === 'tool') return 'Reasoning does not go on behind a tool call.'
-  return undefined
+  if (!isThoughtless(body.messages)) return undefined
+  return 'Reasoning goes on behind a tool call only when what was thought before it comes back.'
+}
+
+/** Whether the last answer calls a tool, and nothing comes back of what was thought before. */
+function isThoughtless(messages: WireRequest['messages']): boolean {
+  const { content = [] } = messages.findLast(({ role }) => role === 'assistant') ?? {}
+  const types = typeof content === 'string' ? [] : content.map((block) => block.type)
+  return types.includes('tool_use') && !types[0]!.endsWith('thinking')
 }

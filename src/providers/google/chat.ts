@@ -50,7 +50,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           const sent = await send('streamGenerateContent?alt=sse', signal)
           const answer = await open({ dispatch, request: sent, signal, coalescing })
           if (answer.head.status === 200) {
-            return translateStream(answer, bytesMax, translator(createdSeconds))
+            return translateStream(answer, limits, translator(createdSeconds))
           }
           const failure = readFailure(answer.head, keys)
           await answer.each(failure.push)

@@ -1,12 +1,12 @@
-import type { Content, Part } from '@google/genai'
-import type { ChatRequest } from '../../core/chat.ts'
+import type { Blob, Content, Part } from '@google/genai'
+import type { components } from '../../../generated/types.ts'
 import { dropped } from '../chat-fields.ts'
+import { instructionsOf, partsOf, type Message, type PlacedPart } from '../chat-parts.ts'
 import { readDataUrl } from '../data-url.ts'
 import type { Notes } from './chat-request.ts'
 
-type Message = ChatRequest['messages'][number]
-type MessageContent = Message['content']
-type MessagePart = Exclude<MessageContent, string | null | undefined>[number]
+type Schemas = components['schemas']
+type ToolMessage = Extract<Message, { role: 'tool' }>
 type ToolCall = NonNullable<Extract<Message, { role: 'assistant' }>['tool_calls']>[number]
 export type WireContent = Content & { role: 'user' | 'model'; parts: Part[] }
 
@@ -17,8 +17,21 @@ const imageTypes: ReadonlySet<string> = new Set([
   'image/heic',
   'image/heif',
 ])
-/** Newer models refuse a call of theirs that comes back without the signature of its thoughts. */
-const wantsSignature = /^gemini-(?:[3-9]|\d\d)/
+/** By the format of OpenAI's part; as files these and other media are taken by their media type. */
+const audioTypes: Readonly<Record<string, string>> = {
+  wav: 'audio/wav',
+  mp3: 'audio/mp3',
+  aiff: 'audio/aiff',
+  aac: 'audio/aac',
+  ogg: 'audio/ogg',
+  flac: 'audio/flac',
+}
+const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
+/**
+ * Newer models refuse a call of theirs that comes back without the signature of its thoughts, and look
+ * at the pictures of a result.
+ */
+const newer = /^gemini-(?:[3-9]|\d\d)/
 /** What the vendor takes in place of a signature that got lost on the way. */
 const noSignature = 'skip_thought_signature_validator'
 
@@ -38,7 +51,7 @@ export function writeContents(
       notes.warnings.push(dropped(`${path}.name`, message.name, 'Gemini names no authors.'))
     }
     if (message.role === 'system' || message.role === 'developer') {
-      system.push(...textsOf(message.content))
+      system.push(...instructionsOf(message, path, notes.problems))
       if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
       continue
     }
@@ -58,11 +71,8 @@ type Place = { path: string; upstreamModel: string; names: Map<string, string>; 
 
 function partsOfMessage(message: Message, place: Place): Part[] {
   const { path, names, notes } = place
-  if (message.role === 'tool') {
-    const name = names.get(message.tool_call_id) ?? message.tool_call_id
-    return [{ functionResponse: { name, response: responseOf(message.content) } }]
-  }
-  const parts = partsOf(message.content, `${path}.content`, notes)
+  if (message.role === 'tool') return resultOf(message, place)
+  const parts = partsOf(message, path).flatMap((placed) => partOf(placed, notes))
   if (message.role !== 'assistant') return parts
   const calls = (message.tool_calls ?? []).flatMap((call, index) => {
     names.set(call.id, call.function.name)
@@ -76,36 +86,57 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-function textsOf(content: MessageContent): string[] {
-  if (typeof content === 'string') return content === '' ? [] : [content]
-  return (content ?? []).flatMap((part) => ('text' in part && part.text !== '' ? part.text : []))
+function partOf({ part, param }: PlacedPart, notes: Notes): Part[] {
+  if (part.type === 'text') return [{ text: part.text }]
+  const inlineData = mediumOf(part, param, notes)
+  return inlineData === undefined ? [] : [{ inlineData }]
 }
 
-function partsOf(content: MessageContent, path: string, notes: Notes): Part[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
-  return (content ?? []).flatMap((part, place) => partOf(part, `${path}[${place}]`, notes))
-}
+type Medium = Exclude<PlacedPart['part'], Schemas['TextPart']>
 
-function partOf(part: MessagePart, path: string, notes: Notes): Part[] {
-  if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
-  if (part.type !== 'image_url') {
-    notes.problems.push({ param: path, message: `Gemini takes no '${part.type}' here.` })
-    return []
+function mediumOf(part: Medium, param: string, notes: Notes): Blob | undefined {
+  switch (part.type) {
+    case 'image_url':
+      return imageOf(part, param, notes)
+    case 'input_audio': {
+      const { format, data } = part.input_audio
+      const mimeType = Object.hasOwn(audioTypes, format) ? audioTypes[format]! : undefined
+      if (mimeType !== undefined) return { mimeType, data }
+      const message = `Gemini takes ${Object.keys(audioTypes).join(', ')}.`
+      const problem = { param: `${param}.input_audio.format`, message }
+      notes.problems.push({ ...problem, code: 'invalid_value' })
+      return undefined
+    }
+    case 'file': {
+      const data = readDataUrl(part.file.file_data ?? '')
+      if (data !== undefined && fileTypes.test(data.mediaType)) {
+        return { mimeType: data.mediaType, data: data.base64 }
+      }
+      const message = 'Gemini takes a base64 data URL of a PDF, a text, an image, audio or video.'
+      notes.problems.push({ param: `${param}.file.file_data`, message, code: 'invalid_value' })
+      return undefined
+    }
   }
-  const { url, detail } = part.image_url
+}
+
+function imageOf(
+  { image_url: { url, detail } }: Schemas['ImagePart'],
+  param: string,
+  notes: Notes,
+): Blob | undefined {
   if (detail === 'low' || detail === 'high') {
     const reason = 'Gemini has one detail for all images.'
-    notes.warnings.push(dropped(`${path}.image_url.detail`, detail, reason))
+    notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
   // It is fetched before this is sent.
-  if (!url.startsWith('data:')) return []
+  if (!url.startsWith('data:')) return undefined
   const data = readDataUrl(url)
   if (data !== undefined && imageTypes.has(data.mediaType)) {
-    return [{ inlineData: { mimeType: data.mediaType, data: data.base64 } }]
+    return { mimeType: data.mediaType, data: data.base64 }
   }
   const message = 'Gemini takes a base64 data URL of a PNG, JPEG, WebP, HEIC or HEIF.'
-  notes.problems.push({ param: `${path}.image_url.url`, message, code: 'invalid_value' })
-  return []
+  notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
+  return undefined
 }
 
 function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: Place): Part[] {
@@ -121,7 +152,7 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
   const part: Part = { functionCall: { name, args } }
   if (signature !== undefined) part.thoughtSignature = signature
   // Of calls side by side the first alone is signed.
-  else if (index === 0 && wantsSignature.test(upstreamModel)) part.thoughtSignature = noSignature
+  else if (index === 0 && newer.test(upstreamModel)) part.thoughtSignature = noSignature
   return [part]
 }
 
@@ -130,10 +161,24 @@ function signatureOf({ extra_content: extra }: ToolCall): string | undefined {
   return typeof google?.thought_signature === 'string' ? google.thought_signature : undefined
 }
 
-/** A result that is no JSON object is wrapped in one. */
-function responseOf(content: MessageContent): Record<string, unknown> {
-  const text = textsOf(content).join('\n')
-  return parseObject(text) ?? { result: text }
+/**
+ * A tool's result. A text that is no JSON object is wrapped in one; what the result shows is a part of
+ * it, or stands beside it for models that do not look into results.
+ */
+function resultOf(message: ToolMessage, { path, upstreamModel, names, notes }: Place): Part[] {
+  const name = names.get(message.tool_call_id) ?? message.tool_call_id
+  const texts: string[] = []
+  const shown: { inlineData: Blob }[] = []
+  for (const { part, param } of partsOf(message, path)) {
+    const inlineData = part.type === 'text' ? undefined : mediumOf(part, param, notes)
+    if (part.type === 'text') texts.push(part.text)
+    else if (inlineData !== undefined) shown.push({ inlineData })
+  }
+  const text = texts.join('\n')
+  const response = parseObject(text) ?? { result: text }
+  if (shown.length === 0) return [{ functionResponse: { name, response } }]
+  if (!newer.test(upstreamModel)) return [{ functionResponse: { name, response } }, ...shown]
+  return [{ functionResponse: { name, response, parts: shown } }]
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -3,9 +3,10 @@ import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
 import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
 import type { ChatDialect } from './dialect.ts'
+import { writeHistory } from './history.ts'
 
 type Field = keyof ChatRequest
-type Body = Record<string, unknown>
+type Body = Record<string, unknown> & Pick<ChatRequest, 'messages'>
 type Draft = { request: ChatRequest; route: Route; dialect: ChatDialect; body: Body }
 type Notes = { problems: Problem[]; warnings: Warning[] }
 
@@ -27,6 +28,7 @@ export function writeChat(
 ): WrittenChat<Body> {
   const { models: _models, image_config: imageConfig, ...body } = request
   body.model = route.upstreamModel
+  body.messages = writeHistory(request.messages, dialect)
   if (request.stream === true && !dialect.alwaysCounts) {
     // The ledger wants the counts, also when the caller does not.
     body.stream_options = { ...request.stream_options, include_usage: true }
@@ -91,7 +93,7 @@ function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes)
   }
   if (dialect.alwaysCounts) delete body['stream_options']
   if (dialect.noDeveloper && request.messages.some(({ role }) => role === 'developer')) {
-    body['messages'] = request.messages.map((message) =>
+    body.messages = body.messages.map((message) =>
       message.role === 'developer' ? { ...message, role: 'system' } : message,
     )
   }
@@ -145,9 +147,7 @@ function adjustFormat(request: ChatRequest, id: string, body: Body, { warnings }
   if (format?.type !== 'json_schema') return
   const schema = JSON.stringify(format.json_schema.schema ?? {})
   const content = `Answer with one JSON value that is valid against this JSON Schema: ${schema}`
-  // It may stand in place of `messages` already.
-  const messages = body['messages'] as ChatRequest['messages']
-  body['messages'] = [{ role: 'system', content }, ...messages]
+  body.messages = [{ role: 'system', content }, ...body.messages]
   body['response_format'] = { type: 'json_object' }
   const reason = `${id} is asked for the schema in words; it does not enforce it.`
   warnings.push({

@@ -2,6 +2,19 @@ import type { ChatRequest } from '../../core/chat.ts'
 
 type Field = keyof ChatRequest
 
+/** What an answer's message may have besides its content and its calls. */
+export const answerFields = [
+  'refusal',
+  'annotations',
+  'images',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  // The official client's own, where it parses an answer.
+  'parsed',
+] as const
+export type AnswerField = (typeof answerFields)[number]
+
 /** In what a vendor's chat differs from OpenAI's (providers.md sections 2.7, 3.6, 4.1, 5.5, 7, 8). */
 export type ChatDialect = {
   /** Fields that it refuses or passes over. */
@@ -26,6 +39,10 @@ export type ChatDialect = {
   alwaysCounts?: true
   /** Its reasons to end, in OpenAI's words. */
   finishReasons?: Readonly<Record<string, string>>
+  /** What it takes back of an answer that was given before; anything, where this is not said. */
+  takesBack?: readonly AnswerField[]
+  /** It refuses a call that comes back without the reasoning before it. */
+  wantsReasoning?: true
   /** It does not fetch pictures. */
   inlineImages?: true
 }
@@ -37,13 +54,15 @@ export const plainDialect: ChatDialect = {}
 
 /** By the id of the vendor. */
 export const dialects = {
-  openai: { samplingWithoutReasoning: /^gpt-5\.\d/ },
+  openai: { takesBack: ['refusal'], samplingWithoutReasoning: /^gpt-5\.\d/ },
   alibaba: {
+    takesBack: ['reasoning_content'],
     noDeveloper: true,
     without: ['frequency_penalty', 'logit_bias', 'user'],
     reasoning: (enabled) => ({ enable_thinking: enabled }),
   },
   zai: {
+    takesBack: ['reasoning_content'],
     noDeveloper: true,
     oneChoice: true,
     noJsonSchema: true,
@@ -62,12 +81,14 @@ export const dialects = {
     finishReasons: { sensitive: 'content_filter' },
   },
   bytedance: {
+    takesBack: [],
     noDeveloper: true,
     oneChoice: true,
     without: ['seed', 'user'],
     reasoning: thinking,
   },
   mistral: {
+    takesBack: [],
     noDeveloper: true,
     alwaysCounts: true,
     without: ['logit_bias', 'logprobs', 'top_logprobs', 'user'],
@@ -76,6 +97,8 @@ export const dialects = {
     finishReasons: { model_length: 'length' },
   },
   deepseek: {
+    takesBack: ['reasoning_content'],
+    wantsReasoning: true,
     noDeveloper: true,
     oneChoice: true,
     noJsonSchema: true,
@@ -83,14 +106,19 @@ export const dialects = {
     reasoning: thinking,
     finishReasons: { insufficient_system_resource: 'length' },
   },
-  groq: { oneChoice: true, without: ['logit_bias', 'logprobs', 'top_logprobs'] },
+  groq: {
+    takesBack: [],
+    oneChoice: true,
+    without: ['logit_bias', 'logprobs', 'top_logprobs'],
+  },
   xai: {
+    takesBack: [],
     without: ['logit_bias'],
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
   },
-  together: { noDeveloper: true },
+  together: { takesBack: [], noDeveloper: true },
   openrouter: {},
-  moonshot: { noDeveloper: true },
+  moonshot: { takesBack: ['reasoning_content'], wantsReasoning: true, noDeveloper: true },
 } satisfies Record<string, ChatDialect>
 
 /** The dialect of a vendor; a plain one for whoever is not known. */

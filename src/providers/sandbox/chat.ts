@@ -16,13 +16,13 @@ export type Said = {
 }
 
 const echoedCharactersMax = 240
-/** What an input picture counts for. */
-const tokensPerImage = 85
+/** What a picture, a recording or a document counts for. */
+const tokensPerMedium = 85
 
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
 export function say(request: ChatRequest): Said {
   const id = `chatcmpl-${hash('sha256', JSON.stringify(request), 'hex').slice(0, 24)}`
-  const promptTokens = countTokens(conversationText(request)) + imagesIn(request) * tokensPerImage
+  const promptTokens = countTokens(conversationText(request)) + mediaIn(request) * tokensPerMedium
   const toolCalls = callTools(request, id)
   if (toolCalls.length > 0) {
     const spent = toolCalls.map((call) => call.function.name + call.function.arguments).join('')
@@ -53,10 +53,10 @@ function usageOf(promptTokens: number, completionTokens: number): Said['usage'] 
   }
 }
 
-function imagesIn({ messages }: ChatRequest): number {
+function mediaIn({ messages }: ChatRequest): number {
   return messages
     .flatMap(({ content }) => (Array.isArray(content) ? content : []))
-    .filter(({ type }) => type === 'image_url').length
+    .filter(({ type }) => type !== 'text' && type !== 'refusal').length
 }
 
 function textFor(request: ChatRequest): string {

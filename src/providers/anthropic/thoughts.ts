@@ -1,0 +1,45 @@
+import type {
+  ContentBlock,
+  RedactedThinkingBlockParam,
+  ThinkingBlockParam,
+} from '@anthropic-ai/sdk/resources/messages'
+import type { components } from '../../../generated/types.ts'
+
+type ToolCall = components['schemas']['ToolCall']
+/** What a model thought, signed; behind a call it is wanted back as it was. */
+export type Thought = ThinkingBlockParam | RedactedThinkingBlockParam
+
+/** The thought that a block of an answer is; undefined for other blocks. */
+export function thoughtIn(block: ContentBlock): Thought | undefined {
+  switch (block.type) {
+    case 'thinking':
+      return { type: 'thinking', thinking: block.thinking, signature: block.signature }
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: block.data }
+    default:
+      return undefined
+  }
+}
+
+/** Travels with the call behind the thoughts, so that the client hands them back with its result. */
+export function withThoughts<Call extends object>(call: Call, thoughts: readonly Thought[]) {
+  if (thoughts.length === 0) return call
+  return { ...call, extra_content: { anthropic: { thinking_blocks: thoughts } } }
+}
+
+export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
+
+/** The thoughts before a call that came back; undefined when they are not what was handed out. */
+export function thoughtsBefore({ extra_content: extra }: ToolCall): Thought[] | undefined {
+  const { anthropic } = (extra ?? {}) as { anthropic?: { thinking_blocks?: unknown } | null }
+  const blocks = anthropic?.thinking_blocks ?? []
+  return Array.isArray(blocks) && blocks.every(isThought) ? blocks : undefined
+}
+
+function isThought(value: unknown): value is Thought {
+  if (typeof value !== 'object' || value === null) return false
+  const { type, thinking, signature, data, ...rest } = value as Record<string, unknown>
+  if (Object.keys(rest).length > 0) return false
+  if (type === 'redacted_thinking') return typeof data === 'string'
+  return type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string'
+}

@@ -1,0 +1,38 @@
+import type { components } from '../../generated/types.ts'
+import type { ChatRequest } from '../core/chat.ts'
+import type { Problem } from '../core/model.ts'
+
+type Schemas = components['schemas']
+export type Message = ChatRequest['messages'][number]
+export type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
+/** A part, and the parameter that names it. */
+export type PlacedPart = { part: Part; param: string }
+
+/** What a message says and shows. Empty texts are left out: vendors refuse them. A refusal is a text. */
+export function partsOf(message: Message, path: string): PlacedPart[] {
+  const { content } = message
+  const param = `${path}.content`
+  if (!Array.isArray(content)) return textPart(content ?? refusalOf(message), param)
+  return content.flatMap((part, place) => {
+    const param = `${path}.content[${place}]`
+    if (part.type === 'refusal') return textPart(part.refusal, param)
+    return part.type === 'text' ? textPart(part.text, param) : [{ part, param }]
+  })
+}
+
+function textPart(text: string, param: string): PlacedPart[] {
+  return text === '' ? [] : [{ part: { type: 'text', text }, param }]
+}
+
+function refusalOf(message: Message): string {
+  return message.role === 'assistant' ? (message.refusal ?? '') : ''
+}
+
+/** The texts of a message of instructions, which are all that it may have. */
+export function instructionsOf(message: Message, path: string, problems: Problem[]): string[] {
+  return partsOf(message, path).flatMap(({ part, param }) => {
+    if (part.type === 'text') return part.text
+    problems.push({ param, message: 'Instructions are text. Move it to a message of the user.' })
+    return []
+  })
+}

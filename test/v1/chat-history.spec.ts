@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import type OpenAI from 'openai'
+import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { pixel } from '../support/pixel.ts'
+import type { Spoken } from '../support/spoken.ts'
+
+type Messages = OpenAI.ChatCompletionMessageParam[]
+type Body = Record<string, unknown>
+
+const look: OpenAI.ChatCompletionTool = {
+  type: 'function',
+  function: { name: 'look', parameters: { type: 'object', properties: {} } },
+}
+const calls = [
+  { id: 'call_1', name: 'look', args: { where: 'left' } },
+  { id: 'call_2', name: 'look', args: {} },
+]
+const thinking: Spoken = {
+  reasoning: ['I have to ', 'look.'],
+  text: ['Wait.'],
+  calls,
+  end: 'tool_calls',
+}
+
+describe('a conversation that goes on', () => {
+  let house: VendorHouse
+  let client: OpenAI
+  before(async () => {
+    // None of the three is without sight; one of another vendor is, by a way through theirs.
+    house = await startVendorHouse({
+      aliases: { blind: 'groq/llama-3.1-8b-instant' },
+      routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
+    })
+    client = openAiClient(house.gateway, house.gateway.liveKey)
+  })
+  after(() => house.stop())
+
+  const vendor = (id: string) => chatVendors.find((one) => one.id === id)!
+  /** What the vendor says next; gives what it was asked. */
+  const says = (id: string, spoken: Spoken): { sent: Body } => {
+    const { id: name, double } = vendor(id)
+    const asked: { sent: Body } = { sent: {} }
+    house.upstreams[name].answer(
+      double((body) => {
+        asked.sent = body
+        return spoken
+      }),
+    )
+    return asked
+  }
+  const turn = async (request: OpenAI.ChatCompletionCreateParamsNonStreaming, stream: boolean) => {
+    const answer = stream
+      ? await client.chat.completions.stream({ ...request, stream: true }).finalChatCompletion()
+      : await client.chat.completions.create(request)
+    return { message: answer.choices[0]!.message, answer }
+  }
+  const withResults = (asked: Messages, message: OpenAI.ChatCompletionMessage): Messages => [
+    ...asked,
+    message,
+    ...message.tool_calls!.map(({ id }) => {
+      return { role: 'tool' as const, tool_call_id: id, content: 'Nothing.' }
+    }),
+  ]
+  const hello: Messages = [{ role: 'user', content: 'What is there?' }]
+
+  for (const stream of [false, true]) {
+    for (const from of chatVendors) {
+      for (const to of chatVendors) {
+        it(`from ${from.id} to ${to.id} behind tool calls${stream ? ', streamed' : ''}`, async () => {
+          says(from.id, thinking)
+          const request = { model: from.model, messages: hello, tools: [look] }
+          const { message } = await turn(request, stream)
+          expect(message.tool_calls).to.have.length(2)
+          says(to.id, { text: ['Nothing at all.'] })
+          const messages = withResults(hello, message)
+          const second = await turn({ ...request, model: to.model, messages }, stream)
+          expect(second.message.content).to.equal('Nothing at all.')
+          expect(second.answer).not.to.have.property('warnings')
+        })
+      }
+    }
+
+    it(`gives Claude back what it thought before its calls${stream ? ', streamed' : ''}`, async () => {
+      says('anthropic', thinking)
+      const request = {
+        model: 'claude-haiku-4-5',
+        messages: hello,
+        tools: [look],
+        reasoning_effort: 'medium' as const,
+      }
+      const { message } = await turn(request, stream)
+      const asked = says('anthropic', { text: ['Nothing.'] })
+      const messages = withResults(hello, message)
+      const { answer } = await turn({ ...request, messages }, stream)
+      expect(answer).not.to.have.property('warnings')
+      const { thinking: mode, messages: sent } = asked.sent as {
+        thinking: { type: string }
+        messages: { content: object[] }[]
+      }
+      expect(mode.type).to.equal('enabled')
+      expect(sent[1]!.content).to.deep.equal([
+        { type: 'thinking', thinking: 'I have to look.', signature: 'EqQB' },
+        { type: 'text', text: 'Wait.' },
+        ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
+      ])
+    })
+  }
+
+  it('has Claude go on without reasoning, and says so, when its thoughts do not come back', async () => {
+    says('anthropic', { text: ['Nothing.'] })
+    const call = { id: 'a', type: 'function' as const, function: { name: 'look', arguments: '' } }
+    const messages: Messages = [
+      ...hello,
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'Nothing.' },
+      { role: 'user', content: 'Well?' },
+    ]
+    const request = { model: 'claude-haiku-4-5', messages, tools: [look] }
+    const { answer } = await turn({ ...request, reasoning_effort: 'medium' }, false)
+    const { warnings } = answer as unknown as { warnings: { param: string }[] }
+    expect(warnings.map(({ param }) => param)).to.deep.equal(['reasoning_effort'])
+  })
+
+  const drawn = (content: string | null) => [
+    { role: 'user', content: 'Draw a dot.' },
+    {
+      role: 'assistant',
+      content,
+      images: [{ type: 'image_url', image_url: { url: pixel } }],
+    },
+    { role: 'user', content: 'What did you draw?' },
+  ]
+  for (const { id, model } of chatVendors) {
+    it(`shows ${id} what an image model drew`, async () => {
+      const asked = says(id, { text: ['A dot.'] })
+      for (const content of [null, 'Here it is.']) {
+        const { message } = await turn({ model, messages: drawn(content) as Messages }, false)
+        expect(message.content).to.equal('A dot.')
+        expect(JSON.stringify(asked.sent)).to.contain(pixel.split(',')[1])
+        expect(JSON.stringify(asked.sent)).not.to.contain('"images"')
+      }
+    })
+  }
+
+  it('tells who cannot see that something was drawn, and warns', async () => {
+    const asked = says('openai', { text: ['You said so.'] })
+    const messages = drawn(null) as Messages
+    const { answer } = await turn({ model: 'blind', messages }, false)
+    const param = 'messages[1].images'
+    const reason = 'The model does not see images.'
+    expect((answer as unknown as { warnings: object[] }).warnings).to.deep.equal([
+      { param, requested: '1 picture', applied: null, reason },
+    ])
+    expect(asked.sent['messages']).to.deep.equal([
+      { role: 'user', content: 'Draw a dot.' },
+      { role: 'assistant', content: '(1 picture)' },
+      { role: 'user', content: 'What did you draw?' },
+    ])
+  })
+})
