@@ -382,6 +382,13 @@ export interface components {
         };
         /** @description Options of an image model; which keys it takes depends on the model's provider. */
         ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigOpenai"];
+        /** @description Ends what the provider may keep of the prompt for the next one, where it wants to be told. */
+        CacheControl: {
+            /** @constant */
+            type: "ephemeral";
+            /** @enum {string} */
+            ttl?: "5m" | "1h";
+        };
         TextPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -389,6 +396,7 @@ export interface components {
              */
             type: "text";
             text: string;
+            cache_control?: components["schemas"]["CacheControl"];
         };
         ImagePart: {
             /**
@@ -402,6 +410,7 @@ export interface components {
                 /** @enum {string} */
                 detail?: "auto" | "low" | "high";
             };
+            cache_control?: components["schemas"]["CacheControl"];
         };
         /** @description Speech or sound, for models that hear. */
         AudioPart: {
@@ -431,6 +440,7 @@ export interface components {
                 file_id?: string;
                 filename?: string;
             };
+            cache_control?: components["schemas"]["CacheControl"];
         };
         /** @description What a model said instead of an answer. */
         RefusalPart: {
@@ -513,6 +523,7 @@ export interface components {
             /** @constant */
             type: "function";
             function: components["schemas"]["FunctionDefinition"];
+            cache_control?: components["schemas"]["CacheControl"];
         };
         NamedToolChoice: {
             /** @constant */
@@ -592,6 +603,7 @@ export interface components {
             reasoning_effort?: components["schemas"]["ReasoningEffort"] | null;
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
+            cache_control?: components["schemas"]["CacheControl"];
             user?: string;
         };
         ChatImage: {

@@ -33,3 +33,12 @@ export function isIdle(field: keyof ChatRequest, value: unknown): boolean {
       return false
   }
 }
+
+/** Asks for JSON where nothing enforces it. */
+export function jsonInWords(schema: object | undefined): string {
+  if (schema === undefined) {
+    return 'Answer with one JSON object and nothing else, without a code fence around it.'
+  }
+  const text = JSON.stringify(schema)
+  return `Answer with one JSON value and nothing else, without a code fence around it. It is valid against this JSON Schema: ${text}`
+}

@@ -7,6 +7,7 @@ export type Message = ChatRequest['messages'][number]
 export type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
 /** A part, and the parameter that names it. */
 export type PlacedPart = { part: Part; param: string }
+export type PlacedText = { part: Schemas['TextPart']; param: string }
 
 /** What a message says and shows. Empty texts are left out: vendors refuse them. A refusal is a text. */
 export function partsOf(message: Message, path: string): PlacedPart[] {
@@ -16,7 +17,7 @@ export function partsOf(message: Message, path: string): PlacedPart[] {
   return content.flatMap((part, place) => {
     const param = `${path}.content[${place}]`
     if (part.type === 'refusal') return textPart(part.refusal, param)
-    return part.type === 'text' ? textPart(part.text, param) : [{ part, param }]
+    return part.type === 'text' && part.text === '' ? [] : [{ part, param }]
   })
 }
 
@@ -28,10 +29,10 @@ function refusalOf(message: Message): string {
   return message.role === 'assistant' ? (message.refusal ?? '') : ''
 }
 
-/** The texts of a message of instructions, which are all that it may have. */
-export function instructionsOf(message: Message, path: string, problems: Problem[]): string[] {
+/** The parts of a message of instructions, which may be texts alone. */
+export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
   return partsOf(message, path).flatMap(({ part, param }) => {
-    if (part.type === 'text') return part.text
+    if (part.type === 'text') return { part, param }
     problems.push({ param, message: 'Instructions are text. Move it to a message of the user.' })
     return []
   })

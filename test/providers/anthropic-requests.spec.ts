@@ -1,22 +1,15 @@
-import {
-  describeWire,
-  hello,
-  note,
-  pdf,
-  refusing,
-  showing,
-  shownInstructions,
-  type WireRow,
-} from '../support/chat-wire.ts'
-import { pixel } from '../support/pixel.ts'
+import { describeWire, type WireRow } from '../support/chat-wire.ts'
 
 const tool = {
   type: 'function' as const,
   function: { name: 'look', parameters: { type: 'object' } },
 }
+const strictTool = (parameters: Record<string, unknown> | undefined) => ({
+  type: 'function' as const,
+  function: { name: 'look', strict: true, ...(parameters && { parameters }) },
+})
 const schema = { type: 'object', properties: {} }
 const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
-const image = (url: string) => showing({ type: 'image_url', image_url: { url } })
 
 const rows: WireRow[] = [
   {
@@ -46,85 +39,6 @@ const rows: WireRow[] = [
     warned: ['seed', 'presence_penalty', 'logprobs', 'store'],
   },
   {
-    name: 'gives Anthropic its instructions apart, and its turns by turns',
-    model: 'claude-sonnet-4-6',
-    request: {
-      messages: [
-        { role: 'system', content: 'One.' },
-        { role: 'user', content: 'Hi' },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: '' },
-            { type: 'text', text: 'there' },
-          ],
-        },
-        { role: 'developer', content: 'Two.' },
-        { role: 'assistant', content: 'Yes?' },
-        { role: 'user', content: 'No.', name: 'Ada' },
-      ],
-    },
-    wire: {
-      'system.1.text': 'Two.',
-      'messages.0.content.length': 2,
-      'messages.1.role': 'assistant',
-      'messages.2.content.0.text': 'No.',
-    },
-    warned: ['messages[3]', 'messages[5].name'],
-  },
-  {
-    name: 'gives Anthropic calls and results as blocks',
-    model: 'claude-sonnet-4-6',
-    request: {
-      tools: [tool],
-      tool_choice: 'required',
-      parallel_tool_calls: false,
-      messages: [
-        ...hello,
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id: 'a', type: 'function', function: { name: 'look', arguments: '' } },
-            { id: 'b', type: 'function', function: { name: 'look', arguments: '{"x":1}' } },
-          ],
-        },
-        { role: 'tool', tool_call_id: 'a', content: 'A' },
-        { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'B' }] },
-        { role: 'user', content: 'And?' },
-      ],
-    },
-    wire: {
-      'messages.1.content.1.input.x': 1,
-      'messages.2.content.1.tool_use_id': 'b',
-      'messages.2.content.2.text': 'And?',
-      'tool_choice.type': 'any',
-      'tool_choice.disable_parallel_tool_use': true,
-      'tools.0.input_schema.type': 'object',
-    },
-  },
-  {
-    name: 'does not give Anthropic thoughts that are not its own',
-    model: 'claude-sonnet-4-6',
-    request: {
-      messages: [
-        ...hello,
-        {
-          role: 'assistant',
-          tool_calls: [
-            {
-              id: 'a',
-              type: 'function',
-              function: { name: 'look', arguments: '{}' },
-              extra_content: { anthropic: { thinking_blocks: [{ type: 'text', text: 'Hm.' }] } },
-            },
-          ],
-        },
-      ],
-    },
-    refused: ['messages[1].tool_calls[0].extra_content.anthropic.thinking_blocks'],
-  },
-  {
     name: 'lets the newest of Anthropic choose by themselves',
     model: 'claude-opus-5-5',
     request: { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } },
@@ -132,24 +46,77 @@ const rows: WireRow[] = [
     warned: ['tool_choice'],
   },
   {
-    name: 'refuses calls whose arguments are no object',
-    model: 'claude-sonnet-4-6',
-    request: {
-      messages: [
-        ...hello,
-        {
-          role: 'assistant',
-          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '[1' } }],
-        },
-      ],
-    },
-    refused: ['messages[1].tool_calls[0].function.arguments'],
-  },
-  {
     name: 'holds Anthropic to a schema',
     model: 'claude-sonnet-4-6',
     request: { response_format: asked },
     wire: { 'output_config.format.type': 'json_schema', system: undefined },
+  },
+  {
+    name: 'closes objects for Anthropic, and tells it the bounds in words',
+    model: 'claude-sonnet-4-6',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: 'it',
+          schema: {
+            $schema: 'https://json-schema.org/draft/2020-12/schema',
+            type: 'object',
+            properties: {
+              age: { type: 'integer', description: 'In years.', minimum: 0 },
+              tags: { type: 'array', items: { oneOf: [{ type: 'string', format: 'date' }] } },
+            },
+          },
+        },
+      },
+    },
+    wire: {
+      'output_config.format.schema.$schema': undefined,
+      'output_config.format.schema.additionalProperties': false,
+      'output_config.format.schema.properties.age.minimum': undefined,
+      'output_config.format.schema.properties.age.description': 'In years.\n\n{minimum: 0}',
+      'output_config.format.schema.properties.tags.items.anyOf.0.format': 'date',
+    },
+    warned: ['response_format.json_schema.schema'],
+  },
+  {
+    name: 'asks Anthropic in words for what it cannot be held to',
+    model: 'claude-sonnet-4-6',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'it', schema: { type: 'object', additionalProperties: true } },
+      },
+    },
+    wire: { output_config: undefined, 'system.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'holds Anthropic to the schema of a strict tool, where it can be',
+    model: 'claude-sonnet-4-6',
+    request: {
+      tools: [
+        strictTool({ type: 'object', properties: { at: { type: 'string', pattern: '^a' } } }),
+        strictTool({ type: 'object', properties: { any: {} } }),
+        strictTool(undefined),
+      ],
+    },
+    wire: {
+      'tools.0.strict': true,
+      'tools.0.input_schema.additionalProperties': false,
+      'tools.0.input_schema.properties.at.description': '{pattern: "^a"}',
+      'tools.1.strict': undefined,
+      'tools.1.input_schema.additionalProperties': undefined,
+      'tools.2.strict': true,
+    },
+    warned: ['tools[0].function.parameters', 'tools[1].function.strict'],
+  },
+  {
+    name: 'keeps a prompt for five minutes at most, which has a price',
+    model: 'claude-sonnet-4-6',
+    request: { cache_control: { type: 'ephemeral', ttl: '1h' } },
+    wire: { 'cache_control.type': 'ephemeral', 'cache_control.ttl': undefined },
+    warned: ['cache_control.ttl'],
   },
   {
     name: 'asks Anthropic for JSON in words',
@@ -179,73 +146,10 @@ const rows: WireRow[] = [
     warned: ['reasoning_effort'],
   },
   {
-    name: 'has Anthropic fetch images, and shows it others',
-    model: 'claude-sonnet-4-6',
-    request: { messages: [...image('https://example.com/a.png'), ...image(pixel)] },
-    wire: {
-      'messages.0.content.0.source.type': 'url',
-      'messages.0.content.1.source.media_type': 'image/png',
-    },
-  },
-  {
-    name: 'does not show Anthropic what it cannot see',
-    model: 'claude-sonnet-4-6',
-    request: { messages: image('data:image/tiff;base64,AAAA') },
-    refused: ['messages[0].content[0].image_url.url'],
-  },
-  {
     name: 'does not have Anthropic answer twice',
     model: 'claude-sonnet-4-6',
     request: { n: 5 },
     refused: ['n'],
-  },
-  {
-    name: 'tells Anthropic what a model refused to say, as its words',
-    model: 'claude-sonnet-4-6',
-    request: { messages: refusing },
-    wire: { 'messages.1.content.0.text': 'No.', 'messages.3.content.0.text': 'Never.' },
-  },
-  {
-    name: 'does not give Anthropic instructions that are no text',
-    model: 'claude-sonnet-4-6',
-    request: { messages: shownInstructions },
-    refused: ['messages[1].content[0]'],
-  },
-  {
-    name: 'gives Anthropic a PDF as it is, and a text as its letters',
-    model: 'claude-sonnet-4-6',
-    request: {
-      messages: [
-        ...showing({ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }),
-        ...showing({ type: 'file', file: { file_data: note } }),
-      ],
-    },
-    wire: {
-      'messages.0.content.0.type': 'document',
-      'messages.0.content.0.title': 'a.pdf',
-      'messages.0.content.0.source.media_type': 'application/pdf',
-      'messages.0.content.0.source.data': 'JVBERi0xLjcK',
-      'messages.0.content.1.source.type': 'text',
-      'messages.0.content.1.source.data': 'a,ä\n',
-    },
-  },
-  {
-    name: 'does not give Anthropic what it neither reads nor hears',
-    model: 'claude-sonnet-4-6',
-    request: {
-      messages: [
-        ...showing({ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }),
-        ...showing({ type: 'file', file: { file_id: 'file-1' } }),
-        ...showing({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
-        { role: 'assistant', content: [{ type: 'image_url', image_url: { url: pixel } }] },
-      ],
-    },
-    refused: [
-      'messages[0].content[0].file.file_data',
-      'messages[1].content[0].file.file_data',
-      'messages[2].content[0]',
-      'messages[3].content[0]',
-    ],
   },
 ]
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat.ts'
+import { callIdFor } from '../../src/providers/call-id.ts'
 import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
 import { dialectOf } from '../../src/providers/openai-compatible/dialect.ts'
 import { describeWire, hello, type WireRow } from '../support/chat-wire.ts'
@@ -183,6 +184,15 @@ const rows: WireRow[] = [
     request: { messages: later },
     wire: { ...plain, 'messages.1.reasoning_content': undefined },
   })),
+  {
+    name: 'gives Mistral ids of its own form, the same for a call and its result',
+    model: 'mistral/mistral-large-latest',
+    request: { messages: later },
+    wire: {
+      'messages.1.tool_calls.0.id': callIdFor({ pattern: /^.{9}$/, length: 9 }, 'a'),
+      'messages.2.tool_call_id': callIdFor({ pattern: /^.{9}$/, length: 9 }, 'a'),
+    },
+  },
   {
     name: 'takes its reasoning back to Z.AI',
     model: 'zai/glm-5.3',

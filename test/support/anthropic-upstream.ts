@@ -1,3 +1,4 @@
+import { checkSchema } from './anthropic-schema.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
@@ -22,11 +23,13 @@ const fields = [
   'output_config',
   'tools',
   'tool_choice',
+  'cache_control',
 ]
+const toolFields = ['name', 'description', 'input_schema', 'strict', 'cache_control']
 const blockFields: Record<string, string[]> = {
-  text: ['type', 'text'],
-  image: ['type', 'source'],
-  document: ['type', 'source', 'title'],
+  text: ['type', 'text', 'cache_control'],
+  image: ['type', 'source', 'cache_control'],
+  document: ['type', 'source', 'title', 'cache_control'],
   tool_use: ['type', 'id', 'name', 'input'],
   thinking: ['type', 'thinking', 'signature'],
   redacted_thinking: ['type', 'data'],
@@ -90,6 +93,8 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   checkThinking(thinking, body, refuse)
   checkMessages(messages as Message[], refuse)
   checkThoughts(messages as Message[], thinking, refuse)
+  const { format } = (body['output_config'] ?? {}) as { format?: { schema: unknown } }
+  if (format !== undefined) checkSchema(format.schema, 'output_config.format.schema')
   checkTools(body, refuse)
 }
 
@@ -123,6 +128,9 @@ function checkMessages(messages: Message[], refuse: Refuse): void {
       if (type === 'image') checkSource(block['source'], where, refuse)
       if (type === 'thinking' && block['signature'] !== signature) {
         refuse(`${where}: Invalid \`signature\` in \`thinking\` block`)
+      }
+      if (type === 'tool_use' && !/^[a-zA-Z0-9_-]+$/.test(String(block['id']))) {
+        refuse(`${where}: String should match pattern '^[a-zA-Z0-9_-]+$'`)
       }
       if (type === 'tool_use') calls.add(block['id'])
       if (type === 'tool_result' && !calls.delete(block['tool_use_id'])) {
@@ -161,9 +169,10 @@ function checkDocument(source: Body, where: string, refuse: Refuse): void {
 
 function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
   for (const tool of (tools ?? []) as Body[]) {
-    allowOnly(tool, ['name', 'description', 'input_schema', 'strict'], 'tools.0', invalid)
+    allowOnly(tool, toolFields, 'tools.0', invalid)
     const schema = tool['input_schema'] as Body | undefined
     if (schema?.['type'] !== 'object') refuse('tools.0.input_schema.type: Field required')
+    if (tool['strict'] === true) checkSchema(schema, 'tools.0.input_schema')
   }
   if (choice === undefined) return
   allowOnly(choice, ['type', 'name', 'disable_parallel_tool_use'], 'tool_choice', invalid)

@@ -76,10 +76,17 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
       refuse('unsupported_value', `Unsupported value: '${refused}'.`)
     }
   }
+  for (const tool of (body['tools'] ?? []) as Body[]) {
+    allowOnly(tool, ['type', 'function'], 'Unknown parameter: tools', 'unknown_parameter')
+  }
   const calls = new Set<unknown>()
   for (const message of body['messages'] as Body[]) {
     allowOnly(message, messageFields, 'Unknown parameter: messages', 'unknown_parameter')
     if (message['role'] === 'assistant') checkAnswer(message, refuse)
+    for (const part of Array.isArray(message['content']) ? (message['content'] as Body[]) : []) {
+      const type = String(part['type'])
+      allowOnly(part, ['type', type], 'Unknown parameter: messages.content', 'unknown_parameter')
+    }
     for (const call of (message['tool_calls'] ?? []) as Body[]) {
       allowOnly(call, ['id', 'type', 'function'], 'Unknown parameter: tool_calls', 'unknown')
       calls.add(call['id'])

@@ -122,6 +122,31 @@ describe('a conversation that goes on', () => {
     expect(warnings.map(({ param }) => param)).to.deep.equal(['reasoning_effort'])
   })
 
+  for (const { id, model } of chatVendors) {
+    it(`marks what ${id} may keep of the prompt, where it wants to be told`, async () => {
+      const mark = { cache_control: { type: 'ephemeral' } }
+      const text = (words: string) => ({ type: 'text', text: words, ...mark })
+      const asked = says(id, { text: ['Yes.'] })
+      const request = {
+        model,
+        messages: [
+          { role: 'system', content: [text('Be kind.')] },
+          {
+            role: 'user',
+            content: [text('Look.'), { type: 'image_url', image_url: { url: pixel } }],
+          },
+        ],
+        tools: [{ ...look, ...mark }],
+        ...mark,
+      } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming
+      const { answer } = await turn(request, false)
+      expect(answer).not.to.have.property('warnings')
+      const marks =
+        JSON.stringify(asked.sent).split('"cache_control":{"type":"ephemeral"}').length - 1
+      expect(marks).to.equal(id === 'anthropic' ? 4 : 0)
+    })
+  }
+
   const drawn = (content: string | null) => [
     { role: 'user', content: 'Draw a dot.' },
     {

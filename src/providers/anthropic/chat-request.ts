@@ -2,14 +2,17 @@ import type { MessageCreateParamsBase, Tool } from '@anthropic-ai/sdk/resources/
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
+import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
 import { writeMessages } from './messages.ts'
+import { cachedUpTo } from './prompt-cache.ts'
+import { narrowSchema, type NarrowSchema } from './schema.ts'
 import { writeThinking } from './thinking.ts'
 
 /** The sampling fields are of the pinned version 2023-06-01; newer clients no longer know them. */
 export type WireRequest = MessageCreateParamsBase & { temperature?: number; top_p?: number }
 export type Notes = { problems: Problem[]; warnings: Warning[] }
 type Field = keyof ChatRequest
+type AskedTool = NonNullable<ChatRequest['tools']>[number]
 
 /** What is sent in some form; whatever else a request carries is reported as ignored. */
 const known: ReadonlySet<string> = new Set<Field>([
@@ -30,6 +33,7 @@ const known: ReadonlySet<string> = new Set<Field>([
   'stream',
   'stream_options',
   'user',
+  'cache_control',
 ])
 const maxTokensUsual = 4096
 const temperatureMax = 1
@@ -47,7 +51,9 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
     notes.problems.push({ param: 'n', message: 'Anthropic gives one answer a call.' })
   }
   const { system, messages } = writeMessages(request.messages, notes)
-  const instructions = [...system, ...formatInstructions(request, notes)]
+  const format = writeFormat(request, notes)
+  const words = (format?.words ?? []).map((text) => ({ type: 'text' as const, text }))
+  const instructions = [...system, ...words]
   const stops = [request.stop ?? []].flat().filter((stop) => stop.trim() !== '')
   const body: WireRequest = {
     model: route.upstreamModel,
@@ -57,15 +63,16 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
       route.model.row.max_output_tokens ??
       maxTokensUsual,
     messages,
-    ...(instructions.length > 0
-      ? { system: instructions.map((text) => ({ type: 'text', text })) }
-      : {}),
+    ...(instructions.length > 0 ? { system: instructions } : {}),
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
     ...(request.user === undefined ? {} : { metadata: { user_id: request.user } }),
     ...(request.stream === true ? { stream: true } : {}),
     ...writeTools(request, route, notes),
+    ...cachedUpTo(request, '', notes),
   }
-  writeFormat(request, body)
+  if (format?.schema !== undefined) {
+    body.output_config = { format: { type: 'json_schema', schema: format.schema } }
+  }
   writeThinking(request, route, body, notes)
   writeSampling(request, route, body, notes)
   return { body, ...notes }
@@ -74,16 +81,11 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
 function writeTools(
   request: ChatRequest,
   { upstreamModel }: Route,
-  { warnings }: Notes,
+  notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {
   const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
   if (tools.length === 0) return {}
-  const written = tools.map(({ function: { name, description, parameters, strict } }): Tool => ({
-    name,
-    ...(description === undefined ? {} : { description }),
-    input_schema: { type: 'object', properties: {}, ...parameters },
-    ...(strict === true ? { strict } : {}),
-  }))
+  const written = tools.map((tool, index) => writeTool(tool, `tools[${index}]`, notes))
   if (choice === 'none') return { tools: written, tool_choice: { type: 'none' } }
   const single = parallel === false ? { disable_parallel_tool_use: true } : {}
   const forced = choice === 'required' || typeof choice === 'object'
@@ -98,25 +100,53 @@ function writeTools(
   }
   if (forced) {
     const reason = `${upstreamModel} chooses by itself whether it calls a tool.`
-    warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
+    notes.warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
   }
   if (choice === undefined && parallel !== false) return { tools: written }
   return { tools: written, tool_choice: { type: 'auto', ...single } }
 }
 
-/** There is no mode for JSON without a schema: the model is asked in words. */
-function formatInstructions({ response_format: format }: ChatRequest, notes: Notes): string[] {
-  const bare = format?.type === 'json_schema' && format.json_schema.schema === undefined
-  if (format?.type !== 'json_object' && !bare) return []
+function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
+  const { name, description, parameters, strict } = tool.function
+  const param = `${path}.function`
+  const inputSchema = { type: 'object' as const, properties: {}, ...parameters }
+  const narrow = strict === true ? narrowSchema(inputSchema) : undefined
+  if (narrow !== undefined) warnOfWords(narrow, `${param}.parameters`, notes)
+  else if (strict === true) {
+    notes.warnings.push(dropped(`${param}.strict`, true, 'Anthropic cannot hold calls to it.'))
+  }
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(narrow === undefined
+      ? { input_schema: inputSchema }
+      : { input_schema: { ...narrow.schema, type: 'object' }, strict: true }),
+    ...cachedUpTo(tool, path, notes),
+  }
+}
+
+function warnOfWords({ told }: NarrowSchema, param: string, { warnings }: Notes): void {
+  if (told.length === 0) return
+  const reason = 'Anthropic reads them as part of the description; it does not enforce them.'
+  warnings.push({ param, requested: told.join(', '), applied: 'description', reason })
+}
+
+type Format =
+  { schema: Record<string, unknown>; words?: never } | { words: string[]; schema?: never }
+
+/** What cannot be enforced is asked for in words. */
+function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Format | undefined {
+  if (format === undefined || format.type === 'text') return undefined
+  const schema = format.type === 'json_schema' ? format.json_schema.schema : undefined
+  const narrow = schema === undefined ? undefined : narrowSchema(schema)
+  if (narrow !== undefined) {
+    warnOfWords(narrow, 'response_format.json_schema.schema', notes)
+    return { schema: narrow.schema }
+  }
   const reason = 'Anthropic is asked for JSON in words; it does not enforce it.'
   const param = 'response_format'
   notes.warnings.push({ param, requested: format.type, applied: 'system', reason })
-  return ['Answer with one JSON object and nothing else, without a code fence around it.']
-}
-
-function writeFormat({ response_format: format }: ChatRequest, body: WireRequest): void {
-  if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return
-  body.output_config = { format: { type: 'json_schema', schema: format.json_schema.schema } }
+  return { words: [jsonInWords(schema)] }
 }
 
 /** Clamped from OpenAI's range; one of the two at most, and none beside thinking (section 6.2). */

@@ -8,10 +8,18 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
+import { callIdFor } from '../call-id.ts'
 import { dropped } from '../chat-fields.ts'
-import { instructionsOf, partsOf, type Message, type PlacedPart } from '../chat-parts.ts'
+import {
+  instructionsOf,
+  partsOf,
+  type Message,
+  type PlacedPart,
+  type PlacedText,
+} from '../chat-parts.ts'
 import { readDataUrl } from '../data-url.ts'
 import type { Notes } from './chat-request.ts'
+import { cachedUpTo } from './prompt-cache.ts'
 import { thoughtsBefore, thoughtsPath } from './thoughts.ts'
 
 type Schemas = components['schemas']
@@ -26,12 +34,14 @@ const imageTypes: ReadonlySet<string> = new Set<Base64ImageSource['media_type']>
   'image/webp',
 ])
 
+const callIds = { pattern: /^[\w-]+$/, length: 24 }
+
 /** The conversation: instructions apart, and turns of user and assistant by turns. */
 export function writeMessages(
   messages: readonly Message[],
   notes: Notes,
-): { system: string[]; messages: MessageParam[] } {
-  const system: string[] = []
+): { system: TextBlockParam[]; messages: MessageParam[] } {
+  const system: TextBlockParam[] = []
   const turns: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = []
   const add = (role: 'user' | 'assistant', blocks: ContentBlockParam[]) => {
     const last = turns.at(-1)
@@ -46,7 +56,9 @@ export function writeMessages(
     switch (message.role) {
       case 'system':
       case 'developer':
-        system.push(...instructionsOf(message, path, notes.problems))
+        system.push(
+          ...instructionsOf(message, path, notes.problems).map((placed) => textOf(placed, notes)),
+        )
         if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
         break
       case 'user':
@@ -70,10 +82,14 @@ function hoisted(param: string, role: string) {
 /** What the model said before; it shows nothing. */
 function saidIn(message: Message, path: string, notes: Notes): TextBlockParam[] {
   return partsOf(message, path).flatMap(({ part, param }) => {
-    if (part.type === 'text') return { type: 'text', text: part.text }
+    if (part.type === 'text') return textOf({ part, param }, notes)
     notes.problems.push({ param, message: "Anthropic's model shows nothing; it writes." })
     return []
   })
+}
+
+function textOf({ part, param }: PlacedText, notes: Notes): TextBlockParam {
+  return { type: 'text', text: part.text, ...cachedUpTo(part, param, notes) }
 }
 
 function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
@@ -83,15 +99,25 @@ function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
 function blockOf({ part, param }: PlacedPart, notes: Notes): ShownBlock[] {
   switch (part.type) {
     case 'text':
-      return [{ type: 'text', text: part.text }]
+      return [textOf({ part, param }, notes)]
     case 'image_url':
-      return imageOf(part, param, notes)
+      return marked(imageOf(part, param, notes), part, param, notes)
     case 'file':
-      return documentOf(part, param, notes)
+      return marked(documentOf(part, param, notes), part, param, notes)
     case 'input_audio':
       notes.problems.push({ param, message: 'Anthropic hears nothing. Choose another model.' })
       return []
   }
+}
+
+function marked<Block>(
+  blocks: Block[],
+  part: Schemas['ImagePart'] | Schemas['FilePart'],
+  param: string,
+  notes: Notes,
+): Block[] {
+  const mark = cachedUpTo(part, param, notes)
+  return blocks.map((block) => ({ ...block, ...mark }))
 }
 
 function imageOf(
@@ -156,7 +182,7 @@ function blocksOfCall(call: ToolCall, path: string, { problems }: Notes): Conten
   if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')
   if (thoughts === undefined) refuse(thoughtsPath, 'These are not the blocks that Anthropic gave.')
   if (input === undefined || thoughts === undefined) return []
-  return [...thoughts, { type: 'tool_use', id: call.id, name, input }]
+  return [...thoughts, { type: 'tool_use', id: callIdFor(callIds, call.id), name, input }]
 }
 
 /** What a model wrote as arguments; a tool without any is called with an empty text by some. */
@@ -178,7 +204,7 @@ function resultOf(
   const blocks = blocksOf(message, path, notes)
   return {
     type: 'tool_result',
-    tool_use_id: message.tool_call_id,
+    tool_use_id: callIdFor(callIds, message.tool_call_id),
     ...(blocks.length > 0 ? { content: blocks } : {}),
   }
 }

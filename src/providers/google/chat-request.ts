@@ -53,6 +53,7 @@ const known: ReadonlySet<string> = new Set<Field>([
   'reasoning_effort',
   'stream',
   'stream_options',
+  'cache_control',
 ])
 const choicesMax = 8
 /** Models whose newer siblings take penalties (providers.md section 1.2). */

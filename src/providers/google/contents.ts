@@ -51,7 +51,7 @@ export function writeContents(
       notes.warnings.push(dropped(`${path}.name`, message.name, 'Gemini names no authors.'))
     }
     if (message.role === 'system' || message.role === 'developer') {
-      system.push(...instructionsOf(message, path, notes.problems))
+      system.push(...instructionsOf(message, path, notes.problems).map(({ part }) => part.text))
       if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
       continue
     }

@@ -1,9 +1,9 @@
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
+import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
 import type { ChatDialect } from './dialect.ts'
-import { writeHistory } from './history.ts'
+import { withoutMark, writeHistory } from './history.ts'
 
 type Field = keyof ChatRequest
 type Body = Record<string, unknown> & Pick<ChatRequest, 'messages'>
@@ -91,6 +91,10 @@ function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes)
   if (dialect.oneChoice && (request.n ?? 1) > 1) {
     notes.problems.push({ param: 'n', message: `${id} gives one answer a call.` })
   }
+  if (dialect.takesBack !== undefined && !dialect.takesCacheControl) {
+    delete body['cache_control']
+    if (request.tools !== undefined) body['tools'] = request.tools.map(withoutMark)
+  }
   if (dialect.alwaysCounts) delete body['stream_options']
   if (dialect.noDeveloper && request.messages.some(({ role }) => role === 'developer')) {
     body.messages = body.messages.map((message) =>
@@ -145,8 +149,7 @@ function adjustReasoning(
 function adjustFormat(request: ChatRequest, id: string, body: Body, { warnings }: Notes): void {
   const format = request.response_format
   if (format?.type !== 'json_schema') return
-  const schema = JSON.stringify(format.json_schema.schema ?? {})
-  const content = `Answer with one JSON value that is valid against this JSON Schema: ${schema}`
+  const content = jsonInWords(format.json_schema.schema ?? {})
   body.messages = [{ role: 'system', content }, ...body.messages]
   body['response_format'] = { type: 'json_object' }
   const reason = `${id} is asked for the schema in words; it does not enforce it.`

@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../core/chat.ts'
+import type { CallIds } from '../call-id.ts'
 
 type Field = keyof ChatRequest
 
@@ -41,6 +42,10 @@ export type ChatDialect = {
   finishReasons?: Readonly<Record<string, string>>
   /** What it takes back of an answer that was given before; anything, where this is not said. */
   takesBack?: readonly AnswerField[]
+  /** It wants to be told what to keep of a prompt; others, where this is not said, keep it unasked. */
+  takesCacheControl?: true
+  /** The ids of calls that it takes. */
+  callIds?: CallIds
   /** It refuses a call that comes back without the reasoning before it. */
   wantsReasoning?: true
   /** It does not fetch pictures. */
@@ -54,8 +59,13 @@ export const plainDialect: ChatDialect = {}
 
 /** By the id of the vendor. */
 export const dialects = {
-  openai: { takesBack: ['refusal'], samplingWithoutReasoning: /^gpt-5\.\d/ },
+  openai: {
+    takesBack: ['refusal'],
+    callIds: { pattern: /^.{1,40}$/s, length: 40 },
+    samplingWithoutReasoning: /^gpt-5\.\d/,
+  },
   alibaba: {
+    takesCacheControl: true,
     takesBack: ['reasoning_content'],
     noDeveloper: true,
     without: ['frequency_penalty', 'logit_bias', 'user'],
@@ -89,6 +99,7 @@ export const dialects = {
   },
   mistral: {
     takesBack: [],
+    callIds: { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 },
     noDeveloper: true,
     alwaysCounts: true,
     without: ['logit_bias', 'logprobs', 'top_logprobs', 'user'],

@@ -1,64 +1,70 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat.ts'
-import { partsOf, type Message } from '../chat-parts.ts'
+import { callIdFor, type CallIds } from '../call-id.ts'
+import type { Message } from '../chat-parts.ts'
 import { answerFields, type AnswerField, type ChatDialect } from './dialect.ts'
 
 type Answer = Extract<Message, { role: 'assistant' }> & Partial<Record<AnswerField, unknown>>
 type ToolCall = components['schemas']['ToolCall']
+const anyIds: CallIds = { pattern: /^/, length: 0 }
 
 /**
- * A conversation with the answers in it as the vendor takes them back: many refuse a field that they do
- * not know, such as what another vendor's model thought. The same messages where all are taken.
+ * A conversation with the answers in it as the vendor takes them back: many refuse what they do not
+ * know, such as what another vendor's model thought, or its form of ids.
  */
 export function writeHistory(
   messages: ChatRequest['messages'],
-  { takesBack, wantsReasoning }: ChatDialect,
+  dialect: ChatDialect,
 ): ChatRequest['messages'] {
+  const { takesBack, callIds = anyIds } = dialect
   if (takesBack === undefined) return messages
-  const isForeign = (message: Message) =>
-    message.role === 'assistant' && (hasForeign(message, takesBack) || wantsReasoning)
-  if (!messages.some(isForeign)) return messages
-  return messages.map((message, index) => {
-    if (message.role !== 'assistant') return message
-    const answer = writeAnswer(message, `messages[${index}]`, takesBack)
-    // A call of another vendor's model has no reasoning; an empty one counts as none.
-    if (!wantsReasoning || !answer.tool_calls?.length || answer.reasoning_content) return answer
-    return { ...answer, reasoning_content: ' ' }
+  return messages.map((given) => {
+    const message = dialect.takesCacheControl ? given : withoutMarks(given)
+    if (message.role === 'assistant') return writeAnswer(message, dialect, takesBack)
+    if (message.role !== 'tool') return message
+    return { ...message, tool_call_id: callIdFor(callIds, message.tool_call_id) }
   })
 }
 
-function hasForeign(message: Answer, takesBack: readonly AnswerField[]): boolean {
-  return (
-    answerFields.some((field) => message[field] !== undefined && !takesBack.includes(field)) ||
-    hasRefusalPart(message) ||
-    (message.tool_calls ?? []).some(hasExtras)
-  )
+/** Marks for a cache of prompts: without them an answer is the same. */
+function withoutMarks<Given extends Message>(message: Given): Given {
+  const { content } = message
+  if (!Array.isArray(content)) return message
+  return { ...message, content: content.map(withoutMark) }
 }
 
-function hasRefusalPart({ content }: Answer): boolean {
-  return Array.isArray(content) && content.some(({ type }) => type === 'refusal')
+/** The same without its mark for a cache of prompts. */
+export function withoutMark<Marked extends object>(marked: Marked): Marked {
+  if (!('cache_control' in marked)) return marked
+  const { cache_control: _mark, ...rest } = marked
+  // Nothing else is left out, and it may be absent.
+  return rest as unknown as Marked
 }
 
-function writeAnswer(message: Answer, path: string, takesBack: readonly AnswerField[]): Answer {
+function writeAnswer(
+  message: Answer,
+  { callIds = anyIds, wantsReasoning }: ChatDialect,
+  takesBack: readonly AnswerField[],
+): Answer {
   const answer = { ...message }
-  if (!takesBack.includes('refusal')) answer.content = contentOf(message, path)
+  if (!takesBack.includes('refusal')) answer.content = wordsOf(message)
   for (const field of answerFields) if (!takesBack.includes(field)) delete answer[field]
-  if (message.tool_calls) answer.tool_calls = message.tool_calls.map(withoutExtras)
+  if (!message.tool_calls?.length) return answer
+  answer.tool_calls = message.tool_calls.map((call) => writeCall(call, callIds))
+  // A call of another vendor's model has no reasoning; an empty one counts as none.
+  if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
 }
 
 /** A refusal is the model's words. */
-function contentOf(message: Answer, path: string): Answer['content'] {
-  const { content, refusal } = message
-  if (!hasRefusalPart(message)) return content || refusal || content
-  return partsOf(message, path).map(({ part }) => part)
+function wordsOf({ content, refusal }: Answer): Answer['content'] {
+  if (!Array.isArray(content)) return content || refusal || content
+  return content.map((part) =>
+    part.type === 'refusal' ? { type: 'text', text: part.refusal } : part,
+  )
 }
 
-function hasExtras({ extra_content: extra, function: called }: ToolCall): boolean {
-  return extra !== undefined || 'parsed_arguments' in called
-}
-
-function withoutExtras({ extra_content: _extra, ...call }: ToolCall): ToolCall {
+function writeCall({ extra_content: _extra, ...call }: ToolCall, callIds: CallIds): ToolCall {
   const { name, arguments: text } = call.function
-  return { ...call, function: { name, arguments: text } }
+  return { ...call, id: callIdFor(callIds, call.id), function: { name, arguments: text } }
 }

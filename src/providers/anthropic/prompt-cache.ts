@@ -1,0 +1,18 @@
+import type { components } from '../../../generated/types.ts'
+import type { Notes } from './chat-request.ts'
+
+type Marked = { cache_control?: components['schemas']['CacheControl'] }
+
+/**
+ * Where a prompt that is kept for the next one ends. It is kept for five minutes: the catalog has no
+ * price for an hour.
+ */
+export function cachedUpTo({ cache_control: mark }: Marked, param: string, notes: Notes) {
+  if (mark === undefined) return {}
+  if (mark.ttl === '1h') {
+    const reason = 'A prompt is kept for 5 minutes.'
+    const path = param === '' ? 'cache_control.ttl' : `${param}.cache_control.ttl`
+    notes.warnings.push({ param: path, requested: '1h', applied: '5m', reason })
+  }
+  return { cache_control: { type: 'ephemeral' as const } }
+}
