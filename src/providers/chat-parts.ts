@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat.ts'
-import type { Problem } from '../core/model.ts'
+import type { Problem, Warning } from '../core/model.ts'
 
 type Schemas = components['schemas']
 export type Message = ChatRequest['messages'][number]
@@ -36,4 +36,10 @@ export function instructionsOf(message: Message, path: string, problems: Problem
     problems.push({ param, message: 'Instructions are text. Move it to a message of the user.' })
     return []
   })
+}
+
+/** Instructions without anybody to instruct are what the user says. */
+export function instructionsAlone(vendor: string): Warning {
+  const reason = `${vendor} wants a message of the user: the instructions are that.`
+  return { param: 'messages', requested: 'system', applied: 'user', reason }
 }

@@ -189,6 +189,40 @@ const rows: WireRow[] = [
       'messages[3].content[0]',
     ],
   },
+  {
+    name: 'takes instructions alone for what the user says to Anthropic',
+    model: 'claude-sonnet-4-6',
+    request: { messages: [{ role: 'system', content: 'Write a haiku.' }] },
+    wire: { system: undefined, 'messages.0.content.0.text': 'Write a haiku.' },
+    warned: ['messages'],
+  },
+  {
+    name: 'has the user begin, and says nothing but space to Anthropic',
+    model: 'claude-sonnet-4-6',
+    request: {
+      messages: [
+        { role: 'system', content: '\n' },
+        { role: 'assistant', content: 'How can I help?' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: ' ' },
+            { type: 'text', text: 'Sing.' },
+          ],
+        },
+        { role: 'assistant', content: ' ' },
+        ...hello,
+      ],
+    },
+    wire: {
+      system: undefined,
+      'messages.length': 3,
+      'messages.0.content.0.text': '.',
+      'messages.1.content.0.text': 'How can I help?',
+      'messages.2.content.length': 2,
+    },
+    warned: ['messages[1]'],
+  },
 ]
 
 describe('a conversation with Anthropic', () => describeWire(rows))

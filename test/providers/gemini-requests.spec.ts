@@ -193,6 +193,26 @@ const rows: WireRow[] = [
       'contents.2.parts.1.inlineData.mimeType': 'image/png',
     },
   },
+  {
+    name: 'takes instructions alone for what the user says to Gemini',
+    model: 'gemini-3.5-flash',
+    request: { messages: [{ role: 'system', content: 'Write a haiku.' }] },
+    wire: { systemInstruction: undefined, 'contents.0.parts.0.text': 'Write a haiku.' },
+    warned: ['messages'],
+  },
+  {
+    name: 'holds the older of Gemini to a schema beside tools in words alone',
+    model: 'gemini-2.5-pro',
+    request: { response_format: asked, tools: [tool] },
+    wire: { generationConfig: undefined, 'systemInstruction.parts.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'holds the newer of Gemini to a schema beside tools',
+    model: 'gemini-3.5-flash',
+    request: { response_format: asked, tools: [tool] },
+    wire: { 'generationConfig.responseMimeType': 'application/json' },
+  },
 ]
 
 describe('a chat request to Gemini', () => describeWire(rows))

@@ -124,7 +124,9 @@ function checkMessages(messages: Message[], refuse: Refuse): void {
       const shows = type === 'image' || type === 'document'
       if (shows && role === 'assistant') refuse(`${where}: ${type} blocks are not permitted here`)
       if (type === 'document') checkDocument(block['source'] as Body, where, refuse)
-      if (type === 'text' && block['text'] === '') refuse(`${where}: text must be non-empty`)
+      if (type === 'text' && String(block['text']).trim() === '') {
+        refuse('messages: text content blocks must contain non-whitespace text')
+      }
       if (type === 'image') checkSource(block['source'], where, refuse)
       if (type === 'thinking' && block['signature'] !== signature) {
         refuse(`${where}: Invalid \`signature\` in \`thinking\` block`)

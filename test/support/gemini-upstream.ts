@@ -84,7 +84,14 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
       allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
     }
   }
-  const { temperature, candidateCount = 1 } = generationConfig
+  const { temperature, candidateCount = 1, responseMimeType } = generationConfig
+  if (
+    responseMimeType !== undefined &&
+    (tools as Body[]).length > 0 &&
+    model.startsWith('gemini-2')
+  ) {
+    refuse("Function calling with a response mime type: 'application/json' is unsupported")
+  }
   if (Number(temperature ?? 0) > 2) refuse('temperature must be in the range [0.0, 2.0]')
   if (Number(candidateCount) > 8) refuse('candidateCount must be between 1 and 8')
 }

@@ -11,6 +11,7 @@ import type { components } from '../../../generated/types.ts'
 import { callIdFor } from '../call-id.ts'
 import { dropped } from '../chat-fields.ts'
 import {
+  instructionsAlone,
   instructionsOf,
   partsOf,
   type Message,
@@ -36,14 +37,16 @@ const imageTypes: ReadonlySet<string> = new Set<Base64ImageSource['media_type']>
 
 const callIds = { pattern: /^[\w-]+$/, length: 24 }
 
+type Turn = { role: 'user' | 'assistant'; content: ContentBlockParam[] }
+
 /** The conversation: instructions apart, and turns of user and assistant by turns. */
 export function writeMessages(
   messages: readonly Message[],
   notes: Notes,
 ): { system: TextBlockParam[]; messages: MessageParam[] } {
   const system: TextBlockParam[] = []
-  const turns: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = []
-  const add = (role: 'user' | 'assistant', blocks: ContentBlockParam[]) => {
+  const turns: Turn[] = []
+  const add = (role: Turn['role'], blocks: ContentBlockParam[]) => {
     const last = turns.at(-1)
     if (last?.role === role) last.content.push(...blocks)
     else if (blocks.length > 0) turns.push({ role, content: blocks })
@@ -56,22 +59,32 @@ export function writeMessages(
     switch (message.role) {
       case 'system':
       case 'developer':
-        system.push(
-          ...instructionsOf(message, path, notes.problems).map((placed) => textOf(placed, notes)),
-        )
+        system.push(...saidIn(instructionsOf(message, path, notes.problems), notes))
         if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
         break
       case 'user':
         add('user', blocksOf(message, path, notes))
         break
-      case 'assistant':
-        add('assistant', blocksOfAnswer(message, path, notes))
+      case 'assistant': {
+        const blocks = blocksOfAnswer(message, path, notes)
+        if (turns.length === 0 && blocks.length > 0) add('user', before(path, notes))
+        add('assistant', blocks)
         break
+      }
       case 'tool':
         add('user', [resultOf(message, path, notes)])
     }
   }
-  return { system, messages: turns }
+  if (turns.length > 0 || system.length === 0) return { system, messages: turns }
+  notes.warnings.push(instructionsAlone('Anthropic'))
+  return { system: [], messages: [{ role: 'user', content: system }] }
+}
+
+/** The user begins, there. */
+function before(param: string, { warnings }: Notes): TextBlockParam[] {
+  const reason = 'Anthropic wants the user to begin. A dot was said before.'
+  warnings.push({ param, requested: 'assistant', applied: 'user', reason })
+  return [{ type: 'text', text: '.' }]
 }
 
 function hoisted(param: string, role: string) {
@@ -79,17 +92,21 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-/** What the model said before; it shows nothing. */
-function saidIn(message: Message, path: string, notes: Notes): TextBlockParam[] {
-  return partsOf(message, path).flatMap(({ part, param }) => {
-    if (part.type === 'text') return textOf({ part, param }, notes)
-    notes.problems.push({ param, message: "Anthropic's model shows nothing; it writes." })
-    return []
+/** Without what is only space, which is refused. */
+function saidIn(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
+  return placed.flatMap(({ part, param }) => {
+    if (part.text.trim() === '') return []
+    return { type: 'text', text: part.text, ...cachedUpTo(part, param, notes) }
   })
 }
 
-function textOf({ part, param }: PlacedText, notes: Notes): TextBlockParam {
-  return { type: 'text', text: part.text, ...cachedUpTo(part, param, notes) }
+/** What the model said before; it shows nothing. */
+function wordsOf(message: Message, path: string, { problems }: Notes): PlacedText[] {
+  return partsOf(message, path).flatMap(({ part, param }) => {
+    if (part.type === 'text') return { part, param }
+    problems.push({ param, message: "Anthropic's model shows nothing; it writes." })
+    return []
+  })
 }
 
 function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
@@ -99,7 +116,7 @@ function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
 function blockOf({ part, param }: PlacedPart, notes: Notes): ShownBlock[] {
   switch (part.type) {
     case 'text':
-      return [textOf({ part, param }, notes)]
+      return saidIn([{ part, param }], notes)
     case 'image_url':
       return marked(imageOf(part, param, notes), part, param, notes)
     case 'file':
@@ -165,7 +182,7 @@ function documentOf(
 
 /** What was thought before the first call was thought before the words, too. */
 function blocksOfAnswer(message: Answer, path: string, notes: Notes): ContentBlockParam[] {
-  const said = saidIn(message, path, notes)
+  const said = saidIn(wordsOf(message, path, notes), notes)
   const [first = [], ...further] = (message.tool_calls ?? []).map((call, place) =>
     blocksOfCall(call, `${path}.tool_calls[${place}]`, notes),
   )

@@ -2,8 +2,8 @@ import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, type WrittenChat } from '../chat-fields.ts'
-import { writeContents, type WireContent } from './contents.ts'
+import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
+import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
 type GenerationConfig = Pick<
@@ -71,15 +71,17 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
     notes.problems.push({ param: 'n', message })
   }
   const { system, contents } = writeContents(request.messages, route.upstreamModel, notes)
+  const { words = [], ...asked } = format(request, route, notes)
+  const instructions = [...system, ...words]
   const generationConfig: GenerationConfig = {
     ...sampling(request, route, notes),
-    ...format(request),
+    ...asked,
     ...writeThinking(request, route, notes),
   }
   const body: WireRequest = {
     contents,
-    ...(system.length > 0
-      ? { systemInstruction: { parts: system.map((text) => ({ text })) } }
+    ...(instructions.length > 0
+      ? { systemInstruction: { parts: instructions.map((text) => ({ text })) } }
       : {}),
     ...(Object.keys(generationConfig).length > 0 ? { generationConfig } : {}),
     ...writeTools(request, notes),
@@ -111,10 +113,20 @@ function sampling(request: ChatRequest, route: Route, notes: Notes): GenerationC
   return config
 }
 
-function format({ response_format: asked }: ChatRequest): GenerationConfig {
+function format(
+  { response_format: asked, tools = [] }: ChatRequest,
+  { upstreamModel }: Route,
+  { warnings }: Notes,
+): GenerationConfig & { words?: string[] } {
   if (asked === undefined || asked.type === 'text') return {}
-  const responseMimeType = 'application/json'
   const schema = asked.type === 'json_schema' ? asked.json_schema.schema : undefined
+  if (tools.length > 0 && !newer.test(upstreamModel)) {
+    const reason = `${upstreamModel} is asked for JSON in words: it enforces none beside tools.`
+    const param = 'response_format'
+    warnings.push({ param, requested: asked.type, applied: 'system', reason })
+    return { words: [jsonInWords(schema)] }
+  }
+  const responseMimeType = 'application/json'
   if (schema === undefined) return { responseMimeType }
   return { responseMimeType, responseJsonSchema: schema }
 }

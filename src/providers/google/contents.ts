@@ -1,7 +1,13 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { dropped } from '../chat-fields.ts'
-import { instructionsOf, partsOf, type Message, type PlacedPart } from '../chat-parts.ts'
+import {
+  instructionsAlone,
+  instructionsOf,
+  partsOf,
+  type Message,
+  type PlacedPart,
+} from '../chat-parts.ts'
 import { readDataUrl } from '../data-url.ts'
 import type { Notes } from './chat-request.ts'
 
@@ -28,10 +34,10 @@ const audioTypes: Readonly<Record<string, string>> = {
 }
 const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
 /**
- * Newer models refuse a call of theirs that comes back without the signature of its thoughts, and look
- * at the pictures of a result.
+ * Newer models refuse a call of theirs that comes back without the signature of its thoughts, look at
+ * the pictures of a result, and answer in JSON beside tools.
  */
-const newer = /^gemini-(?:[3-9]|\d\d)/
+export const newer = /^gemini-(?:[3-9]|\d\d)/
 /** What the vendor takes in place of a signature that got lost on the way. */
 const noSignature = 'skip_thought_signature_validator'
 
@@ -64,7 +70,9 @@ export function writeContents(
       lastRole = message.role
     }
   }
-  return { system, contents }
+  if (contents.length > 0 || system.length === 0) return { system, contents }
+  notes.warnings.push(instructionsAlone('Gemini'))
+  return { system: [], contents: [{ role: 'user', parts: system.map((text) => ({ text })) }] }
 }
 
 type Place = { path: string; upstreamModel: string; names: Map<string, string>; notes: Notes }
