@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from './chat.ts'
 import { GatewayError } from './error.ts'
-import type { ImageRequest } from './image.ts'
+import type { AskedImage } from './image.ts'
 import type { Model, Warning } from './model.ts'
 
 type Schemas = components['schemas']
@@ -106,7 +106,7 @@ function isSeed(seed: number): boolean {
  * Reads a conversation with an image model: the last text of the user is the prompt. Its pictures are
  * read apart, from `conversationImages`.
  */
-export function chatToImage(request: ChatRequest, config: ImageConfig): ImageRequest {
+export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
   const prompt = lastUserText(request)
   if (prompt.trim() === '') {
     throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
@@ -128,7 +128,6 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): ImageReq
     model: request.model,
     prompt,
     n,
-    sources: [],
     ...sizeOf(config),
     ...(config.quality === undefined ? {} : { quality: config.quality }),
     ...(config.background === undefined ? {} : { background: config.background }),

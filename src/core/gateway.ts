@@ -9,7 +9,7 @@ import type { Attempt, FailoverPolicy } from './failover.ts'
 import { createFingerprint } from './fingerprint.ts'
 import { refuseWarnings } from './image-plan.ts'
 import type { ImageParts } from './image-run.ts'
-import type { ImageRequest, ImageResult } from './image.ts'
+import type { AskedImage, ImageResult, ImageSource } from './image.ts'
 import { createInFlight, type InFlight, type Making } from './in-flight.ts'
 import type { Model, Warning } from './model.ts'
 import type { Usage } from './price.ts'
@@ -60,8 +60,12 @@ export type Gateway = {
   chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
   /** The same as a stream; resolves once the first event is there. */
   chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
-  /** Makes `n` pictures: all of them, or an error. */
-  image(request: ImageRequest, context: CallContext): Promise<Answered<ImageResult>>
+  /** Makes `n` pictures, from those that are read once the caller is admitted: all of them, or an error. */
+  image(
+    request: AskedImage,
+    context: CallContext,
+    readSources?: () => Promise<readonly ImageSource[]>,
+  ): Promise<Answered<ImageResult>>
 }
 
 /** The one sequence of every call, whichever face it came through (design.md section 3). */
@@ -73,12 +77,21 @@ export function createGateway(given: GatewayParts): Gateway {
     startDeadline: createDeadlines(),
   }
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
+  const { admit } = parts
   return {
-    chat: (request, context) => answer({ parts, context, work: chatWork(request, chatTimeoutMs) }),
-    image: (request, context) =>
-      answer({ parts, context, work: imageWork(request, imageTimeoutMs, parts) }),
+    chat: (request, context) =>
+      admit(context.caller).then((limit) =>
+        answer({ parts, context, work: chatWork(request, chatTimeoutMs) }, limit),
+      ),
+    image: async (asked, context, readSources) => {
+      const limit = await admit(context.caller)
+      const request = { ...asked, sources: (await readSources?.()) ?? [] }
+      return answer({ parts, context, work: imageWork(request, imageTimeoutMs, parts) }, limit)
+    },
     chatStream: (request, context) =>
-      stream({ parts, context, work: chatWork(request, chatTimeoutMs) }, request),
+      admit(context.caller).then((limit) =>
+        stream({ parts, context, work: chatWork(request, chatTimeoutMs) }, limit, request),
+      ),
   }
 }
 
@@ -88,11 +101,14 @@ type Passage<Result> = {
   context: CallContext
 }
 
-/** Admit, recall, find routes, fail over, record, remember. */
-async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result>> {
-  const { parts, context } = passage
+/** Recall, find routes, fail over, record, remember. */
+async function answer<Result>(
+  passage: Passage<Result>,
+  limit: RequestLimit,
+): Promise<Answered<Result>> {
+  const { parts } = passage
   const key = keyOf(passage)
-  const call = open(passage, await parts.admit(context.caller))
+  const call = open(passage, limit)
   let making: Making<Remembered> | undefined
   try {
     const prepared = prepare(passage)
@@ -120,10 +136,14 @@ async function answer<Result>(passage: Passage<Result>): Promise<Answered<Result
 }
 
 /** The same for a stream: from its first event on it can no longer fail over. */
-async function stream(passage: Passage<ChatResult>, request: ChatRequest): Promise<StreamedChat> {
+async function stream(
+  passage: Passage<ChatResult>,
+  limit: RequestLimit,
+  request: ChatRequest,
+): Promise<StreamedChat> {
   const { parts, context } = passage
   const key = keyOf(passage)
-  const call = open(passage, await parts.admit(context.caller))
+  const call = open(passage, limit)
   try {
     const prepared = prepare(passage)
     const found = recall(passage, key)

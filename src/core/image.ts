@@ -10,7 +10,9 @@ export type ImageFormat = Schemas['ImageFormat']
 /** An input picture, fetched and checked, as base64 text that is the same for the same picture. */
 export type ImageSource = { base64: Pieces; format: ImageFormat }
 /** A request for pictures, whichever face it came through. */
-export type ImageRequest = Schemas['CanonicalImageRequest'] & { sources: readonly ImageSource[] }
+export type AskedImage = Schemas['CanonicalImageRequest']
+/** The same with the pictures that it starts from. */
+export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 
 /** The input pictures of one request, each with the parameter that names it. */
 export type NamedAddress = { address: string; param: string }

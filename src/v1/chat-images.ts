@@ -40,8 +40,8 @@ export async function chatImages(
   // What no model would take is not fetched either.
   checkReferences(model, addresses.length, 'messages')
   const image = chatToImage(request, config as ImageConfig)
-  const sources = await readSources(addresses, context.ending.signal, texts)
-  const answered = await gateway.image({ ...image, sources }, context)
+  const read = () => readSources(addresses, context.ending.signal, texts)
+  const answered = await gateway.image(image, context, read)
   const { result, usage = noUsage } = answered
   const receipt = { ...answered.receipt, warnings: [...ignored, ...answered.receipt.warnings] }
   const identity = {

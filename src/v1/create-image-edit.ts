@@ -24,9 +24,8 @@ export function createImageEdit(options: Options): Operation<'createImageEdit'> 
       address,
       param: `images[${index}].image_url`,
     }))
-    const sources = await readSources(addresses, call.ending.signal, call.texts)
-    const request = imageRequest(body, sources)
-    const answered = await gateway.image(request, contextOf(call, 'images'))
+    const read = () => readSources(addresses, call.ending.signal, call.texts)
+    const answered = await gateway.image(imageRequest(body), contextOf(call, 'images'), read)
     return imagesAnswer(answered, clock())
   }
 }

@@ -1,18 +1,16 @@
-import type { ImageRequest } from '../core/image.ts'
+import type { AskedImage } from '../core/image.ts'
 import type { Body } from '../http/operation.ts'
 
 /** A body of the images API in the core's words. OpenAI's clients may send null for what they leave open. */
 export function imageRequest(
   body: Omit<Body<'createImage'>, 'response_format'> &
     Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>,
-  sources: ImageRequest['sources'],
-): ImageRequest {
+): AskedImage {
   const { model, prompt, n } = body
   return {
     model,
     prompt,
     n,
-    sources,
     ...given('size', body.size),
     ...given('quality', body.quality),
     ...given('style', body.style),
@@ -24,9 +22,9 @@ export function imageRequest(
   }
 }
 
-function given<Key extends keyof ImageRequest>(
+function given<Key extends keyof AskedImage>(
   key: Key,
-  value: ImageRequest[Key] | null,
-): Partial<ImageRequest> {
+  value: AskedImage[Key] | null,
+): Partial<AskedImage> {
   return value === null || value === undefined ? {} : { [key]: value }
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello } from '../support/own-endpoint.ts'
+import { startPublicHost } from '../support/public-host.ts'
 
 const body = { model: 'gpt-5-mini', messages: hello }
 
@@ -63,5 +64,30 @@ describe('the limit of requests a minute', () => {
       expect((await gateway.fetch('/v1/models')).status).to.equal(200)
     }
     await spend()
+  })
+
+  it('has no picture fetched for who is over it', async () => {
+    const host = await startPublicHost()
+    const file = { limits: { requests_per_minute: 1 } }
+    const limited = await startGateway({ publicNet: host.net, file })
+    const model = 'gemini-3-pro-image-preview'
+    const url = host.address('/nothing.png')
+    const content = [
+      { type: 'text', text: 'Bluer' },
+      { type: 'image_url', image_url: { url } },
+    ]
+    const edit = () =>
+      limited.post('/v1/images/edits', { model, prompt: 'Bluer', images: [{ image_url: url }] })
+    const chat = () =>
+      limited.post('/v1/chat/completions', { model, messages: [{ role: 'user', content }] })
+    try {
+      await expectError(await edit(), { status: 400, code: 'image_fetch_failed' })
+      await expectError(await edit(), { status: 429, code: 'rate_limit_exceeded' })
+      await expectError(await chat(), { status: 429, code: 'rate_limit_exceeded' })
+      expect(host.requests).to.have.length(1)
+    } finally {
+      await limited.stop()
+      await host.stop()
+    }
   })
 })

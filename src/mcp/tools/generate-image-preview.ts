@@ -1,6 +1,6 @@
 import type { Catalog } from '../../core/catalog.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { ImageRequest } from '../../core/image.ts'
+import type { AskedImage } from '../../core/image.ts'
 import type { Model } from '../../core/model.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { UploadFolder } from '../upload-folder.ts'
@@ -26,11 +26,10 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     const name = filename ?? `image-preview-${clock()}.png`
     // A saved picture is of the kind that its name says.
     const outputFormat = uploads === undefined ? undefined : formatOf(name)
-    const request: ImageRequest = {
+    const request: AskedImage = {
       model: 'auto',
       prompt,
       n: 1,
-      sources: [],
       ...(outputFormat === undefined ? {} : { outputFormat }),
     }
     const { model } = catalog.find(request.model)
@@ -59,6 +58,6 @@ const sizes: Record<AspectRatio, string> = {
 }
 
 /** Another preview model than the document's may want pixels instead of a ratio. */
-function shapeFor({ row }: Model, ratio: AspectRatio): Pick<ImageRequest, 'aspectRatio' | 'size'> {
+function shapeFor({ row }: Model, ratio: AspectRatio): Pick<AskedImage, 'aspectRatio' | 'size'> {
   return row.image?.size.kind === 'classes' ? { aspectRatio: ratio } : { size: sizes[ratio] }
 }
