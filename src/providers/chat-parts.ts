@@ -29,13 +29,24 @@ function refusalOf(message: Message): string {
   return message.role === 'assistant' ? (message.refusal ?? '') : ''
 }
 
-/** The parts of a message of instructions, which may be texts alone. */
-export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
+/** The texts of a message that may have nothing else; `remedy` tells what to do with other parts. */
+export function onlyTexts(
+  message: Message,
+  path: string,
+  problems: Problem[],
+  remedy: string,
+): PlacedText[] {
   return partsOf(message, path).flatMap(({ part, param }) => {
     if (part.type === 'text') return { part, param }
-    problems.push({ param, message: 'Instructions are text. Move it to a message of the user.' })
+    problems.push({ param, message: remedy })
     return []
   })
+}
+
+/** What a message of instructions tells, which is text everywhere. */
+export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
+  const remedy = 'Instructions are text. Move it to a message of the user.'
+  return onlyTexts(message, path, problems, remedy)
 }
 
 /** Instructions without anybody to instruct are what the user says. */

@@ -13,6 +13,7 @@ import { dropped } from '../chat-fields.ts'
 import {
   instructionsAlone,
   instructionsOf,
+  onlyTexts,
   partsOf,
   type Message,
   type PlacedPart,
@@ -67,7 +68,7 @@ export function writeMessages(
         break
       case 'assistant': {
         const blocks = blocksOfAnswer(message, path, notes)
-        if (turns.length === 0 && blocks.length > 0) add('user', before(path, notes))
+        if (turns.length === 0 && blocks.length > 0) add('user', opening(path, notes))
         add('assistant', blocks)
         break
       }
@@ -80,8 +81,8 @@ export function writeMessages(
   return { system: [], messages: [{ role: 'user', content: system }] }
 }
 
-/** The user begins, there. */
-function before(param: string, { warnings }: Notes): TextBlockParam[] {
+/** A conversation that the model begins has something before it. */
+function opening(param: string, { warnings }: Notes): TextBlockParam[] {
   const reason = 'Anthropic wants the user to begin. A dot was said before.'
   warnings.push({ param, requested: 'assistant', applied: 'user', reason })
   return [{ type: 'text', text: '.' }]
@@ -100,15 +101,6 @@ function saidIn(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
   })
 }
 
-/** What the model said before; it shows nothing. */
-function wordsOf(message: Message, path: string, { problems }: Notes): PlacedText[] {
-  return partsOf(message, path).flatMap(({ part, param }) => {
-    if (part.type === 'text') return { part, param }
-    problems.push({ param, message: "Anthropic's model shows nothing; it writes." })
-    return []
-  })
-}
-
 function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
   return partsOf(message, path).flatMap((placed) => blockOf(placed, notes))
 }
@@ -122,7 +114,7 @@ function blockOf({ part, param }: PlacedPart, notes: Notes): ShownBlock[] {
     case 'file':
       return marked(documentOf(part, param, notes), part, param, notes)
     case 'input_audio':
-      notes.problems.push({ param, message: 'Anthropic hears nothing. Choose another model.' })
+      notes.problems.push({ param, message: 'Anthropic takes no audio. Choose another model.' })
       return []
   }
 }
@@ -182,7 +174,8 @@ function documentOf(
 
 /** What was thought before the first call was thought before the words, too. */
 function blocksOfAnswer(message: Answer, path: string, notes: Notes): ContentBlockParam[] {
-  const said = saidIn(wordsOf(message, path, notes), notes)
+  const remedy = 'Anthropic takes only text of the model. Move it to a message of the user.'
+  const said = saidIn(onlyTexts(message, path, notes.problems, remedy), notes)
   const [first = [], ...further] = (message.tool_calls ?? []).map((call, place) =>
     blocksOfCall(call, `${path}.tool_calls[${place}]`, notes),
   )

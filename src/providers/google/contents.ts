@@ -110,7 +110,7 @@ function mediumOf(part: Medium, param: string, notes: Notes): Blob | undefined {
       const { format, data } = part.input_audio
       const mimeType = Object.hasOwn(audioTypes, format) ? audioTypes[format]! : undefined
       if (mimeType !== undefined) return { mimeType, data }
-      const message = `Gemini takes ${Object.keys(audioTypes).join(', ')}.`
+      const message = `Gemini takes audio as ${Object.keys(audioTypes).join(', ')}.`
       const problem = { param: `${param}.input_audio.format`, message }
       notes.problems.push({ ...problem, code: 'invalid_value' })
       return undefined
