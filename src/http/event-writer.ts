@@ -17,8 +17,10 @@ export function eventWriter(response: ServerResponse): EventSink & { begun(): bo
     write: (piece) => {
       if (response.destroyed) return true
       const { socket } = response
-      // The head goes out with the first event; a response whose turn has not come has no socket yet.
-      const framed = begun && socket !== null && response.chunkedEncoding
+      // The head goes out with the first event; a response whose turn has not come has no socket yet, and
+      // one that Node holds back until the end of this turn (from Node 26 on) must not be overtaken.
+      const framed =
+        begun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
       begun = true
       // A frame without bytes would end the stream.
       if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
