@@ -80,6 +80,24 @@ describe('the writer of events', () => {
     server.stop()
   })
 
+  it('overtakes nothing that Node holds back', async () => {
+    const large = 'x'.repeat(20_000)
+    const server = await serve(async (response) => {
+      const sink = eventWriter(response)
+      sink.write(Buffer.from('one '))
+      await turn()
+      // As newer Nodes do by themselves until the end of a turn.
+      response.cork()
+      sink.write(Buffer.from(large))
+      sink.write(Buffer.from(' two'))
+      response.uncork()
+      sink.write(Buffer.from(' three'))
+      response.end()
+    })
+    expect(await (await fetch(server.url)).text()).to.equal(`one ${large} two three`)
+    server.stop()
+  })
+
   it('tells when a slow reader has had enough, and when it wants more', async () => {
     const event = Buffer.alloc(8000, 'a')
     let written = 0
