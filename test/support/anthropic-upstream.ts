@@ -93,6 +93,9 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   checkThinking(thinking, body, refuse)
   checkMessages(messages as Message[], refuse)
   checkThoughts(messages as Message[], thinking, refuse)
+  for (const block of (body['system'] ?? []) as Body[]) {
+    checkBlock(block, 'system', { where: 'system', refuse })
+  }
   const { format } = (body['output_config'] ?? {}) as { format?: { schema: unknown } }
   if (format !== undefined) checkSchema(format.schema, 'output_config.format.schema')
   checkTools(body, refuse)
@@ -111,36 +114,48 @@ function checkThinking(thinking: unknown, body: Body, refuse: Refuse): void {
 }
 
 function checkMessages(messages: Message[], refuse: Refuse): void {
-  const calls = new Set<unknown>()
+  let open = new Set<unknown>()
   messages.forEach(({ role, content }, index) => {
     const where = `messages.${index}`
     if (role !== (index % 2 === 0 ? 'user' : 'assistant')) {
       refuse('messages: roles must alternate between "user" and "assistant"')
     }
     if (!Array.isArray(content) || content.length === 0) refuse(`${where}: must have content`)
-    for (const block of content as Body[]) {
-      const type = String(block['type'])
-      allowOnly(block, blockFields[type] ?? [], where, invalid)
-      const shows = type === 'image' || type === 'document'
-      if (shows && role === 'assistant') refuse(`${where}: ${type} blocks are not permitted here`)
-      if (type === 'document') checkDocument(block['source'] as Body, where, refuse)
-      if (type === 'text' && String(block['text']).trim() === '') {
-        refuse('messages: text content blocks must contain non-whitespace text')
-      }
-      if (type === 'image') checkSource(block['source'], where, refuse)
-      if (type === 'thinking' && block['signature'] !== signature) {
-        refuse(`${where}: Invalid \`signature\` in \`thinking\` block`)
-      }
-      if (type === 'tool_use' && !/^[a-zA-Z0-9_-]+$/.test(String(block['id']))) {
-        refuse(`${where}: String should match pattern '^[a-zA-Z0-9_-]+$'`)
-      }
-      if (type === 'tool_use') calls.add(block['id'])
-      if (type === 'tool_result' && !calls.delete(block['tool_use_id'])) {
-        refuse(`${where}: unexpected tool_use_id found in tool_result blocks`)
-      }
+    const blocks = content as Body[]
+    for (const block of blocks) checkBlock(block, role, { where, refuse })
+    const results = blocks.filter(({ type }) => type === 'tool_result')
+    if (blocks.slice(0, results.length).some(({ type }) => type !== 'tool_result')) {
+      refuse(`${where}: tool_result blocks must come first`)
     }
+    for (const { tool_use_id: id } of results) {
+      if (!open.delete(id)) refuse(`${where}: unexpected tool_use_id found in tool_result blocks`)
+    }
+    if (open.size > 0) refuse('tool_use ids were found without tool_result blocks')
+    open = new Set(blocks.flatMap(({ type, id }) => (type === 'tool_use' ? [id] : [])))
   })
-  if (calls.size > 0) refuse('tool_use ids were found without tool_result blocks')
+  if (open.size > 0) refuse('tool_use ids were found without tool_result blocks')
+}
+
+type Place = { where: string; refuse: Refuse }
+
+function checkBlock(block: Body, role: string, { where, refuse }: Place): void {
+  const type = String(block['type'])
+  allowOnly(block, blockFields[type] ?? [], where, invalid)
+  const shows = type === 'image' || type === 'document'
+  if (shows && role === 'assistant') refuse(`${where}: ${type} blocks are not permitted here`)
+  if (type === 'document') checkDocument(block['source'] as Body, where, refuse)
+  if (type === 'image') checkSource(block['source'], where, refuse)
+  if (type === 'text' && String(block['text']).trim() === '') {
+    refuse('messages: text content blocks must contain non-whitespace text')
+  }
+  if (type === 'thinking' && block['signature'] !== signature) {
+    refuse(`${where}: Invalid \`signature\` in \`thinking\` block`)
+  }
+  if (type === 'tool_use' && !/^[a-zA-Z0-9_-]+$/.test(String(block['id']))) {
+    refuse(`${where}: String should match pattern '^[a-zA-Z0-9_-]+$'`)
+  }
+  if (type !== 'tool_result') return
+  for (const inner of (block['content'] ?? []) as Body[]) checkBlock(inner, role, { where, refuse })
 }
 
 function checkSource(source: unknown, where: string, refuse: Refuse): void {

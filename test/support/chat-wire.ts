@@ -53,7 +53,8 @@ const writers = {
   google: writeGemini,
 }
 
-function write({ model: id, request }: WireRow) {
+/** A request in the words of its model's vendor. */
+export function write({ model: id, request }: Pick<WireRow, 'model' | 'request'>) {
   const model = modelOf(id)
   const { provider } = model.row
   const route = { model, provider: { id: provider }, upstreamModel: model.row.upstream_model }
@@ -62,8 +63,10 @@ function write({ model: id, request }: WireRow) {
   return writeChat(whole, route, dialectOf(provider))
 }
 
-/** What the vendor's double says to a request. */
-function answerTo(provider: string, model: string, body: object): ScriptedAnswer | undefined {
+/** What the double of a model's vendor says to a body, where it has one. */
+export function answerTo(id: string, written: object): ScriptedAnswer | undefined {
+  const { provider, upstream_model: model } = modelOf(id).row
+  const body = JSON.parse(JSON.stringify(written)) as object
   const say = () => ({ text: ['Hi'] })
   const json = { 'content-type': 'application/json' }
   const request = (path: string, headers: Record<string, string>) =>
@@ -103,10 +106,8 @@ export function describeWire(rows: readonly WireRow[]): void {
       expect(warnings.map(({ param }) => param)).to.have.members(row.warned ?? [])
       expect(problems.map(({ param }) => param)).to.deep.equal(row.refused ?? [])
       expect(JSON.stringify(write(row).body)).to.equal(JSON.stringify(body))
-      const { provider, upstream_model: model } = modelOf(row.model).row
       if (row.refused !== undefined) return
-      const { status = 200, body: said } =
-        answerTo(provider, model, JSON.parse(JSON.stringify(body)) as object) ?? {}
+      const { status = 200, body: said } = answerTo(row.model, body) ?? {}
       expect(status, JSON.stringify(said)).to.equal(200)
     })
   }

@@ -18,9 +18,11 @@ export function writeHistory(
 ): ChatRequest['messages'] {
   const { takesBack, callIds = anyIds } = dialect
   if (takesBack === undefined) return messages
-  return messages.map((given) => {
+  return messages.flatMap((given) => {
     const message = dialect.takesCacheControl ? given : withoutMarks(given)
-    if (message.role === 'assistant') return writeAnswer(message, dialect, takesBack)
+    if (message.role === 'assistant') {
+      return isSilent(message) ? [] : writeAnswer(message, dialect, takesBack)
+    }
     if (message.role !== 'tool') return message
     return { ...message, tool_call_id: callIdFor(callIds, message.tool_call_id) }
   })
@@ -54,6 +56,11 @@ function writeAnswer(
   // A call of another vendor's model has no reasoning; an empty one counts as none.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
+}
+
+/** An answer without a word or a call is refused, and tells nothing. */
+function isSilent({ content, refusal, tool_calls: calls, ...rest }: Answer): boolean {
+  return !content?.length && !refusal && !calls?.length && !('audio' in rest)
 }
 
 /** A refusal is the model's words. */
