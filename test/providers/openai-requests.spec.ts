@@ -152,6 +152,27 @@ const rows: WireRow[] = [
     wire: { enable_thinking: false },
   },
   {
+    name: 'asks Mistral for the nearest effort that it has',
+    model: 'mistral/mistral-medium-latest',
+    request: { reasoning_effort: 'medium' },
+    wire: { reasoning_effort: 'high' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'has Mistral reason little when it is asked to',
+    model: 'mistral/mistral-medium-latest',
+    request: { reasoning_effort: 'minimal' },
+    wire: { reasoning_effort: 'none' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'asks Groq for the effort that it has',
+    model: 'groq/gpt-oss-120b',
+    request: { reasoning_effort: 'max' },
+    wire: { reasoning_effort: 'high' },
+    warned: ['reasoning_effort'],
+  },
+  {
     name: 'spares Groq what it refuses',
     model: 'groq/gpt-oss-120b',
     request: { logprobs: true, top_logprobs: 2, logit_bias: {} },

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../core/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
 import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
-import type { ChatDialect } from './dialect.ts'
+import type { ChatDialect, Effort } from './dialect.ts'
 import { withoutMark, writeHistory } from './history.ts'
 
 type Field = keyof ChatRequest
@@ -102,6 +102,7 @@ function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes)
     )
   }
   if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, id, body, notes)
+  if (dialect.efforts) adjustEffort(dialect.efforts, id, body, notes)
   if (dialect.reasoning) adjustReasoning(dialect.reasoning, id, body, notes)
   if (dialect.noJsonSchema) adjustFormat(request, id, body, notes)
 }
@@ -129,6 +130,25 @@ function adjustToolChoice(
   const reason = `${id} lets the model choose whether it calls a tool.`
   warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
   body['tool_choice'] = 'auto'
+}
+
+const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** The nearest of those that there are; of two as near, the higher. */
+function adjustEffort(
+  offered: readonly Effort[],
+  id: string,
+  body: Body,
+  { warnings }: Notes,
+): void {
+  const requested = body['reasoning_effort'] as Effort | null | undefined
+  if (requested === undefined || requested === null || offered.includes(requested)) return
+  const distance = (effort: Effort) =>
+    Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
+  const applied = offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
+  body['reasoning_effort'] = applied
+  const reason = `${id} has the efforts ${offered.join(', ')}.`
+  warnings.push({ param: 'reasoning_effort', requested, applied, reason })
 }
 
 function adjustReasoning(

@@ -9,6 +9,7 @@ import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
 import { startStream } from './event-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import { withPlainThoughts } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
@@ -82,6 +83,8 @@ function mend(choice: ChatCompletion['choices'][number], { finishReasons }: Chat
   if (finishReasons !== undefined && reason !== null) {
     choice.finish_reason = finishReasons[reason] ?? reason
   }
+  const plain = choice.message && withPlainThoughts(choice.message)
+  if (plain !== choice.message) choice.message = { ...plain, content: plain.content ?? null }
   for (const call of choice.message?.tool_calls ?? []) {
     const written: unknown = call?.function?.arguments
     if (typeof written === 'object') call.function.arguments = JSON.stringify(written ?? {})

@@ -1,7 +1,9 @@
+import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { CallIds } from '../call-id.ts'
 
 type Field = keyof ChatRequest
+export type Effort = components['schemas']['ReasoningEffort']
 
 /** What an answer's message may have besides its content and its calls. */
 export const answerFields = [
@@ -48,6 +50,12 @@ export type ChatDialect = {
   callIds?: CallIds
   /** It refuses a call that comes back without the reasoning before it. */
   wantsReasoning?: true
+  /** Its models that reason answer in lists of parts (thoughts.ts). */
+  contentLists?: true
+  /** Its models tell their thoughts as `reasoning`. */
+  tellsReasoning?: true
+  /** The efforts to reason that it has; of others the nearest is asked for. */
+  efforts?: readonly Effort[]
   /** It does not fetch pictures. */
   inlineImages?: true
 }
@@ -99,6 +107,8 @@ export const dialects = {
   },
   mistral: {
     takesBack: [],
+    contentLists: true,
+    efforts: ['none', 'high'],
     callIds: { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 },
     noDeveloper: true,
     alwaysCounts: true,
@@ -119,6 +129,8 @@ export const dialects = {
   },
   groq: {
     takesBack: [],
+    tellsReasoning: true,
+    efforts: ['low', 'medium', 'high'],
     oneChoice: true,
     without: ['logit_bias', 'logprobs', 'top_logprobs'],
   },
@@ -128,7 +140,7 @@ export const dialects = {
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
   },
   together: { takesBack: [], noDeveloper: true },
-  openrouter: {},
+  openrouter: { tellsReasoning: true },
   moonshot: { takesBack: ['reasoning_content'], wantsReasoning: true, noDeveloper: true },
 } satisfies Record<string, ChatDialect>
 

@@ -13,19 +13,16 @@ import type { UpstreamLimits } from '../endpoint.ts'
 import type { OpenAnswer } from '../upstream.ts'
 import type { ChatDialect } from './dialect.ts'
 import { bodyFailure } from './failure.ts'
-import { readUsage, type WireUsage } from './usage.ts'
-
-type Chunk = Partial<ChunkIdentity> & {
-  choices?: { finish_reason?: string | null }[]
-  usage?: WireUsage
-  x_groq?: { usage?: WireUsage }
-  error?: unknown
-}
+import { rewriteChunk, type Chunk } from './rewrite-chunk.ts'
+import { readUsage } from './usage.ts'
 
 const usageKey = searched('usage')
 const errorKey = searched('error')
 const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
+/** Of a delta in parts. */
+const listMarks = [Buffer.from('"content":['), Buffer.from('"content": [')]
+const reasoningMarks = [Buffer.from('"reasoning":"'), Buffer.from('"reasoning": "')]
 const finishReason = /"finish_reason":\s*"/
 
 /**
@@ -38,7 +35,7 @@ const finishReason = /"finish_reason":\s*"/
 export async function startStream(
   answer: OpenAnswer,
   limits: StreamLimits,
-  { finishReasons = {} }: ChatDialect,
+  { finishReasons = {}, contentLists, tellsReasoning }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
   const source = await startEvents(answer, limits.answerBytesMax, (events) => {
@@ -50,6 +47,8 @@ export async function startStream(
     return events
   })
   const marks = Object.keys(finishReasons).map((reason) => Buffer.from(`"${reason}"`))
+  if (contentLists) marks.push(...listMarks)
+  if (tellsReasoning) marks.push(...reasoningMarks)
   const state: State = { over: false }
   return {
     forward: (sink) => forward({ source, sink, state, marks, finishReasons, limits }),
@@ -69,7 +68,7 @@ type Passage = {
   source: EventSource
   sink: EventSink
   state: State
-  /** Reasons to end that have to be put in OpenAI's words, as they stand in an event. */
+  /** What has to be put in OpenAI's words, as it stands in an event. */
   marks: readonly Buffer[]
   finishReasons: Readonly<Record<string, string>>
   limits: StreamLimits
@@ -107,7 +106,9 @@ async function forward(passage: Passage): Promise<StreamEnd> {
       answer.abort(failure)
       return finish()
     }
-    const rewritten = rewrite(chunk, state, finishReasons)
+    if (chunk === undefined) return
+    state.usage = readUsage(chunk.usage ?? chunk.x_groq?.usage) ?? state.usage
+    const rewritten = rewriteChunk(chunk, finishReasons)
     if (rewritten !== undefined) write(rewritten === chunk ? event : eventOf(rewritten))
   }
 
@@ -131,31 +132,6 @@ async function forward(passage: Passage): Promise<StreamEnd> {
   }
   const identity = state.identity ?? identityOf(first) ?? identityOf(last)
   return { usage: state.usage, identity: identity ?? { id: '', created: 0, model: '' } }
-}
-
-/** The chunk that is passed on: itself, one without counts, or none when there were only counts. */
-function rewrite(
-  chunk: Chunk | undefined,
-  state: State,
-  finishReasons: Readonly<Record<string, string>>,
-): Chunk | undefined {
-  if (chunk === undefined) return undefined
-  const counted = chunk.usage ?? chunk.x_groq?.usage
-  const usage = readUsage(counted)
-  if (usage !== undefined) state.usage = usage
-  const choices = chunk.choices ?? []
-  const renamed = choices.some(({ finish_reason: reason }) => reason && finishReasons[reason])
-  if (!chunk.usage && !renamed) return chunk
-  if (choices.length === 0) return undefined
-  const { usage: _usage, ...rest } = chunk
-  if (!renamed) return rest
-  return {
-    ...rest,
-    choices: choices.map((choice) => {
-      const reason = choice.finish_reason ?? ''
-      return { ...choice, finish_reason: finishReasons[reason] ?? choice.finish_reason ?? null }
-    }),
-  }
 }
 
 function eventOf(chunk: Chunk): Buffer {

@@ -1,0 +1,32 @@
+type Said = { content?: unknown; reasoning?: unknown }
+type Part = { text?: unknown; thinking?: unknown }
+
+/**
+ * A message or a delta whose content is a text and whose thoughts are `reasoning_content`; itself where
+ * it is so. Some vendors tell thoughts as `reasoning`, Mistral as parts of the content
+ * (docs.mistral.ai, Reasoning). Where there are thoughts alone it has no content.
+ */
+export function withPlainThoughts<Given extends Said>(said: Given): Given {
+  const { content, reasoning, ...rest } = said
+  if (typeof reasoning === 'string') {
+    const kept = content === undefined ? {} : { content }
+    return { ...kept, reasoning_content: reasoning, ...rest } as unknown as Given
+  }
+  if (!Array.isArray(content)) return said
+  const parts = content.filter(isPart)
+  const text = textOf(parts)
+  const thoughts = textOf(parts.flatMap(({ thinking }) => thinking ?? []).filter(isPart))
+  return {
+    ...(text === '' && thoughts !== '' ? {} : { content: text }),
+    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...rest,
+  } as unknown as Given
+}
+
+function isPart(value: unknown): value is Part {
+  return typeof value === 'object' && value !== null
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+}
