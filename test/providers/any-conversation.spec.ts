@@ -114,7 +114,11 @@ const options = fc.record(
 
 const models = [
   'gpt-4.1',
+  'gpt-5',
   'gpt-5.2',
+  'gpt-5.4',
+  'gpt-5.6-terra',
+  'gpt-6-sol',
   'claude-haiku-4-5',
   'claude-opus-4-6',
   'claude-opus-5-5',

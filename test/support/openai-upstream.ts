@@ -79,6 +79,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   for (const tool of (body['tools'] ?? []) as Body[]) {
     allowOnly(tool, ['type', 'function'], 'Unknown parameter: tools', 'unknown_parameter')
   }
+  checkReasoning(body, refuse)
   const calls = new Set<unknown>()
   for (const message of body['messages'] as Body[]) {
     allowOnly(message, messageFields, 'Unknown parameter: messages', 'unknown_parameter')
@@ -95,6 +96,25 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
       refuse('invalid_value', "messages with role 'tool' must be a response to tool_calls.")
     }
   }
+}
+
+/** As the vendor's errors of 2026 have it. */
+function checkReasoning({ model, tools, reasoning_effort: effort }: Body, refuse: Refuse): void {
+  const name = String(model)
+  const generation = Number(/^gpt-(\d+(?:\.\d+)?)/.exec(name)?.[1] ?? 0)
+  const lacking = new Set(
+    generation >= 6
+      ? ['minimal', ...(/^gpt-6(?:-sol|-luna|\.1-terra)/.test(name) ? [] : ['none'])]
+      : generation > 5
+        ? ['minimal', 'max']
+        : ['none', 'xhigh', 'max'],
+  )
+  if (typeof effort === 'string' && lacking.has(effort)) {
+    refuse('unsupported_value', `'reasoning_effort' does not support '${effort}' with this model.`)
+  }
+  if (!Array.isArray(tools) || tools.length === 0 || generation < 5.4 || effort === 'none') return
+  if (generation < 5.6 && (effort === undefined || effort === null)) return
+  refuse('unsupported_value', `Function tools with reasoning_effort are not supported for ${name}.`)
 }
 
 function checkAnswer({ content, tool_calls: calls, refusal }: Body, refuse: Refuse): void {

@@ -3,6 +3,7 @@ import type { Problem, Warning } from '../../core/model.ts'
 import type { Route } from '../../core/route.ts'
 import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
 import type { ChatDialect, Effort } from './dialect.ts'
+import type { ToolReasoning } from './openai-reasoning.ts'
 import { withoutMark, writeHistory } from './history.ts'
 
 type Field = keyof ChatRequest
@@ -64,9 +65,8 @@ function adjustToModel({ request, route, dialect, body }: Draft, notes: Notes): 
     })
     body['temperature'] = most
   }
-  if (!reasoning && effort !== 'none') {
-    drop('reasoning_effort', body, notes, `${row.id} does not reason.`)
-  }
+  if (!reasoning && effort === 'none') delete body['reasoning_effort']
+  if (!reasoning) drop('reasoning_effort', body, notes, `${row.id} does not reason.`)
   const field = row.max_tokens_field
   if (field === undefined) return
   const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
@@ -102,7 +102,9 @@ function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes)
     )
   }
   if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, id, body, notes)
-  if (dialect.efforts) adjustEffort(dialect.efforts, id, body, notes)
+  adjustToTools(dialect.toolReasoning?.(route.upstreamModel) ?? 'free', route, body, notes)
+  const offered = dialect.efforts?.(route.upstreamModel)
+  if (offered) adjustEffort(offered, route, body, notes)
   if (dialect.reasoning) adjustReasoning(dialect.reasoning, id, body, notes)
   if (dialect.noJsonSchema) adjustFormat(request, id, body, notes)
 }
@@ -137,7 +139,7 @@ const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 
 /** The nearest of those that there are; of two as near, the higher. */
 function adjustEffort(
   offered: readonly Effort[],
-  id: string,
+  { model: { row } }: Route,
   body: Body,
   { warnings }: Notes,
 ): void {
@@ -147,8 +149,24 @@ function adjustEffort(
     Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
   const applied = offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
   body['reasoning_effort'] = applied
-  const reason = `${id} has the efforts ${offered.join(', ')}.`
+  const reason = `${row.id} has the efforts ${offered.join(', ')}.`
   warnings.push({ param: 'reasoning_effort', requested, applied, reason })
+}
+
+function adjustToTools(how: ToolReasoning, { model }: Route, body: Body, notes: Notes): void {
+  const tools = body['tools']
+  if (how === 'free' || !Array.isArray(tools) || tools.length === 0) return
+  const { id } = model.row
+  if (how === 'apart') {
+    const message = `${id} takes tools on OpenAI's Responses endpoint alone. Choose another model.`
+    notes.problems.push({ param: 'tools', message })
+    return
+  }
+  const requested = body['reasoning_effort'] ?? null
+  if (requested === 'none' || (requested === null && how === 'quiet')) return
+  body['reasoning_effort'] = 'none'
+  const reason = `Beside tools ${id} reasons on OpenAI's Responses endpoint alone.`
+  notes.warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
 }
 
 function adjustReasoning(

@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { CallIds } from '../call-id.ts'
+import { openAiEfforts, openAiToolReasoning, type ToolReasoning } from './openai-reasoning.ts'
 
 type Field = keyof ChatRequest
 export type Effort = components['schemas']['ReasoningEffort']
@@ -54,8 +55,10 @@ export type ChatDialect = {
   contentLists?: true
   /** Its models tell their thoughts as `reasoning`. */
   tellsReasoning?: true
-  /** The efforts to reason that it has; of others the nearest is asked for. */
-  efforts?: readonly Effort[]
+  /** The efforts to reason that its model has; of others the nearest is asked for. */
+  efforts?: (upstreamModel: string) => readonly Effort[] | undefined
+  /** How its model goes with tools; freely, where this is not said. */
+  toolReasoning?: (upstreamModel: string) => ToolReasoning
   /** It does not fetch pictures. */
   inlineImages?: true
 }
@@ -70,6 +73,8 @@ export const dialects = {
   openai: {
     takesBack: ['refusal'],
     callIds: { pattern: /^.{1,40}$/s, length: 40 },
+    efforts: openAiEfforts,
+    toolReasoning: openAiToolReasoning,
     samplingWithoutReasoning: /^gpt-5\.\d/,
   },
   alibaba: {
@@ -108,7 +113,7 @@ export const dialects = {
   mistral: {
     takesBack: [],
     contentLists: true,
-    efforts: ['none', 'high'],
+    efforts: () => ['none', 'high'],
     callIds: { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 },
     noDeveloper: true,
     alwaysCounts: true,
@@ -130,7 +135,7 @@ export const dialects = {
   groq: {
     takesBack: [],
     tellsReasoning: true,
-    efforts: ['low', 'medium', 'high'],
+    efforts: () => ['low', 'medium', 'high'],
     oneChoice: true,
     without: ['logit_bias', 'logprobs', 'top_logprobs'],
   },
