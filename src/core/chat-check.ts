@@ -40,17 +40,21 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
     problems.push({ param: 'tools', message: `${row.id} calls no tools.` })
   }
   if (!row.capabilities.vision) {
-    const param = firstImage(request)
+    const param = firstPart(request, ['image_url'])
     if (param !== undefined) problems.push({ param, message: `${row.id} does not see images.` })
+  }
+  if (row.input_modalities.every((modality) => modality === 'text')) {
+    const param = firstPart(request, ['file', 'input_audio'])
+    if (param !== undefined) problems.push({ param, message: `${row.id} reads text alone.` })
   }
   problems.push(...lengthProblems(request, model))
   return problems
 }
 
-function firstImage({ messages }: ChatRequest): string | undefined {
+function firstPart({ messages }: ChatRequest, types: readonly string[]): string | undefined {
   for (const [index, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue
-    const part = content.findIndex(({ type }) => type === 'image_url')
+    const part = content.findIndex(({ type }) => types.includes(type))
     if (part >= 0) return `messages[${index}].content[${part}]`
   }
   return undefined

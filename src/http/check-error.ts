@@ -50,6 +50,12 @@ function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
         `${quoted(path)} must be ${allowed.length === 1 ? '' : 'one of: '}${allowed.join(', ')}.`,
       )
     }
+    case 'const':
+      return make(
+        'invalid_value',
+        path,
+        `${quoted(path)} must be ${String(params['allowedValue'])}.`,
+      )
     case 'discriminator': {
       const param = within(params['tag'])
       const known = parentSchema?.discriminator?.values ?? []

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { pdf } from '../support/chat-wire.ts'
 import { expectError } from '../support/expect-error.ts'
 import { pixel } from '../support/pixel.ts'
 
@@ -53,6 +54,12 @@ const rows: Row[] = [
   {
     name: 'an image for a model that cannot see',
     body: { model: 'blind', messages: seen },
+    param: 'messages[0].content[0]',
+    code: mismatch,
+  },
+  {
+    name: 'a document for a model that reads text alone',
+    body: { model: 'blind', messages: said({ type: 'file', file: { file_data: pdf } }) },
     param: 'messages[0].content[0]',
     code: mismatch,
   },
