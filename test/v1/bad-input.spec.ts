@@ -200,13 +200,6 @@ describe('bad input', () => {
       says: 'must be one of: system, developer, user, assistant, tool\\.$',
     },
     {
-      name: 'a mark for the cache of prompts that nobody knows',
-      body: { ...hello, cache_control: { type: 'forever' } },
-      code: 'invalid_value',
-      param: 'cache_control.type',
-      says: "^'cache_control.type' must be ephemeral\\.$",
-    },
-    {
       name: 'content that is a number',
       body: user(7),
       code: 'invalid_value',

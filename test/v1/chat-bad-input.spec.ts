@@ -145,6 +145,13 @@ describe('a conversation that makes no sense', () => {
     })
   }
 
+  it('is refused with the one value that would do', async () => {
+    const response = await post({ messages: hello, cache_control: { type: 'forever' } })
+    const param = 'cache_control.type'
+    const error = await expectError(response, { status: 400, code: value, param })
+    expect(error.message).to.equal("'cache_control.type' must be ephemeral.")
+  })
+
   it('is refused by a test key for the same reasons', async () => {
     const body = { model: 'claude-sonnet-4-6', messages: hello, n: 5 }
     const response = await house.gateway.post('/v1/chat/completions', body)
