@@ -496,6 +496,7 @@ export interface components {
             name?: string;
             refusal?: string | null;
             reasoning_content?: string | null;
+            /** @description What an image model drew; a model that sees is shown it in the user's next message. */
             images?: components["schemas"]["ChatImage"][] | null;
             tool_calls?: components["schemas"]["ToolCall"][] | null;
         };

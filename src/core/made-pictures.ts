@@ -13,14 +13,17 @@ export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
   if (!request.messages.some((message) => madeBy(message).length > 0)) {
     return { request, warnings: [] }
   }
-  return row.capabilities.vision ? { request: shown(request), warnings: [] } : hidden(request)
+  if (row.capabilities.vision) return shown(request)
+  const messages = request.messages.map(withoutPictures)
+  const hidden = request.messages.flatMap((message, index) =>
+    lost(message, index, 'The model does not see images.'),
+  )
+  return { request: { ...request, messages }, warnings: hidden }
 }
 
-/**
- * The user shows them in the next message: elsewhere most vendors take none. Those behind the user's
- * last message are left out.
- */
-function shown(request: ChatRequest): ChatRequest {
+/** The user shows them in the next message: elsewhere most vendors take none. */
+function shown(request: ChatRequest): Told {
+  const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
   const messages = request.messages.map((message): Message => {
     made.push(...madeBy(message).map(({ type, image_url }) => ({ type, image_url })))
@@ -29,18 +32,16 @@ function shown(request: ChatRequest): ChatRequest {
     made = []
     return { ...message, content }
   })
-  return { ...request, messages }
+  const warnings = request.messages.flatMap((message, index) =>
+    index > last ? lost(message, index, 'No message of the user follows, to show it in.') : [],
+  )
+  return { request: { ...request, messages }, warnings }
 }
 
-function hidden(request: ChatRequest): Told {
-  const warnings = request.messages.flatMap((message, index): Warning[] => {
-    const { length } = madeBy(message)
-    if (length === 0) return []
-    const reason = 'The model does not see images.'
-    const param = `messages[${index}].images`
-    return [{ param, requested: countOf(length), applied: null, reason }]
-  })
-  return { request: { ...request, messages: request.messages.map(withoutPictures) }, warnings }
+function lost(message: Message, index: number, reason: string): Warning[] {
+  const { length } = madeBy(message)
+  if (length === 0) return []
+  return [{ param: `messages[${index}].images`, requested: countOf(length), applied: null, reason }]
 }
 
 function madeBy(message: Message): readonly ImagePart[] {

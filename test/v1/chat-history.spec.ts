@@ -168,6 +168,15 @@ describe('a conversation that goes on', () => {
     })
   }
 
+  it('warns of what was drawn behind the last words of the user', async () => {
+    const asked = says('google', { text: ['Well.'] })
+    const messages = drawn('There.').slice(0, 2) as Messages
+    const { answer } = await turn({ model: 'gemini-3.5-flash', messages }, false)
+    const { warnings } = answer as unknown as { warnings: { param: string }[] }
+    expect(warnings.map(({ param }) => param)).to.deep.equal(['messages[1].images'])
+    expect(JSON.stringify(asked.sent)).not.to.contain(pixel.split(',')[1])
+  })
+
   it('tells who cannot see that something was drawn, and warns', async () => {
     const asked = says('openai', { text: ['You said so.'] })
     const messages = drawn(null) as Messages
