@@ -75,7 +75,10 @@ function estimateUsage(request: ChatRequest, choices: ChatCompletion['choices'])
 }
 
 /** Puts right what some vendors write otherwise. */
-function mend(choice: ChatCompletion['choices'][number], { finishReasons }: ChatDialect): void {
+function mend(
+  choice: ChatCompletion['choices'][number],
+  { finishReasons, ownThoughts }: ChatDialect,
+): void {
   const reason = choice.finish_reason
   if (reason === 'error' || reason === 'network_error') {
     throw new ProviderFailure('overloaded', 'The provider failed while it answered.')
@@ -83,8 +86,10 @@ function mend(choice: ChatCompletion['choices'][number], { finishReasons }: Chat
   if (finishReasons !== undefined && reason !== null) {
     choice.finish_reason = finishReasons[reason] ?? reason
   }
-  const plain = choice.message && withPlainThoughts(choice.message)
-  if (plain !== choice.message) choice.message = { ...plain, content: plain.content ?? null }
+  if (ownThoughts !== undefined && choice.message !== undefined) {
+    const plain = withPlainThoughts(choice.message)
+    choice.message = { ...plain, content: plain.content ?? null }
+  }
   for (const call of choice.message?.tool_calls ?? []) {
     const written: unknown = call?.function?.arguments
     if (typeof written === 'object') call.function.arguments = JSON.stringify(written ?? {})

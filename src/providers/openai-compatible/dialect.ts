@@ -51,10 +51,8 @@ export type ChatDialect = {
   callIds?: CallIds
   /** It refuses a call that comes back without the reasoning before it. */
   wantsReasoning?: true
-  /** Its models that reason answer in lists of parts (thoughts.ts). */
-  contentLists?: true
-  /** Its models tell their thoughts as `reasoning`. */
-  tellsReasoning?: true
+  /** It tells thoughts in its own way (thoughts.ts): what stands in an event that does. */
+  ownThoughts?: readonly string[]
   /** The efforts to reason that its model has; of others the nearest is asked for. */
   efforts?: (upstreamModel: string) => readonly Effort[] | undefined
   /** How its model goes with tools; freely, where this is not said. */
@@ -63,6 +61,7 @@ export type ChatDialect = {
   inlineImages?: true
 }
 
+const namedReasoning = ['"reasoning":"', '"reasoning": "']
 const thinking = (enabled: boolean) => ({ thinking: { type: enabled ? 'enabled' : 'disabled' } })
 
 /** A server that nobody has described is trusted to speak as OpenAI does. */
@@ -112,7 +111,7 @@ export const dialects = {
   },
   mistral: {
     takesBack: [],
-    contentLists: true,
+    ownThoughts: ['"content":[', '"content": ['],
     efforts: () => ['none', 'high'],
     callIds: { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 },
     noDeveloper: true,
@@ -134,7 +133,7 @@ export const dialects = {
   },
   groq: {
     takesBack: [],
-    tellsReasoning: true,
+    ownThoughts: namedReasoning,
     efforts: () => ['low', 'medium', 'high'],
     oneChoice: true,
     without: ['logit_bias', 'logprobs', 'top_logprobs'],
@@ -145,7 +144,7 @@ export const dialects = {
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
   },
   together: { takesBack: [], noDeveloper: true },
-  openrouter: { tellsReasoning: true },
+  openrouter: { ownThoughts: namedReasoning },
   moonshot: { takesBack: ['reasoning_content'], wantsReasoning: true, noDeveloper: true },
 } satisfies Record<string, ChatDialect>
 

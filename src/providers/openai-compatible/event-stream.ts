@@ -20,9 +20,6 @@ const usageKey = searched('usage')
 const errorKey = searched('error')
 const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
-/** Of a delta in parts. */
-const listMarks = [Buffer.from('"content":['), Buffer.from('"content": [')]
-const reasoningMarks = [Buffer.from('"reasoning":"'), Buffer.from('"reasoning": "')]
 const finishReason = /"finish_reason":\s*"/
 
 /**
@@ -35,7 +32,7 @@ const finishReason = /"finish_reason":\s*"/
 export async function startStream(
   answer: OpenAnswer,
   limits: StreamLimits,
-  { finishReasons = {}, contentLists, tellsReasoning }: ChatDialect,
+  { finishReasons = {}, ownThoughts = [] }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
   const source = await startEvents(answer, limits.answerBytesMax, (events) => {
@@ -46,9 +43,8 @@ export async function startStream(
     if (failure !== undefined) throw failure
     return events
   })
-  const marks = Object.keys(finishReasons).map((reason) => Buffer.from(`"${reason}"`))
-  if (contentLists) marks.push(...listMarks)
-  if (tellsReasoning) marks.push(...reasoningMarks)
+  const reasons = Object.keys(finishReasons).map((reason) => `"${reason}"`)
+  const marks = [...reasons, ...ownThoughts].map((text) => Buffer.from(text))
   const state: State = { over: false }
   return {
     forward: (sink) => forward({ source, sink, state, marks, finishReasons, limits }),
