@@ -39,6 +39,7 @@ const schemas = fc.letrec<{ schema: Schema }>((tie) => ({
     ),
     fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) }),
     fc.record({ oneOf: fc.array(tie('schema'), { minLength: 1, maxLength: 1 }) }),
+    fc.record({ allOf: fc.array(tie('schema'), { minLength: 1, maxLength: 1 }) }),
   ),
 })).schema
 const point = { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] }
@@ -84,6 +85,7 @@ describe('a schema that Anthropic is given', () => {
     'any value': {},
     'any object': { type: 'object' },
     'a map': { type: 'object', additionalProperties: { type: 'string' } },
+    'two objects at once': { allOf: [point, { ...point, required: [] }] },
     'any value within': { type: 'object', properties: { a: true } },
     'a list of any values': { type: 'array', items: {} },
     'what contains itself': { $ref: '#/$defs/chain', $defs: { chain } },

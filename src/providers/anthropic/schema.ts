@@ -8,7 +8,7 @@ export type NarrowSchema = { schema: Schema; told: string[] }
 /**
  * A JSON Schema in the part of that language to which Anthropic can hold an answer (as its SDK's
  * `transformJSONSchema` has it): objects are closed, and bounds become words. Undefined for what it
- * cannot be held to at all: values of any kind, and schemas that contain themselves.
+ * cannot be held to at all: values of any kind, several schemas at once, and those that contain themselves.
  */
 export function narrowSchema(schema: object): NarrowSchema | undefined {
   if (schemaComplaint(schema) !== undefined || !comesToAnEnd(schema as Schema)) return undefined
@@ -90,7 +90,10 @@ function keep(keyword: string, given: unknown, told: Set<string>): unknown {
       )
     case 'anyOf':
     case 'oneOf':
+      return (given as unknown[]).map((one) => narrow(one, told))
     case 'allOf':
+      // Of several closed objects no value is all.
+      if ((given as unknown[]).length > 1) throw new NotNarrow()
       return (given as unknown[]).map((one) => narrow(one, told))
     case 'items':
       return narrow(given, told)

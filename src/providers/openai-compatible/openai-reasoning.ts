@@ -9,7 +9,7 @@ const byGeneration: readonly [RegExp, readonly Effort[]][] = [
   [/^o\d/, ['low', 'medium', 'high']],
 ]
 
-/** The efforts of OpenAI's models (providers.md section 5.5); undefined where nobody has said. */
+/** The efforts of OpenAI's models (providers.md section 5.5, and the vendor's own errors); undefined where nobody has said. */
 export function openAiEfforts(model: string): readonly Effort[] | undefined {
   return byGeneration.find(([generation]) => generation.test(model))?.[1]
 }
