@@ -150,14 +150,18 @@ describe("an answer in the caller's JSON schema", () => {
     })
   }
 
-  it('is small for a schema that describes a tree without end, and comes at once', () => {
-    const branch = { $ref: '#' }
+  it('is small for a schema that describes a tree without end, and soon made', () => {
+    let reads = 0
+    const branch = {
+      get $ref() {
+        if (++reads > 50_000) throw new Error('This goes on for too long.')
+        return '#'
+      },
+    }
     const names = Array.from({ length: 30 }, (_, index) => `branch${index}`)
     const properties = Object.fromEntries(names.map((one) => [one, branch]))
-    const startedAt = performance.now()
     const endless = exampleOf({ type: 'object', properties, required: names })
     const wide = exampleOf({ type: 'object', properties })
-    expect(performance.now() - startedAt).to.be.below(1000)
     expect(JSON.stringify(endless).length).to.be.below(1_000_000)
     expect(isAllowed({ type: 'object', properties }, wide)).to.equal(true)
   })
