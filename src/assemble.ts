@@ -152,7 +152,7 @@ function models({ config, clock, publicNet }: ModelsOptions) {
   const providers = createProviders(endpoints, limits, {
     sandboxRoutesMax: routesMax,
     fetchPublic: guarded.fetch,
-    readImages: readSources,
+    readSources,
     clock,
   })
   const routes = createRouteTable({

@@ -7,6 +7,7 @@ import { settingsTable } from '../src/config.ts'
 const root = join(import.meta.dirname, '..')
 const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
 const parts = ['providers', 'policy', 'accounts', 'catalog', 'storage', 'telemetry', 'pictures']
+const ground = ['core', 'bytes', 'generated']
 
 /** Who may import whom (design.md section 2): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
@@ -17,17 +18,18 @@ const mayImport: Record<string, string[]> = {
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
   'config.ts': ['providers', 'generated'],
-  ...Object.fromEntries(faces.map((face) => [face, ['http', 'core', 'generated']])),
-  http: ['core', 'generated'],
-  core: ['generated'],
-  ...Object.fromEntries(parts.map((part) => [part, ['core', 'generated']])),
-  policy: ['core', 'storage', 'generated'],
-  accounts: ['core', 'storage', 'generated'],
+  ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
+  http: ground,
+  core: ['bytes', 'generated'],
+  bytes: [],
+  ...Object.fromEntries(parts.map((part) => [part, ground])),
+  policy: ['storage', ...ground],
+  accounts: ['storage', ...ground],
 }
 /** What the core must not know. */
 const outside = ['koa', '@koa/router', 'kysely', 'keyv', 'undici', 'sharp', 'pino', 'node:http']
-/** What each provider may use of another one: OpenAI's protocol, which many speak. */
-const wire = 'openai-compatible'
+/** What every vendor may use: OpenAI's protocol is among it, since many speak it. */
+const open = new Set(['transport', 'wire', 'openai-compatible'])
 /** Where each member of `process` may be used, and nowhere else. */
 const processMembers: Record<string, string[]> = {
   env: ['config.ts'],
@@ -61,6 +63,18 @@ describe('the source', () => {
         .map((target) => `${file.name} -> ${target}`),
     )
     expect(wrong).to.deep.equal([])
+  })
+
+  it('has no file that imports itself over others, types included', () => {
+    const imports = new Map(
+      source.map((file) => [
+        file.name,
+        importsOf(file)
+          .filter((target) => target.startsWith('.'))
+          .map((target) => join(dirname(file.name), target)),
+      ]),
+    )
+    expect(circlesOf(imports)).to.deep.equal([])
   })
 
   it('has a core that knows no server, store, network or renderer', () => {
@@ -143,12 +157,29 @@ function isAllowed(from: string, to: string): boolean {
   return part === target || (mayImport[part] ?? []).includes(target)
 }
 
-/** A provider is a folder; what lies beside the folders is for all of them. */
+/** A vendor is a folder; `index.ts` and `vendor.ts` beside the folders are for all of them. */
 function isAllowedProvider(from: string, to: string): boolean {
-  const provider = (name: string) => (name.split('/').length > 3 ? name.split('/')[2]! : '')
-  const [one, other] = [provider(from), provider(to)]
+  const folder = (name: string) => (name.split('/').length > 3 ? name.split('/')[2]! : '')
+  const [one, other] = [folder(from), folder(to)]
   if (one === '' || other === '' || one === other) return true
-  return other === wire && one !== wire
+  if (one === 'transport') return false
+  if (one === 'wire') return other === 'transport'
+  return open.has(other)
+}
+
+/** Each way on which following imports comes back to where it began. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (name: string, way: readonly string[]): void => {
+    const start = way.indexOf(name)
+    if (start >= 0) circles.push([...way.slice(start), name].join(' -> '))
+    if (start >= 0 || done.has(name)) return
+    for (const target of imports.get(name) ?? []) visit(target, [...way, name])
+    done.add(name)
+  }
+  for (const name of imports.keys()) visit(name, [])
+  return circles
 }
 
 function importsOf({ tree }: SourceFile): string[] {

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { schemaChecks } from '../../generated/checks.js'
-import type { Catalog } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
-import type { CatalogModel, Model } from '../core/model.ts'
+import type { Catalog, CatalogModel, Model } from '../core/model.ts'
 import { readPrices } from '../core/price.ts'
 
 export type CatalogOptions = {

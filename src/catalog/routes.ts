@@ -1,8 +1,7 @@
 import type { Caller } from '../core/caller.ts'
-import type { Catalog, RouteTable } from '../core/catalog.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Model } from '../core/model.ts'
-import type { Provider, Route } from '../core/route.ts'
+import type { Catalog, Model } from '../core/model.ts'
+import type { Provider, Route, RouteTable } from '../core/route.ts'
 
 type Options = {
   catalog: Catalog

@@ -1,33 +1,23 @@
-import { cacheKey } from './cache-key.ts'
 import { openCall, type Call } from './call.ts'
 import type { CallContext, Caller } from './caller.ts'
-import type { ChatRequest, ChatResult } from './chat.ts'
-import { deliverStream, replayStream, type StreamedChat } from './chat-stream.ts'
-import { chatWork } from './chat-work.ts'
+import type { ChatRequest, ChatResult } from './chat/chat.ts'
+import { deliverStream, replayStream, type StreamedChat } from './chat/stream.ts'
+import { chatWork } from './chat/work.ts'
 import { createDeadlines, type StartDeadline } from './deadline.ts'
 import type { Attempt, FailoverPolicy } from './failover.ts'
-import { createFingerprint } from './fingerprint.ts'
-import { refuseWarnings } from './image-plan.ts'
-import type { ImageParts } from './image-run.ts'
-import type { AskedImage, ImageResult, ImageSource } from './image.ts'
-import { createInFlight, type InFlight, type Making } from './in-flight.ts'
+import type { AskedImage, ImageResult, ImageSource } from './image/image.ts'
+import { refuseWarnings } from './image/plan.ts'
+import type { ImageParts } from './image/run.ts'
+import { imageWork } from './image/work.ts'
 import type { Model, Warning } from './model.ts'
 import type { Usage } from './price.ts'
+import { cacheKey } from './recall/cache-key.ts'
+import { createFingerprint } from './recall/fingerprint.ts'
+import { createInFlight, type InFlight, type Making } from './recall/in-flight.ts'
+import type { Remembered } from './recall/remembered.ts'
 import type { Receipt, RequestLimit, UsageRow } from './receipt.ts'
 import type { Route } from './route.ts'
-import { imageWork, type Prepared, type Ran, type Work } from './work.ts'
-
-/** An answer as the cache keeps it. */
-export type Remembered = {
-  modelId: string
-  provider: string
-  usage: Usage | undefined
-  warnings: readonly Warning[]
-  /** About how much memory it takes. */
-  bytes: number
-  /** As `Work.pack` made it. */
-  result: unknown
-}
+import type { Prepared, Ran, Work } from './work.ts'
 
 /** What the core needs from outside. */
 export type GatewayParts = ImageParts & {

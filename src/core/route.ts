@@ -1,7 +1,8 @@
-import type { ChatAdapter } from './chat.ts'
+import type { Caller } from './caller.ts'
+import type { ChatAdapter } from './chat/chat.ts'
 import { GatewayError } from './error.ts'
-import type { ImageAdapter } from './image.ts'
-import type { Model, Problem } from './model.ts'
+import type { ImageAdapter } from './image/image.ts'
+import type { Model, Problem, Target, Warning } from './model.ts'
 
 /** One configured way to reach models. */
 export type Provider = {
@@ -15,11 +16,14 @@ export type Provider = {
 }
 
 /** One way to have a model answer. */
-export type Route = {
-  model: Model
-  provider: Provider
-  /** The model's name at the provider. */
-  upstreamModel: string
+export type Route = Target & { provider: Provider }
+
+/** Which routes lead to a model, for which caller. */
+export type RouteTable = {
+  /** The routes of the named models, in order. Throws a GatewayError when there are none. */
+  routes(names: readonly string[], caller: Caller): { routes: Route[]; warnings: Warning[] }
+  /** Whether this caller can have the model answer at all. */
+  usable(model: Model, caller: Caller): boolean
 }
 
 /** Why a route whose provider lacks a modality is set aside. */

@@ -1,8 +1,5 @@
 import type { Call, Delivered } from './call.ts'
-import type { ChatStream } from './chat.ts'
-import type { Fingerprint } from './fingerprint.ts'
-import { prepareImage, runImage, type ImageParts } from './image-run.ts'
-import type { ImageRequest, ImageResult } from './image.ts'
+import type { ChatStream } from './chat/chat.ts'
 import type { Warning } from './model.ts'
 import type { Modality } from './receipt.ts'
 import type { Route } from './route.ts'
@@ -36,30 +33,3 @@ export type Ran<Result> = Delivered & {
   warnings?: readonly Warning[]
 }
 export type Streaming = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
-
-/** Pictures. */
-export function imageWork(
-  request: ImageRequest,
-  timeoutMs: number,
-  parts: ImageParts & { fingerprint: Fingerprint },
-): Work<ImageResult> {
-  return {
-    modality: 'image',
-    models: [request.model],
-    canonical: () => ({
-      ...request,
-      sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
-    }),
-    timeoutMs,
-    prepare: (routes) => {
-      const { plan, ...prepared } = prepareImage(request, routes)
-      return {
-        ...prepared,
-        run: (call, able) => runImage({ parts, request, plan, call, routes: able }),
-      }
-    },
-    // The pictures are outside of the heap already.
-    pack: (result) => result,
-    unpack: (packed) => packed as ImageResult,
-  }
-}

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { EventSink } from '../core/chat.ts'
+import type { EventSink } from '../core/chat/chat.ts'
 import type { GatewayError } from '../core/error.ts'
 import { eventWriter } from './event-writer.ts'
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { EventSink } from '../core/chat.ts'
+import type { EventSink } from '../core/chat/chat.ts'
 
 /** Copying more than this costs as much as what it saves. */
 const framedBytesMax = 16_384

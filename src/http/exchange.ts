@@ -4,10 +4,23 @@ import type Koa from 'koa'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
-import type { Exchange } from '../core/exchange.ts'
 import { send, type Answer, type ErrorAnswer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import { ClientLeft } from './read-body.ts'
+
+/** What is known of an exchange when it is over. */
+export type Exchange = {
+  requestId: string
+  method: string
+  path: string
+  status: number
+  durationMs: number
+  caller: Caller | undefined
+  /** What was thrown, when something was. */
+  error: unknown
+  /** The other side left before the answer was whole. */
+  left: boolean
+}
 
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { base64Length } from '../core/base64.ts'
-import { noTexts, type LeftTexts } from '../core/image.ts'
+import { base64Length } from '../bytes/base64.ts'
 import {
   indexInPieces,
   joinPieces,
   piecesLength,
   slicePieces,
   type Pieces,
-} from '../core/pieces.ts'
+} from '../bytes/pieces.ts'
+import { noTexts, type LeftTexts } from '../core/image/image.ts'
 
 /** A body with tickets in the places of the texts that were left out of it. */
 export type LightBody = { pieces: Pieces; texts: LeftTexts }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { OperationId, RestOperationId } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
 import type { CallContext, Caller, Face } from '../core/caller.ts'
-import type { LeftTexts } from '../core/image.ts'
+import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
 
 type Parameters<

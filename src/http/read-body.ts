@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
-import { joinPieces, type Pieces } from '../core/pieces.ts'
 
 /** The media type of a request's body, without parameters, in lower case; `''` when none is named. */
 export function mediaType({ headers }: IncomingMessage): string {

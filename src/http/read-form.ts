@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { encodeBase64 } from '../core/base64.ts'
+import { encodeBase64 } from '../bytes/base64.ts'
+import type { Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
-import type { LeftTexts } from '../core/image.ts'
-import type { Pieces } from '../core/pieces.ts'
+import type { LeftTexts } from '../core/image/image.ts'
 
 /** One field of a form; a file is given as a data URL, with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }

@@ -1,4 +1,4 @@
-import type { EventSink } from '../core/chat.ts'
+import type { EventSink } from '../core/chat/chat.ts'
 import type { Answer } from '../http/answer.ts'
 import { joined } from './content.ts'
 import type { Pieces } from './json-rpc.ts'

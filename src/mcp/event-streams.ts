@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts'
-import type { EventSink } from '../core/chat.ts'
+import type { EventSink } from '../core/chat/chat.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 

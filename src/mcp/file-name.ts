@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/error.ts'
-import type { ImageFormat } from '../core/image.ts'
+import type { ImageFormat } from '../core/image/image.ts'
 
 /** With room for a counter and an extension below the 255 bytes that file systems allow. */
 const bytesMax = 200

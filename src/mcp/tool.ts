@@ -1,4 +1,6 @@
 import type { Check } from '../../generated/checks.js'
+import type { components } from '../../generated/tool-types.ts'
+import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
 import type { ToolContent } from './content.ts'
 import type { Progress } from './progress.ts'
@@ -17,3 +19,9 @@ export type BoundTool = {
   isGeneration: boolean
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
 }
+
+/** Handles one tool, with arguments that passed its schema. Throws a GatewayError. */
+export type ToolHandler<Name extends ToolName> = (
+  input: components['schemas'][Name],
+  call: ToolCall,
+) => Promise<readonly ToolContent[]>

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { constants, realpathSync } from 'node:fs'
 import { access, open, realpath, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { decodeBase64 } from '../bytes/base64.ts'
 import { GatewayError } from '../core/error.ts'
-import { decodeBase64 } from '../core/base64.ts'
-import type { Picture } from '../core/image.ts'
+import type { Picture } from '../core/image/image.ts'
 import { splitName } from './file-name.ts'
 
 /** The folder in which pictures are saved. */

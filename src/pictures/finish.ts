@@ -1,10 +1,9 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
-import { decodeBase64, encodeBase64 } from '../core/base64.ts'
+import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import type { Picture } from '../core/image.ts'
-import type { ImagePlan } from '../core/image-plan.ts'
-import { readPicture } from '../core/picture.ts'
+import type { ImagePlan, Picture } from '../core/image/image.ts'
+import { readPicture } from '../core/image/picture.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 

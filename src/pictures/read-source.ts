@@ -1,4 +1,5 @@
-import { createBase64Encoder, decodedLength, encodeBase64 } from '../core/base64.ts'
+import { createBase64Encoder, decodedLength, encodeBase64 } from '../bytes/base64.ts'
+import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import {
   noTexts,
@@ -6,9 +7,8 @@ import {
   type LeftTexts,
   type NamedAddress,
   type ReadSources,
-} from '../core/image.ts'
-import { readPicture } from '../core/picture.ts'
-import { piecesLength, type Pieces } from '../core/pieces.ts'
+} from '../core/image/image.ts'
+import { readPicture } from '../core/image/picture.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 import { isWhole } from './whole.ts'
 

@@ -1,5 +1,5 @@
-import { base64Bytes, decodedLength } from '../core/base64.ts'
-import type { Picture } from '../core/image.ts'
+import { base64Bytes, decodedLength } from '../bytes/base64.ts'
+import type { Picture } from '../core/image/image.ts'
 
 type File = {
   read: (start: number, length: number) => Buffer

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Remembered } from '../core/gateway.ts'
+import type { Remembered } from '../core/recall/remembered.ts'
 
 export type ResponseCache = {
   recall(key: string): Remembered | undefined

@@ -1,21 +1,21 @@
+import type { ReadSources } from '../core/image/image.ts'
 import type { Provider } from '../core/route.ts'
 import { alibaba } from './alibaba/index.ts'
 import { writeChat as writeAnthropic } from './anthropic/chat-request.ts'
 import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
-import { coalesceStreams } from './coalescing.ts'
-import { createDispatch } from './dispatch.ts'
-import { bearer, type Endpoint, type UpstreamLimits } from './endpoint.ts'
-import { createFetchPicture, type FetchPublic } from './fetch-picture.ts'
 import { writeChat as writeGemini } from './google/chat-request.ts'
 import { google } from './google/index.ts'
-import type { ReadImages } from './inline-images.ts'
-import { createKeyRing, type KeyRing } from './key-ring.ts'
-import { openai } from './openai/index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { dialectOf } from './openai-compatible/dialect.ts'
 import { openAiCompatible } from './openai-compatible/index.ts'
+import { openai } from './openai/index.ts'
 import { sandboxProviders, type CheckChat } from './sandbox/index.ts'
+import { coalesceStreams } from './transport/coalescing.ts'
+import { createDispatch } from './transport/dispatch.ts'
+import { bearer, type Endpoint, type UpstreamLimits } from './transport/endpoint.ts'
+import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
+import { createKeyRing, type KeyRing } from './transport/key-ring.ts'
 import { vendors } from './vendors.ts'
 import { zai } from './zai/index.ts'
 
@@ -84,7 +84,7 @@ export type Providers = {
 type Outside = {
   sandboxRoutesMax: number
   fetchPublic: FetchPublic
-  readImages: ReadImages
+  readSources: ReadSources
   clock: () => number
 }
 
@@ -92,7 +92,7 @@ type Outside = {
 export function createProviders(
   endpoints: readonly EndpointConfig[],
   limits: ProviderLimits,
-  { sandboxRoutesMax, fetchPublic, readImages, clock }: Outside,
+  { sandboxRoutesMax, fetchPublic, readSources, clock }: Outside,
 ): Providers {
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
@@ -124,7 +124,7 @@ export function createProviders(
       limits: upstreamLimits,
       coalescing,
       fetchPicture,
-      readImages,
+      readSources,
     }
     const built = builders[id]?.(endpoint) ?? likeOpenAi(endpoint, fetchesImages)
     const provider = ring === undefined ? built : { ...built, hasSpareKey: ring.hasSpareKey }

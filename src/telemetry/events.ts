@@ -1,12 +1,23 @@
-import type { CallContext } from '../core/caller.ts'
+import type { CallContext, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/failover.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
-import type { Exchange } from '../core/exchange.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+
+/** What a line of the access log tells. */
+type Exchange = {
+  requestId: string
+  method: string
+  path: string
+  status: number
+  durationMs: number
+  caller: Caller | undefined
+  error: unknown
+  left: boolean
+}
 
 /** One function a business event: what is logged and counted is decided here alone. */
 export type Events = ReturnType<typeof createEvents>

@@ -1,6 +1,8 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
-import { chatUsage, doneEvent } from '../core/chat-stream.ts'
+import type { ChatRequest } from '../core/chat/chat.ts'
+import { chatUsage, doneEvent } from '../core/chat/stream.ts'
+import type { Gateway } from '../core/gateway.ts'
 import {
   chatToImage,
   conversationImages,
@@ -8,16 +10,13 @@ import {
   ignoredParts,
   imageConfigSchema,
   type ImageConfig,
-} from '../core/chat-to-image.ts'
-import type { ChatRequest } from '../core/chat.ts'
-import type { Gateway } from '../core/gateway.ts'
-import { checkReferences, refuseWarnings } from '../core/image-plan.ts'
-import type { Picture } from '../core/image.ts'
+} from '../core/image/chat-to-image.ts'
+import type { LeftTexts, Picture, ReadSources } from '../core/image/image.ts'
+import { checkReferences, refuseWarnings } from '../core/image/plan.ts'
 import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import type { LeftTexts, ReadSources } from '../core/image.ts'
 import { withTexts } from '../http/left-texts.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 

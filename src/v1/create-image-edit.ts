@@ -1,8 +1,8 @@
-import type { Catalog } from '../core/catalog.ts'
 import type { Gateway } from '../core/gateway.ts'
-import { checkReferences } from '../core/image-plan.ts'
+import type { ReadSources } from '../core/image/image.ts'
+import { checkReferences } from '../core/image/plan.ts'
+import type { Catalog } from '../core/model.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import type { ReadSources } from '../core/image.ts'
 import { imagesAnswer } from './image-answer.ts'
 import { imageRequest } from './image-request.ts'
 

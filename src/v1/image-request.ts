@@ -1,4 +1,4 @@
-import type { AskedImage } from '../core/image.ts'
+import type { AskedImage } from '../core/image/image.ts'
 import type { Body } from '../http/operation.ts'
 
 /** A body of the images API in the core's words. OpenAI's clients may send null for what they leave open. */

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
-import type { Catalog, RouteTable } from '../core/catalog.ts'
-import type { Model } from '../core/model.ts'
+import type { Catalog, Model } from '../core/model.ts'
+import type { RouteTable } from '../core/route.ts'
 import type { Operation } from '../http/operation.ts'
 
 type Schemas = components['schemas']

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { joinPieces } from '../../src/core/pieces.ts'
+import { joinPieces } from '../../src/bytes/pieces.ts'
 import { leaveTexts, withTexts } from '../../src/http/left-texts.ts'
 import { parseBody } from '../../src/http/read-body.ts'
 

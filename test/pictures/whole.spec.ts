@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import { readPicture } from '../../src/core/picture.ts'
+import { readPicture } from '../../src/core/image/picture.ts'
 import { isWhole } from '../../src/pictures/whole.ts'
 
 const photo = sharp({

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Remembered } from '../../src/core/gateway.ts'
+import type { Remembered } from '../../src/core/recall/remembered.ts'
 import { createResponseCache } from '../../src/policy/response-cache.ts'
 
 const answer = (bytes: number): Remembered => ({

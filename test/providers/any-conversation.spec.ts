@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { ChatRequest } from '../../src/core/chat.ts'
+import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { answerTo, hello, note, pdf, write, type WireRow } from '../support/chat-wire.ts'
 import { pixel } from '../support/pixel.ts'
 

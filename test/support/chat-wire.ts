@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { ChatRequest } from '../../src/core/chat.ts'
+import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { writeChat as writeAnthropic } from '../../src/providers/anthropic/chat-request.ts'
 import { writeChat as writeGemini } from '../../src/providers/google/chat-request.ts'
 import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'

@@ -1,14 +1,13 @@
-import type { Catalog } from '../../core/catalog.ts'
-import { chatToImage } from '../../core/chat-to-image.ts'
+import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
-import type { ChatRequest, ChatResult } from '../../core/chat.ts'
 import type { Answered, Gateway } from '../../core/gateway.ts'
-import { makesImages } from '../../core/model.ts'
+import { chatToImage } from '../../core/image/chat-to-image.ts'
+import { makesImages, type Catalog } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
 import type { ToolContent } from '../content.ts'
 import { costText, warningLines } from '../receipt-text.ts'
+import type { ToolHandler } from '../tool.ts'
 import { pictureContent } from './pictures.ts'
-import type { ToolHandler } from './index.ts'
 
 type Options = { gateway: Gateway; catalog: Pick<Catalog, 'find'> }
 

@@ -1,11 +1,10 @@
-import type { Catalog } from '../../core/catalog.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { AskedImage } from '../../core/image.ts'
-import type { Model } from '../../core/model.ts'
+import type { AskedImage } from '../../core/image/image.ts'
+import type { Catalog, Model } from '../../core/model.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
+import type { ToolHandler } from '../tool.ts'
 import type { UploadFolder } from '../upload-folder.ts'
 import { pictureContent } from './pictures.ts'
-import type { ToolHandler } from './index.ts'
 
 type Options = {
   gateway: Gateway

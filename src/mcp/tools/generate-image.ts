@@ -1,6 +1,6 @@
 import type { Gateway } from '../../core/gateway.ts'
+import type { ToolHandler } from '../tool.ts'
 import { pictureContent } from './pictures.ts'
-import type { ToolHandler } from './index.ts'
 
 /** The tool `generate-image`: one to four pictures from a text. */
 export function generateImage(gateway: Gateway): ToolHandler<'generate-image'> {

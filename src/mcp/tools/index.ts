@@ -1,22 +1,15 @@
 import { toolChecks } from '../../../generated/checks.js'
-import type { components } from '../../../generated/tool-types.ts'
 import { tools, type ToolName } from '../../../generated/tools.ts'
-import type { Catalog, RouteTable } from '../../core/catalog.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { ToolContent } from '../content.ts'
-import type { BoundTool, ToolCall } from '../tool.ts'
+import type { Catalog } from '../../core/model.ts'
+import type { RouteTable } from '../../core/route.ts'
+import type { BoundTool, ToolHandler } from '../tool.ts'
 import type { UploadFolder } from '../upload-folder.ts'
 import { chat } from './chat.ts'
 import { generateImagePreview } from './generate-image-preview.ts'
 import { generateImage } from './generate-image.ts'
 import { listImageModels } from './list-image-models.ts'
 import { listModels } from './list-models.ts'
-
-/** Handles one tool, with arguments that passed its schema. Throws a GatewayError. */
-export type ToolHandler<Name extends ToolName> = (
-  input: components['schemas'][Name],
-  call: ToolCall,
-) => Promise<readonly ToolContent[]>
 
 type Options = {
   gateway: Gateway

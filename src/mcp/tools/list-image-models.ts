@@ -1,7 +1,7 @@
-import type { Catalog, RouteTable } from '../../core/catalog.ts'
-import type { Model } from '../../core/model.ts'
+import type { Catalog, Model } from '../../core/model.ts'
 import { usdText, type Prices } from '../../core/price.ts'
-import type { ToolHandler } from './index.ts'
+import type { RouteTable } from '../../core/route.ts'
+import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
 

@@ -1,6 +1,6 @@
-import type { Catalog, RouteTable } from '../../core/catalog.ts'
-import { makesImages, type Model } from '../../core/model.ts'
-import type { ToolHandler } from './index.ts'
+import { makesImages, type Catalog, type Model } from '../../core/model.ts'
+import type { RouteTable } from '../../core/route.ts'
+import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
 

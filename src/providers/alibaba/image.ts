@@ -1,10 +1,10 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image.ts'
-import { parseJson, wholeReader } from '../base64-reader.ts'
-import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
-import { pictureUrl, printJson } from '../long-text.ts'
-import { receive } from '../upstream.ts'
+import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
+import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import { receive } from '../transport/upstream.ts'
+import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { pictureUrl, printJson } from '../wire/long-text.ts'
 
 type WireAnswer = {
   output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
@@ -21,7 +21,6 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
-    problems: () => [],
     generate: async (call) => {
       const { signal } = call
       const request = requestTo(path, wireRequest(call))
@@ -36,11 +35,11 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 }
 
 function wireRequest(call: ImageCall): object {
-  const { request, plan, route, count } = call
+  const { request, plan, target, count } = call
   const { vendorPixels: pixels } = plan
   const pictures = request.sources.map((source) => ({ image: pictureUrl(source) }))
   return {
-    model: route.upstreamModel,
+    model: target.upstreamModel,
     // The pictures stand before the text; the shape of the answer follows the last of them.
     input: { messages: [{ role: 'user', content: [...pictures, { text: request.prompt }] }] },
     parameters: {

@@ -1,7 +1,7 @@
 import type { Provider } from '../../core/route.ts'
-import { below, type Endpoint } from '../endpoint.ts'
 import { chatAdapter } from '../openai-compatible/chat.ts'
 import { dialects } from '../openai-compatible/dialect.ts'
+import { below, type Endpoint } from '../transport/endpoint.ts'
 import { imageAdapter } from './image.ts'
 
 /** Alibaba Cloud Model Studio (provider group 2). */

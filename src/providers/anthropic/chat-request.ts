@@ -1,16 +1,13 @@
-import type { MessageCreateParamsBase, Tool } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatRequest } from '../../core/chat.ts'
-import type { Problem, Warning } from '../../core/model.ts'
-import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
+import type { Tool } from '@anthropic-ai/sdk/resources/messages'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
+import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
 import { writeThinking } from './thinking.ts'
+import type { WireRequest } from './wire.ts'
 
-/** The sampling fields are of the pinned version 2023-06-01; newer clients no longer know them. */
-export type WireRequest = MessageCreateParamsBase & { temperature?: number; top_p?: number }
-export type Notes = { problems: Problem[]; warnings: Warning[] }
 type Field = keyof ChatRequest
 type AskedTool = NonNullable<ChatRequest['tools']>[number]
 
@@ -41,7 +38,7 @@ const temperatureMax = 1
 const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 
 /** The canonical request in the words of the Messages API (providers.md section 6.3). */
-export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireRequest> {
+export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
     if (known.has(field) || isIdle(field as Field, value)) continue
@@ -56,31 +53,31 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
   const instructions = [...system, ...words]
   const stops = [request.stop ?? []].flat().filter((stop) => stop.trim() !== '')
   const body: WireRequest = {
-    model: route.upstreamModel,
+    model: target.upstreamModel,
     max_tokens:
       request.max_completion_tokens ??
       request.max_tokens ??
-      route.model.row.max_output_tokens ??
+      target.model.row.max_output_tokens ??
       maxTokensUsual,
     messages,
     ...(instructions.length > 0 ? { system: instructions } : {}),
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
     ...(request.user === undefined ? {} : { metadata: { user_id: request.user } }),
     ...(request.stream === true ? { stream: true } : {}),
-    ...writeTools(request, route, notes),
+    ...writeTools(request, target, notes),
     ...cachedUpTo(request, '', notes),
   }
   if (format?.schema !== undefined) {
     body.output_config = { format: { type: 'json_schema', schema: format.schema } }
   }
-  writeThinking(request, route, body, notes)
-  writeSampling(request, route, body, notes)
+  writeThinking(request, target, body, notes)
+  writeSampling(request, target, body, notes)
   return { body, ...notes }
 }
 
 function writeTools(
   request: ChatRequest,
-  { upstreamModel }: Route,
+  { upstreamModel }: Target,
   notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {
   const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
@@ -152,7 +149,7 @@ function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Fo
 /** Clamped from OpenAI's range; one of the two at most, and none beside thinking (section 6.2). */
 function writeSampling(
   request: ChatRequest,
-  { model }: Route,
+  { model }: Target,
   body: WireRequest,
   { warnings }: Notes,
 ): void {

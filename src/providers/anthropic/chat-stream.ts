@@ -7,7 +7,7 @@ import {
   roleDelta,
   type ChunkWriter,
   type Translator,
-} from '../translated-stream.ts'
+} from '../wire/translated-stream.ts'
 import { streamFailure, type WireError } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'

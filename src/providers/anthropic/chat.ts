@@ -1,11 +1,11 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
+import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { parseJson, wholeReader } from '../base64-reader.ts'
-import { jsonRequests, type Endpoint } from '../endpoint.ts'
-import { translateStream } from '../translated-stream.ts'
-import { open, receive } from '../upstream.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { open, receive } from '../transport/upstream.ts'
+import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { translateStream } from '../wire/translated-stream.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { readFailure } from './failure.ts'
@@ -26,8 +26,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }))
   const bytesMax = limits.answerBytesMax
   return {
-    prepare: (request, route) => {
-      const { body, problems, warnings } = writeChat(request, route)
+    prepare: (request, target) => {
+      const { body, problems, warnings } = writeChat(request, target)
       return {
         problems,
         warnings,

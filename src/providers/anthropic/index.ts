@@ -1,5 +1,5 @@
 import type { Provider } from '../../core/route.ts'
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 import { chatAdapter } from './chat.ts'
 
 /** Anthropic. */

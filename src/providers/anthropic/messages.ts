@@ -8,8 +8,9 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
-import { callIdFor } from '../call-id.ts'
-import { dropped } from '../chat-fields.ts'
+import { readDataUrl } from '../../bytes/data-url.ts'
+import { callIdFor } from '../wire/call-id.ts'
+import { dropped, type Notes } from '../wire/fields.ts'
 import {
   instructionsAlone,
   instructionsOf,
@@ -18,9 +19,7 @@ import {
   type Message,
   type PlacedPart,
   type PlacedText,
-} from '../chat-parts.ts'
-import { readDataUrl } from '../data-url.ts'
-import type { Notes } from './chat-request.ts'
+} from '../wire/parts.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { thoughtsBefore, thoughtsPath } from './thoughts.ts'
 

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import type { Notes } from './chat-request.ts'
+import type { Notes } from '../wire/fields.ts'
 
 type Marked = { cache_control?: components['schemas']['CacheControl'] }
 

@@ -1,4 +1,4 @@
-import { schemaComplaint } from '../../core/json-schema.ts'
+import { schemaComplaint } from '../../core/chat/json-schema.ts'
 
 type Schema = Record<string, unknown>
 

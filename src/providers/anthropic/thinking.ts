@@ -1,9 +1,8 @@
-import type { ChatRequest } from '../../core/chat.ts'
-import type { Route } from '../../core/route.ts'
-import { dropped } from '../chat-fields.ts'
-import type { Notes, WireRequest } from './chat-request.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
+import { dropped, type Notes } from '../wire/fields.ts'
+import type { WireRequest } from './wire.ts'
 
-type Effort = NonNullable<NonNullable<ChatRequest['reasoning_effort']>>
 type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /** Models of this generation are given a budget instead of an effort. */
@@ -11,7 +10,7 @@ const budgeted = /-4-5(?:-|$)/
 /** Models without the level between high and max. */
 const withoutExtra = /-4-6(?:-|$)/
 const budgetMin = 1024
-const budgets: Record<Exclude<Effort, 'none'>, number> = {
+const budgets: Record<Exclude<ReasoningEffort, 'none'>, number> = {
   minimal: 1024,
   low: 1024,
   medium: 4096,
@@ -23,7 +22,7 @@ const budgets: Record<Exclude<Effort, 'none'>, number> = {
 /** How hard the model is asked to reason (providers.md section 6.3). */
 export function writeThinking(
   request: ChatRequest,
-  { upstreamModel }: Route,
+  { upstreamModel }: Target,
   body: WireRequest,
   notes: Notes,
 ): void {
@@ -39,13 +38,13 @@ export function writeThinking(
   body.thinking = { type: 'adaptive' }
 }
 
-function effortOf(effort: Exclude<Effort, 'none'>, model: string): WireEffort {
+function effortOf(effort: Exclude<ReasoningEffort, 'none'>, model: string): WireEffort {
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && withoutExtra.test(model) ? 'max' : effort
 }
 
 function writeBudget(
-  effort: Exclude<Effort, 'none'>,
+  effort: Exclude<ReasoningEffort, 'none'>,
   body: WireRequest,
   { warnings }: Notes,
 ): void {

@@ -1,13 +1,13 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image.ts'
-import { pixelsText } from '../../core/image-size.ts'
-import { readPicture } from '../../core/picture.ts'
-import { base64Reader, type SplicedJson } from '../base64-reader.ts'
-import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
-import { pictureUrl, printJson } from '../long-text.ts'
+import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/image/image.ts'
+import { readPicture } from '../../core/image/picture.ts'
+import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
-import { receive } from '../upstream.ts'
+import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import { receive } from '../transport/upstream.ts'
+import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { pictureUrl, printJson } from '../wire/long-text.ts'
 
 type WireItem = { b64_json?: string; error?: { code?: string; message?: string } }
 type WireAnswer = {
@@ -24,7 +24,6 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     // The vendor has no `n`: a batch lets the model decide how many there are.
     picturesPerCall: () => 1,
-    problems: () => [],
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
       return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
@@ -36,11 +35,11 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   }
 }
 
-function wireRequest({ request, plan, route }: ImageCall): object {
+function wireRequest({ request, plan, target }: ImageCall): object {
   const { vendorPixels: pixels, vendorFormat } = plan
   const pictures = request.sources.map(pictureUrl)
   return {
-    model: route.upstreamModel,
+    model: target.upstreamModel,
     prompt: request.prompt,
     ...(pictures.length === 0 ? {} : { image: pictures.length === 1 ? pictures[0] : pictures }),
     ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),

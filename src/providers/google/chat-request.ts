@@ -1,8 +1,7 @@
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
-import type { ChatRequest } from '../../core/chat.ts'
-import type { Problem, Warning } from '../../core/model.ts'
-import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
+import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
@@ -28,7 +27,6 @@ export type WireRequest = {
   tools?: { functionDeclarations: FunctionDeclaration[] }[]
   toolConfig?: { functionCallingConfig: { mode: string; allowedFunctionNames?: string[] } }
 }
-export type Notes = { problems: Problem[]; warnings: Warning[] }
 type Field = keyof ChatRequest
 
 /** What is sent in some form; whatever else a request carries is reported as ignored. */
@@ -60,7 +58,7 @@ const choicesMax = 8
 const withoutPenalties = /^gemini-2\.5/
 
 /** The canonical request in the words of `generateContent` (providers.md section 1.2). */
-export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireRequest> {
+export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
     if (known.has(field) || isIdle(field as Field, value)) continue
@@ -70,13 +68,13 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
     const message = `Gemini gives at most ${choicesMax} answers a call.`
     notes.problems.push({ param: 'n', message })
   }
-  const { system, contents } = writeContents(request.messages, route.upstreamModel, notes)
-  const { words = [], ...asked } = format(request, route, notes)
+  const { system, contents } = writeContents(request.messages, target.upstreamModel, notes)
+  const { words = [], ...asked } = format(request, target, notes)
   const instructions = [...system, ...words]
   const generationConfig: GenerationConfig = {
-    ...sampling(request, route, notes),
+    ...sampling(request, target, notes),
     ...asked,
-    ...writeThinking(request, route, notes),
+    ...writeThinking(request, target, notes),
   }
   const body: WireRequest = {
     contents,
@@ -89,7 +87,7 @@ export function writeChat(request: ChatRequest, route: Route): WrittenChat<WireR
   return { body, ...notes }
 }
 
-function sampling(request: ChatRequest, route: Route, notes: Notes): GenerationConfig {
+function sampling(request: ChatRequest, target: Target, notes: Notes): GenerationConfig {
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens ?? undefined
   const stopSequences = [request.stop ?? []].flat()
   const config: GenerationConfig = {
@@ -106,8 +104,8 @@ function sampling(request: ChatRequest, route: Route, notes: Notes): GenerationC
   for (const field of ['presence_penalty', 'frequency_penalty'] as const) {
     const penalty = request[field]
     if (penalty === undefined || penalty === null || isIdle(field, penalty)) continue
-    if (withoutPenalties.test(route.upstreamModel)) {
-      notes.warnings.push(dropped(field, penalty, `${route.upstreamModel} does not take it.`))
+    if (withoutPenalties.test(target.upstreamModel)) {
+      notes.warnings.push(dropped(field, penalty, `${target.upstreamModel} does not take it.`))
     } else config[field === 'presence_penalty' ? 'presencePenalty' : 'frequencyPenalty'] = penalty
   }
   return config
@@ -115,7 +113,7 @@ function sampling(request: ChatRequest, route: Route, notes: Notes): GenerationC
 
 function format(
   { response_format: asked, tools = [] }: ChatRequest,
-  { upstreamModel }: Route,
+  { upstreamModel }: Target,
   { warnings }: Notes,
 ): GenerationConfig & { words?: string[] } {
   if (asked === undefined || asked.type === 'text') return {}

@@ -6,7 +6,7 @@ import {
   roleDelta,
   type ChunkWriter,
   type Translator,
-} from '../translated-stream.ts'
+} from '../wire/translated-stream.ts'
 import {
   finishReasonOf,
   logprobsOf,

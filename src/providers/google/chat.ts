@@ -1,11 +1,11 @@
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
+import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { parseJson, wholeReader } from '../base64-reader.ts'
-import { jsonRequests, type Endpoint } from '../endpoint.ts'
-import { inlineImages, needsInlining } from '../inline-images.ts'
-import { translateStream } from '../translated-stream.ts'
-import { open, receive } from '../upstream.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { open, receive } from '../transport/upstream.ts'
+import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { translateStream } from '../wire/translated-stream.ts'
 import {
   finishReasonOf,
   logprobsOf,
@@ -21,18 +21,18 @@ import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, keys, limits, coalescing, readImages } = endpoint
+  const { dispatch, keys, limits, coalescing, readSources } = endpoint
   const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }))
   const bytesMax = limits.answerBytesMax
   return {
-    prepare: (request, route) => {
-      const { body, problems, warnings } = writeChat(request, route)
+    prepare: (request, target) => {
+      const { body, problems, warnings } = writeChat(request, target)
       const fetches = needsInlining(request)
       const send = async (method: string, signal: AbortSignal) => {
-        const path = `/v1beta/models/${encodeURIComponent(route.upstreamModel)}:${method}`
+        const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:${method}`
         if (!fetches) return requestTo(path, body)
-        const inlined = await inlineImages(request, readImages, signal)
-        return requestTo(path, writeChat(inlined, route).body)
+        const inlined = await inlineImages(request, readSources, signal)
+        return requestTo(path, writeChat(inlined, target).body)
       }
       return {
         problems,

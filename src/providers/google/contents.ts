@@ -1,15 +1,14 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
-import { dropped } from '../chat-fields.ts'
+import { readDataUrl } from '../../bytes/data-url.ts'
+import { dropped, type Notes } from '../wire/fields.ts'
 import {
   instructionsAlone,
   instructionsOf,
   partsOf,
   type Message,
   type PlacedPart,
-} from '../chat-parts.ts'
-import { readDataUrl } from '../data-url.ts'
-import type { Notes } from './chat-request.ts'
+} from '../wire/parts.ts'
 
 type Schemas = components['schemas']
 type ToolMessage = Extract<Message, { role: 'tool' }>

@@ -7,12 +7,17 @@ import type {
   Modality,
 } from '@google/genai'
 import { ProviderFailure } from '../../core/failure.ts'
-import { seedOf, type ImageAdapter, type ImageCall, type ImageResult } from '../../core/image.ts'
-import { readPicture } from '../../core/picture.ts'
-import { base64Reader, type SplicedJson } from '../base64-reader.ts'
-import { jsonRequests, type Endpoint } from '../endpoint.ts'
-import { pictureText, printJson, type LongText } from '../long-text.ts'
-import { receive } from '../upstream.ts'
+import {
+  seedOf,
+  type ImageAdapter,
+  type ImageCall,
+  type ImageResult,
+} from '../../core/image/image.ts'
+import { readPicture } from '../../core/image/picture.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { receive } from '../transport/upstream.ts'
+import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { pictureText, printJson, type LongText } from '../wire/long-text.ts'
 import { blocked } from './answer.ts'
 import { readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
@@ -39,9 +44,8 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
-    problems: () => [],
     generate: async (call) => {
-      const path = `/v1beta/models/${encodeURIComponent(call.route.upstreamModel)}:generateContent`
+      const path = `/v1beta/models/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const body = wireRequest(call)
       for (let triesLeft = picturelessTriesMax; ; triesLeft--) {
         const request = requestTo(path, body)
@@ -64,10 +68,10 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 const picturelessTriesMax = 2
 
 function wireRequest(call: ImageCall): WireRequest {
-  const { request, plan, route } = call
+  const { request, plan, target } = call
   const { aspectRatio, sizeClass } = plan
   // A model of one class refuses to be told which.
-  const classes = route.model.row.image?.size.size_classes ?? []
+  const classes = target.model.row.image?.size.size_classes ?? []
   const imageSize = classes.length > 1 ? sizeClass : undefined
   const imageConfig = {
     ...(aspectRatio === undefined ? {} : { aspectRatio }),

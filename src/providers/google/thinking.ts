@@ -1,9 +1,7 @@
-import type { ChatRequest } from '../../core/chat.ts'
-import type { Route } from '../../core/route.ts'
-import { dropped } from '../chat-fields.ts'
-import type { Notes } from './chat-request.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
+import { dropped, type Notes } from '../wire/fields.ts'
 
-type Effort = NonNullable<ChatRequest['reasoning_effort']>
 type Level = 'minimal' | 'low' | 'medium' | 'high'
 export type ThinkingConfig = {
   includeThoughts?: true
@@ -16,7 +14,7 @@ const budgeted = /^gemini-2\.5/
 /** They always think, if only a little. */
 const alwaysThinks = /^gemini-2\.5-pro/
 const budgetMin = 128
-const budgets: Record<Effort, number> = {
+const budgets: Record<ReasoningEffort, number> = {
   none: 0,
   minimal: 512,
   low: 1024,
@@ -25,7 +23,7 @@ const budgets: Record<Effort, number> = {
   xhigh: 24_576,
   max: 24_576,
 }
-const levels: Record<Effort, Level> = {
+const levels: Record<ReasoningEffort, Level> = {
   none: 'minimal',
   minimal: 'minimal',
   low: 'low',
@@ -38,7 +36,7 @@ const levels: Record<Effort, Level> = {
 /** How hard the model is asked to think. */
 export function writeThinking(
   { reasoning_effort: effort }: ChatRequest,
-  { model, upstreamModel }: Route,
+  { model, upstreamModel }: Target,
   { warnings }: Notes,
 ): { thinkingConfig?: ThinkingConfig } {
   if (effort === undefined || effort === null) return {}

@@ -1,15 +1,13 @@
-import type { ChatRequest } from '../../core/chat.ts'
-import type { Problem, Warning } from '../../core/model.ts'
-import type { Route } from '../../core/route.ts'
-import { dropped, isIdle, jsonInWords, type WrittenChat } from '../chat-fields.ts'
-import type { ChatDialect, Effort } from './dialect.ts'
-import type { ToolReasoning } from './openai-reasoning.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
+import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import type { ChatDialect } from './dialect.ts'
 import { withoutMark, writeHistory } from './history.ts'
+import type { ToolReasoning } from './openai-reasoning.ts'
 
 type Field = keyof ChatRequest
 type Body = Record<string, unknown> & Pick<ChatRequest, 'messages'>
-type Draft = { request: ChatRequest; route: Route; dialect: ChatDialect; body: Body }
-type Notes = { problems: Problem[]; warnings: Warning[] }
+type Draft = { request: ChatRequest; target: Target; dialect: ChatDialect; body: Body }
 
 const sampling: readonly Field[] = [
   'temperature',
@@ -24,11 +22,11 @@ const sampling: readonly Field[] = [
 /** The canonical request in a dialect of OpenAI's protocol, without what is ours. */
 export function writeChat(
   request: ChatRequest,
-  route: Route,
+  target: Target,
   dialect: ChatDialect,
 ): WrittenChat<Body> {
   const { models: _models, image_config: imageConfig, ...body } = request
-  body.model = route.upstreamModel
+  body.model = target.upstreamModel
   body.messages = writeHistory(request.messages, dialect)
   if (request.stream === true && !dialect.alwaysCounts) {
     // The ledger wants the counts, also when the caller does not.
@@ -38,19 +36,19 @@ export function writeChat(
   if (imageConfig !== undefined) {
     notes.warnings.push(dropped('image_config', imageConfig, 'Only image models have it.'))
   }
-  const draft: Draft = { request, route, dialect, body }
-  if (!route.model.undescribed) adjustToModel(draft, notes)
+  const draft: Draft = { request, target, dialect, body }
+  if (!target.model.undescribed) adjustToModel(draft, notes)
   adjustToDialect(draft, notes)
   return { body, ...notes }
 }
 
 /** What the catalog knows of the model. */
-function adjustToModel({ request, route, dialect, body }: Draft, notes: Notes): void {
-  const { row } = route.model
+function adjustToModel({ request, target, dialect, body }: Draft, notes: Notes): void {
+  const { row } = target.model
   const { reasoning, accepts_temperature: takesSampling } = row.capabilities
   const { reasoning_effort: effort } = request
   if (takesSampling === false) {
-    const freed = effort === 'none' && dialect.samplingWithoutReasoning?.test(route.upstreamModel)
+    const freed = effort === 'none' && dialect.samplingWithoutReasoning?.test(target.upstreamModel)
     if (!freed)
       for (const field of sampling) drop(field, body, notes, `${row.id} does not take it.`)
   }
@@ -76,10 +74,10 @@ function adjustToModel({ request, route, dialect, body }: Draft, notes: Notes): 
 }
 
 /** What is particular about the vendor. */
-function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes): void {
-  const { id } = route.provider
+function adjustToDialect({ request, target, dialect, body }: Draft, notes: Notes): void {
+  const { id } = target.provider
   for (const field of dialect.without ?? []) drop(field, body, notes, `${id} does not take it.`)
-  if (dialect.withoutWhenReasoning && route.model.row.capabilities.reasoning) {
+  if (dialect.withoutWhenReasoning && target.model.row.capabilities.reasoning) {
     const reason = `Models of ${id} that reason do not take it.`
     for (const field of dialect.withoutWhenReasoning) drop(field, body, notes, reason)
   }
@@ -102,9 +100,9 @@ function adjustToDialect({ request, route, dialect, body }: Draft, notes: Notes)
     )
   }
   if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, id, body, notes)
-  adjustToTools(dialect.toolReasoning?.(route.upstreamModel) ?? 'free', route, body, notes)
-  const offered = dialect.efforts?.(route.upstreamModel)
-  if (offered) adjustEffort(offered, route, body, notes)
+  adjustToTools(dialect.toolReasoning?.(target.upstreamModel) ?? 'free', target, body, notes)
+  const offered = dialect.efforts?.(target.upstreamModel)
+  if (offered) adjustEffort(offered, target, body, notes)
   if (dialect.reasoning) adjustReasoning(dialect.reasoning, id, body, notes)
   if (dialect.noJsonSchema) adjustFormat(request, id, body, notes)
 }
@@ -134,18 +132,26 @@ function adjustToolChoice(
   body['tool_choice'] = 'auto'
 }
 
-const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const efforts: readonly ReasoningEffort[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]
 
 /** The nearest of those that there are; of two as near, the higher. */
 function adjustEffort(
-  offered: readonly Effort[],
-  { model: { row } }: Route,
+  offered: readonly ReasoningEffort[],
+  { model: { row } }: Target,
   body: Body,
   { warnings }: Notes,
 ): void {
-  const requested = body['reasoning_effort'] as Effort | null | undefined
+  const requested = body['reasoning_effort'] as ReasoningEffort | null | undefined
   if (requested === undefined || requested === null || offered.includes(requested)) return
-  const distance = (effort: Effort) =>
+  const distance = (effort: ReasoningEffort) =>
     Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
   const applied = offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
   body['reasoning_effort'] = applied
@@ -153,7 +159,7 @@ function adjustEffort(
   warnings.push({ param: 'reasoning_effort', requested, applied, reason })
 }
 
-function adjustToTools(how: ToolReasoning, { model }: Route, body: Body, notes: Notes): void {
+function adjustToTools(how: ToolReasoning, { model }: Target, body: Body, notes: Notes): void {
   const tools = body['tools']
   if (how === 'free' || !Array.isArray(tools) || tools.length === 0) return
   const { id } = model.row

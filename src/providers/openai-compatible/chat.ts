@@ -1,10 +1,10 @@
-import type { ChatAdapter, ChatCompletion, ChatRequest, ChatAnswer } from '../../core/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/estimate.ts'
+import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import { parseJson, wholeReader } from '../base64-reader.ts'
-import { inlineImages, needsInlining } from '../inline-images.ts'
-import { open, receive, type PieceReader, type UpstreamHead } from '../upstream.ts'
+import { open, receive, type PieceReader, type UpstreamHead } from '../transport/upstream.ts'
+import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
 import { startStream } from './event-stream.ts'
@@ -21,12 +21,12 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   const requestTo = requestsTo(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
-    prepare: (request, route) => {
-      const { body, problems, warnings } = writeChat(request, route, dialect)
+    prepare: (request, target) => {
+      const { body, problems, warnings } = writeChat(request, target, dialect)
       const fetches = dialect.inlineImages === true && needsInlining(request)
       const written = async (signal: AbortSignal) => {
-        const inlined = await inlineImages(request, endpoint.readImages, signal)
-        return writeChat(inlined, route, dialect).body
+        const inlined = await inlineImages(request, endpoint.readSources, signal)
+        return writeChat(inlined, target, dialect).body
       }
       const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
         if (head.status !== 200) return readFailure(head, keys)

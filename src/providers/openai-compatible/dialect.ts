@@ -1,10 +1,8 @@
-import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat.ts'
-import type { CallIds } from '../call-id.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { CallIds } from '../wire/call-id.ts'
 import { openAiEfforts, openAiToolReasoning, type ToolReasoning } from './openai-reasoning.ts'
 
 type Field = keyof ChatRequest
-export type Effort = components['schemas']['ReasoningEffort']
 
 /** What an answer's message may have besides its content and its calls. */
 export const answerFields = [
@@ -54,7 +52,7 @@ export type ChatDialect = {
   /** It tells thoughts in its own way (thoughts.ts): what stands in an event that does. */
   ownThoughts?: readonly string[]
   /** The efforts to reason that its model has; of others the nearest is asked for. */
-  efforts?: (upstreamModel: string) => readonly Effort[] | undefined
+  efforts?: (upstreamModel: string) => readonly ReasoningEffort[] | undefined
   /** How its model goes with tools; freely, where this is not said. */
   toolReasoning?: (upstreamModel: string) => ToolReasoning
   /** It does not fetch pictures. */

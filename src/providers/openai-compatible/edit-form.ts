@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { decodeBase64 } from '../../core/base64.ts'
-import type { ImageSource } from '../../core/image.ts'
-import type { UpstreamBody } from '../dispatch.ts'
+import { decodeBase64 } from '../../bytes/base64.ts'
+import type { ImageSource } from '../../core/image/image.ts'
+import type { UpstreamBody } from '../transport/dispatch.ts'
 
 /**
  * Prints fields and pictures as a form (RFC 7578), in the order and with the names that OpenAI's own

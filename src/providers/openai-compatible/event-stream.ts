@@ -1,6 +1,8 @@
-import type { ChatStream, ChunkIdentity, EventSink, StreamEnd } from '../../core/chat.ts'
+import type { ChatStream, ChunkIdentity, EventSink, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
+import type { UpstreamLimits } from '../transport/endpoint.ts'
+import type { OpenAnswer } from '../transport/upstream.ts'
 import {
   dataOf,
   endOfEvent,
@@ -8,9 +10,7 @@ import {
   pausingWriter,
   startEvents,
   type EventSource,
-} from '../event-source.ts'
-import type { UpstreamLimits } from '../endpoint.ts'
-import type { OpenAnswer } from '../upstream.ts'
+} from '../wire/event-source.ts'
 import type { ChatDialect } from './dialect.ts'
 import { bodyFailure } from './failure.ts'
 import { rewriteChunk, type Chunk } from './rewrite-chunk.ts'

@@ -1,6 +1,6 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
-import type { PieceReader, UpstreamHead } from '../upstream.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 
 /** Reads an OpenAI-shaped refusal, which it throws as a ProviderFailure. */
 export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat.ts'
-import { callIdFor, type CallIds } from '../call-id.ts'
-import type { Message } from '../chat-parts.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { callIdFor, type CallIds } from '../wire/call-id.ts'
+import type { Message } from '../wire/parts.ts'
 import { answerFields, type AnswerField, type ChatDialect } from './dialect.ts'
 
 type Answer = Extract<Message, { role: 'assistant' }> & Partial<Record<AnswerField, unknown>>

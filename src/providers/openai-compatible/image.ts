@@ -10,14 +10,14 @@ import {
   type ImageCall,
   type ImageResult,
   type Picture,
-} from '../../core/image.ts'
-import { pixelsText } from '../../core/image-size.ts'
-import { readPicture } from '../../core/picture.ts'
+} from '../../core/image/image.ts'
+import { readPicture } from '../../core/image/picture.ts'
+import { pixelsText } from '../../core/image/size.ts'
 import type { Usage } from '../../core/price.ts'
-import { base64Reader, type SplicedJson } from '../base64-reader.ts'
-import type { UpstreamRequest } from '../dispatch.ts'
-import { pictureUrl, printJson } from '../long-text.ts'
-import { receive } from '../upstream.ts'
+import type { UpstreamRequest } from '../transport/dispatch.ts'
+import { receive } from '../transport/upstream.ts'
+import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { printForm } from './edit-form.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { requestsTo, type OpenAiEndpoint } from './wire.ts'
@@ -50,7 +50,6 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const requestFor = imageRequests(endpoint)
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
-    problems: () => [],
     generate: async (call) => {
       const { signal } = call
       const request = requestFor(call)
@@ -88,11 +87,11 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
 }
 
 function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequest {
-  const { request, plan, route, count } = call
+  const { request, plan, target, count } = call
   const { quality, vendorFormat, style, inputFidelity, user } = plan
   const compression = plan.vendorCompresses === true ? plan.compression : undefined
   return {
-    model: route.upstreamModel,
+    model: target.upstreamModel,
     prompt: request.prompt,
     // Servers that make one picture a call may not know the word.
     ...(count === 1 ? {} : { n: count }),

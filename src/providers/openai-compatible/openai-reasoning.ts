@@ -1,6 +1,6 @@
-import type { Effort } from './dialect.ts'
+import type { ReasoningEffort } from '../../core/chat/chat.ts'
 
-const byGeneration: readonly [RegExp, readonly Effort[]][] = [
+const byGeneration: readonly [RegExp, readonly ReasoningEffort[]][] = [
   [/^gpt-6(?:-(?:sol|luna)|\.1-terra)/, ['none', 'low', 'medium', 'high', 'xhigh', 'max']],
   [/^gpt-(?:[6-9]|\d\d)/, ['low', 'medium', 'high', 'xhigh', 'max']],
   [/^gpt-5\.1/, ['none', 'low', 'medium', 'high']],
@@ -10,7 +10,7 @@ const byGeneration: readonly [RegExp, readonly Effort[]][] = [
 ]
 
 /** The efforts of OpenAI's models (providers.md section 5.5, and the vendor's own errors); undefined where nobody has said. */
-export function openAiEfforts(model: string): readonly Effort[] | undefined {
+export function openAiEfforts(model: string): readonly ReasoningEffort[] | undefined {
   return byGeneration.find(([generation]) => generation.test(model))?.[1]
 }
 

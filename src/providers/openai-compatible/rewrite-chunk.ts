@@ -1,4 +1,4 @@
-import type { ChunkIdentity } from '../../core/chat.ts'
+import type { ChunkIdentity } from '../../core/chat/chat.ts'
 import { withPlainThoughts } from './thoughts.ts'
 import type { WireUsage } from './usage.ts'
 

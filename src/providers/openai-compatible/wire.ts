@@ -1,7 +1,7 @@
-import type { ImageCall } from '../../core/image.ts'
-import type { UpstreamBody, UpstreamRequest } from '../dispatch.ts'
+import type { ImageCall } from '../../core/image/image.ts'
+import type { UpstreamBody, UpstreamRequest } from '../transport/dispatch.ts'
+import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
 import type { ChatDialect } from './dialect.ts'
-import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
 
 /** An endpoint that speaks OpenAI's protocol, and what is particular about it. */
 export type OpenAiEndpoint = Endpoint & {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { ChatRequest } from '../../core/chat.ts'
-import { conversationText } from '../../core/estimate.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { conversationText } from '../../core/chat/estimate.ts'
 import { exampleOf } from './example.ts'
 import { countTokens, tokensOf } from './tokens.ts'
 

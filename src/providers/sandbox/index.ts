@@ -1,11 +1,12 @@
 import { bulkhead } from 'cockatiel'
-import type { ImageCall } from '../../core/image.ts'
-import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat.ts'
-import type { Provider, Route } from '../../core/route.ts'
-import type { Coalescing } from '../coalescing.ts'
+import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
+import type { ImageCall } from '../../core/image/image.ts'
+import type { Target } from '../../core/model.ts'
+import type { Provider } from '../../core/route.ts'
 import { openAiCompatible } from '../openai-compatible/index.ts'
-import { noPictures, type UpstreamLimits } from '../endpoint.ts'
-import { pictureText } from '../long-text.ts'
+import type { Coalescing } from '../transport/coalescing.ts'
+import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
+import { pictureText } from '../wire/long-text.ts'
 import { renderPicture } from './render.ts'
 import { sandboxUpstream } from './upstream.ts'
 
@@ -20,7 +21,7 @@ type Options = {
 /** What the vendor that the sandbox stands for cannot do, or does otherwise than asked. */
 export type CheckChat = (
   request: ChatRequest,
-  route: Route,
+  target: Target,
 ) => Pick<PreparedChat, 'problems' | 'warnings'>
 
 /**
@@ -48,9 +49,9 @@ export function sandboxProviders({
       edits: 'generations',
     })
     const chat: ChatAdapter = {
-      prepare: (request, route) => {
-        const { problems, warnings } = checkChat(request, route)
-        return { ...provider.chat!.prepare(request, undescribed(route)), problems, warnings }
+      prepare: (request, target) => {
+        const { problems, warnings } = checkChat(request, target)
+        return { ...provider.chat!.prepare(request, undescribed(target)), problems, warnings }
       },
     }
     return { ...provider, chat, simulated: true }
@@ -58,13 +59,13 @@ export function sandboxProviders({
 }
 
 /** The sandbox itself takes everything. */
-function undescribed(route: Route): Route {
-  return { ...route, model: { ...route.model, undescribed: true } }
+function undescribed(target: Target): Target {
+  return { ...target, model: { ...target.model, undescribed: true } }
 }
 
 /** The vendor's own format, so that what is converted live is converted in a test too. */
-function imageFields({ plan, route, request, index }: ImageCall): object {
-  const native = route.model.row.image?.native_format ?? 'png'
+function imageFields({ plan, target, request, index }: ImageCall): object {
+  const native = target.model.row.image?.native_format ?? 'png'
   return {
     output_format: plan.vendorFormat ?? native,
     // Vendors choose a seed by themselves; two pictures of one request must differ here too.

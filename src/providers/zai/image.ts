@@ -1,11 +1,11 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { ImageAdapter, ImageCall } from '../../core/image.ts'
-import { pixelsText } from '../../core/image-size.ts'
-import { parseJson, wholeReader } from '../base64-reader.ts'
-import { bearer, jsonRequests, type Endpoint } from '../endpoint.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../http-failure.ts'
+import type { ImageAdapter, ImageCall } from '../../core/image/image.ts'
+import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
-import { receive } from '../upstream.ts'
+import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import { receive } from '../transport/upstream.ts'
+import { parseJson, wholeReader } from '../transport/whole-answer.ts'
 
 type WireAnswer = {
   data?: { url?: string }[]
@@ -20,7 +20,6 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
-    problems: () => [],
     generate: async (call) => {
       const { signal } = call
       const request = requestTo('/images/generations', wireRequest(call))
@@ -34,10 +33,10 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   }
 }
 
-function wireRequest({ request, plan, route }: ImageCall): object {
+function wireRequest({ request, plan, target }: ImageCall): object {
   const { vendorPixels: pixels, quality } = plan
   return {
-    model: route.upstreamModel,
+    model: target.upstreamModel,
     prompt: request.prompt,
     ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),
     ...(quality === undefined ? {} : { quality }),

@@ -1,7 +1,7 @@
 import type { Provider } from '../../core/route.ts'
-import type { Endpoint } from '../endpoint.ts'
 import { chatAdapter } from '../openai-compatible/chat.ts'
 import { dialects } from '../openai-compatible/dialect.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 import { imageAdapter } from './image.ts'
 
 /** Z.AI (provider group 3). */

@@ -1,0 +1,198 @@
+import { GatewayError } from '../error.ts'
+import type { ImageAbilities, Model, Warning } from '../model.ts'
+import type { ImageFormat, ImagePlan, ImageRequest } from './image.ts'
+import { planSize, readPixels } from './size.ts'
+
+/**
+ * Reads a request against what the model can make (behaviour.md section 3): what it can is planned,
+ * what can be had by scaling, cropping or converting is planned with a warning where the picture
+ * changes, what makes no sense throws a GatewayError that names the values that work.
+ */
+export function planImage(
+  request: ImageRequest,
+  model: Model,
+): { plan: ImagePlan; warnings: Warning[] } {
+  const warnings: Warning[] = []
+  const abilities = model.row.image ?? anyPicture
+  const size = planSize(request, abilities.size, model.row.id, warnings)
+  checkReferences(model, request.sources.length, 'images')
+  const plan: ImagePlan = {
+    ...size,
+    ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
+    ...planQuality(request, abilities, model, warnings),
+    ...planFormat(request, abilities, model, warnings),
+    ...planSeed(request, model, warnings),
+    ...planStyle(request, model, warnings),
+    ...planUser(request, abilities, model, warnings),
+  }
+  checkPrompt(request, abilities, model, warnings)
+  const { inputFidelity } = request
+  if (inputFidelity !== undefined && !takesFidelity(model, inputFidelity)) {
+    const reason = `${model.row.id} chooses the fidelity itself.`
+    warnings.push(dropped('input_fidelity', inputFidelity, reason))
+  } else if (inputFidelity !== undefined) plan.inputFidelity = inputFidelity
+  return { plan, warnings }
+}
+
+function takesFidelity({ row, undescribed }: Model, fidelity: string): boolean {
+  return undescribed || (row.image?.input_fidelities ?? []).includes(fidelity)
+}
+
+/** With `x-gateway-strict: true` the first adjustment is an error instead. */
+export function refuseWarnings(warnings: readonly Warning[]): void {
+  const [first] = warnings
+  if (first === undefined) return
+  throw new GatewayError('unsupported_parameter', `${first.reason} (x-gateway-strict is on.)`, {
+    param: first.param,
+  })
+}
+
+/** A model nobody has described: everything is left to it. */
+const anyPicture: ImageAbilities = {
+  size: { kind: 'free' },
+  images_per_call_max: 1,
+  reference_images_min: 0,
+  reference_images_max: 16,
+}
+
+function dropped(param: string, requested: unknown, reason: string): Warning {
+  return { param, requested, applied: null, reason }
+}
+
+/** Throws unless the model takes so many input images. */
+export function checkReferences({ row }: Model, count: number, param: string): void {
+  const { id, image = anyPicture } = row
+  const { reference_images_min: least, reference_images_max: most } = image
+  if (count > most) {
+    throw new GatewayError(
+      'model_capability_mismatch',
+      most === 0
+        ? `${id} takes no input images. Choose a model that edits images.`
+        : `${id} takes at most ${most} input images.`,
+      { param },
+    )
+  }
+  if (count < least) {
+    throw new GatewayError('model_capability_mismatch', `${id} needs an input image.`, { param })
+  }
+}
+
+function planQuality(
+  { quality }: ImageRequest,
+  { qualities }: ImageAbilities,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'quality'> {
+  if (quality === undefined) return {}
+  if (model.undescribed || qualities?.includes(quality)) return { quality }
+  if (quality === 'auto') return {}
+  if (qualities !== undefined && qualities.length > 0) {
+    throw new GatewayError(
+      'invalid_value',
+      `${model.row.id} has no quality '${quality}'. It has: ${qualities.join(', ')}.`,
+      { param: 'quality' },
+    )
+  }
+  warnings.push(dropped('quality', quality, `${model.row.id} has no quality setting.`))
+  return {}
+}
+
+function planFormat(
+  request: ImageRequest,
+  abilities: ImageAbilities,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression' | 'vendorCompresses'> {
+  const { outputFormat, outputCompression, background } = request
+  const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
+  const format = outputFormat ?? abilities.native_format
+  checkBackground(background, format, model)
+  const asked = {
+    ...(vendorMakes ? { vendorFormat: outputFormat } : {}),
+    ...(outputFormat === undefined ? {} : { targetFormat: outputFormat }),
+  }
+  if (outputCompression === undefined) return asked
+  if (outputFormat === undefined || outputFormat === 'png') {
+    const reason = 'output_compression needs an output_format of jpeg or webp.'
+    warnings.push(dropped('output_compression', outputCompression, reason))
+    return asked
+  }
+  const compresses = asked.vendorFormat !== undefined && abilities.output_compression === true
+  return {
+    ...asked,
+    compression: outputCompression,
+    ...(compresses ? { vendorCompresses: true } : {}),
+  }
+}
+
+function checkBackground(
+  background: ImageRequest['background'],
+  format: ImageFormat | undefined,
+  model: Model,
+): void {
+  if (background !== 'transparent') return
+  if (format === 'jpeg') {
+    throw new GatewayError(
+      'invalid_value',
+      'A JPEG has no transparent background. Choose an output_format of png or webp.',
+      { param: 'background' },
+    )
+  }
+  if (!model.undescribed && model.row.capabilities['transparency'] !== true) {
+    throw new GatewayError(
+      'model_capability_mismatch',
+      `${model.row.id} makes no transparent background. Choose opaque or auto, or another model.`,
+      { param: 'background' },
+    )
+  }
+}
+
+function planSeed(
+  { seed }: ImageRequest,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'seed'> {
+  if (seed === undefined) return {}
+  if (model.undescribed || model.row.capabilities['seed'] === true) return { seed }
+  warnings.push(dropped('seed', seed, `${model.row.id} takes no seed.`))
+  return {}
+}
+
+function planStyle(
+  { style }: ImageRequest,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'style'> {
+  if (style === undefined) return {}
+  if (model.undescribed) return { style }
+  warnings.push(dropped('style', style, `${model.row.id} has no styles.`))
+  return {}
+}
+
+function planUser(
+  { user }: ImageRequest,
+  { end_user: told }: ImageAbilities,
+  model: Model,
+  warnings: Warning[],
+): Pick<ImagePlan, 'user'> {
+  if (user === undefined) return {}
+  if (model.undescribed || told === true) return { user }
+  warnings.push(dropped('user', user, `${model.row.id} is not told who a picture is for.`))
+  return {}
+}
+
+function checkPrompt(
+  { prompt }: ImageRequest,
+  { prompt_characters_max: most = Infinity }: ImageAbilities,
+  { row }: Model,
+  warnings: Warning[],
+): void {
+  const characters = prompt.length
+  if (characters <= most) return
+  warnings.push({
+    param: 'prompt',
+    requested: `${characters} characters`,
+    applied: `${most} characters`,
+    reason: `${row.id} reads the first ${most} characters of a prompt.`,
+  })
+}

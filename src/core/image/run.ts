@@ -1,0 +1,203 @@
+import { piecesLength } from '../../bytes/pieces.ts'
+import type { Call } from '../call.ts'
+import { GatewayError } from '../error.ts'
+import { ProviderFailure } from '../failure.ts'
+import { makesImages, type Warning } from '../model.ts'
+import type { PictureTraits, Usage } from '../price.ts'
+import { ableRoutes, noAdapter, type Route } from '../route.ts'
+import type { Ran } from '../work.ts'
+import {
+  splitCalls,
+  type ImageAdapter,
+  type ImageCall,
+  type ImagePlan,
+  type ImageRequest,
+  type ImageResult,
+  type Picture,
+} from './image.ts'
+import { planImage } from './plan.ts'
+import { pixelsText } from './size.ts'
+
+export type ImageParts = {
+  /** Makes a vendor's picture the one that was asked for. Throws a ProviderFailure for a broken one. */
+  finishPicture: (picture: Picture, plan: ImagePlan) => Promise<Picture>
+  limits: { imageCallsConcurrentMax: number }
+}
+
+/** The routes that can make these pictures, and what is asked of them. Throws for none left. */
+export function prepareImage(
+  request: ImageRequest,
+  routes: readonly Route[],
+): { routes: Route[]; warnings: Warning[]; plan: ImagePlan } {
+  const { model } = routes[0]!
+  if (!makesImages(model) && !model.undescribed) {
+    throw new GatewayError(
+      'model_capability_mismatch',
+      `${model.row.id} makes no images. Choose an image model.`,
+      { param: 'model' },
+    )
+  }
+  const { plan, warnings } = planImage(request, model)
+  const able = ableRoutes(routes, (route) =>
+    route.provider.image === undefined ? [noAdapter(route, 'pictures')] : [],
+  )
+  return { routes: able, warnings, plan }
+}
+
+type Options = {
+  parts: ImageParts
+  request: ImageRequest
+  plan: ImagePlan
+  call: Call
+  routes: readonly Route[]
+}
+/** The pictures of one upstream call as they are delivered, and the first one as the vendor made it. */
+type Made = ImageResult & { first: Picture }
+
+/** Makes `n` pictures over as many upstream calls as it takes; each call fails over by itself. */
+export async function runImage(options: Options): Promise<Ran<ImageResult>> {
+  const { parts, request, plan, call, routes } = options
+  const { signal } = call.deadline
+  const concurrency = parts.limits.imageCallsConcurrentMax
+  const perCall = adapterOf(routes[0]!).picturesPerCall(routes[0]!)
+  // A route that makes fewer pictures a call than the first one has its share of the calls at once.
+  const side = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
+  try {
+    const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
+      call.tryRoutes(routes, async (route): Promise<Made> => {
+        const made = await generate(side, adapterOf(route), {
+          request,
+          plan,
+          target: route,
+          count,
+          index,
+          signal,
+        })
+        const finish = (one: Picture) => parts.finishPicture(one, plan)
+        const pictures = await Promise.all(made.pictures.map(finish))
+        return { ...made, pictures, first: made.pictures[0]! }
+      }),
+    )
+    const result = { ...asAsked(request, plan), ...merge(answers.map(({ value }) => value)) }
+    const { pictures, usage = { inputTokens: 0, outputTokens: 0, estimated: false } } = result
+    const [{ route, value }] = answers as [(typeof answers)[0]]
+    return {
+      route,
+      usage: { ...usage, images: pictures.length },
+      picture: traits(plan, value.first),
+      result,
+      bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
+      warnings: otherSize(
+        request,
+        plan,
+        answers.map((answer) => answer.value.first),
+      ),
+    }
+  } catch (error) {
+    // What its siblings still make would be thrown away.
+    call.deadline.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
+    throw error
+  }
+}
+
+/** A route that makes fewer pictures a call than the first one did is called more than once. */
+async function generate(
+  concurrency: number,
+  adapter: ImageAdapter,
+  call: ImageCall,
+): Promise<ImageResult> {
+  const perCall = adapter.picturesPerCall(call.target)
+  const results =
+    call.count <= perCall
+      ? [await adapter.generate(call)]
+      : await generateEach({ adapter, perCall, concurrency }, call)
+  const made = merge(results)
+  if (made.pictures.length < call.count) {
+    throw new ProviderFailure(
+      'malformed',
+      `The provider made ${made.pictures.length} of ${call.count} pictures.`,
+    )
+  }
+  return { ...made, pictures: made.pictures.slice(0, call.count) }
+}
+
+type Split = { adapter: ImageAdapter; perCall: number; concurrency: number }
+
+/** Calls of one route side by side, which end together when one fails. */
+function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<ImageResult[]> {
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([call.signal, siblings.signal])
+  return splitCalls({ n: call.count, ...split }, (count, index) =>
+    adapter.generate({ ...call, count, index: call.index + index, signal }),
+  ).catch((error: unknown) => {
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
+    throw error
+  })
+}
+
+/** What the answer says of its pictures, unless the vendor says otherwise. */
+function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<ImageResult> {
+  return {
+    ...(quality === undefined ? {} : { quality }),
+    // Which of the two `auto` has become, only the vendor knows.
+    ...(background === undefined || background === 'auto' ? {} : { background }),
+  }
+}
+
+function merge(results: readonly ImageResult[]): ImageResult {
+  const usages = results.flatMap(({ usage }) => (usage === undefined ? [] : [usage]))
+  const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
+  const { quality, background } = results[0] ?? {}
+  return {
+    pictures: results.flatMap(({ pictures }) => pictures),
+    ...(usages.length === 0 ? {} : { usage: usages.reduce(add) }),
+    ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(background === undefined ? {} : { background }),
+  }
+}
+
+function add(a: Usage, b: Usage): Usage {
+  const sum = (x = 0, y = 0) => x + y
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
+    imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
+    imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
+    images: a.images + b.images,
+    estimated: a.estimated || b.estimated,
+  }
+}
+
+/** What a price list of pictures goes by: what the vendor was asked for, else what it made. */
+function traits(plan: ImagePlan, made: Picture): PictureTraits {
+  return {
+    ...(plan.sizeClass === undefined ? {} : { sizeClass: plan.sizeClass }),
+    ...(plan.quality === undefined ? {} : { quality: plan.quality }),
+    size: pixelsText(plan.vendorPixels ?? made),
+  }
+}
+
+/** A vendor that was asked for a size that it has, and made another one. */
+function otherSize(
+  { size, aspectRatio }: ImageRequest,
+  { askedPixels, targetPixels, vendorPixels }: ImagePlan,
+  made: readonly Picture[],
+): Warning[] {
+  // Where the size was not named in full, or is made otherwise anyway, there is nothing to tell.
+  const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
+  if (promised === undefined || targetPixels !== undefined) return []
+  const asked = pixelsText(promised)
+  const other = made.find((picture) => pixelsText(picture) !== asked)
+  if (other === undefined) return []
+  const applied = pixelsText(other)
+  const then = size === undefined ? '' : ', which was fitted'
+  const reason = `The provider was asked for ${asked} and made ${applied}${then}.`
+  return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
+}
+
+/** Only routes with an adapter are left when pictures are made. */
+function adapterOf({ provider }: Route): ImageAdapter {
+  return provider.image!
+}

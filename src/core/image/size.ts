@@ -1,0 +1,214 @@
+import { GatewayError } from '../error.ts'
+import type { ImageAbilities, Warning } from '../model.ts'
+import type { ImageRequest, Pixels, SizePlan } from './image.ts'
+
+type SizeRule = ImageAbilities['size']
+
+/** The longest shape that is asked of a vendor that does not say how long a picture may be. */
+const ratioMaxAssumed = 16
+
+/** How far a picture may be scaled up, a side; beyond it most of the picture would be invented. */
+const enlargementMax = 2
+
+/** No model makes more; scaling to more would take minutes. */
+const pixelsMax = 36_000_000
+
+/** The pixels of `1024x1024`. */
+export function readPixels(size: string): Pixels {
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  return { width, height }
+}
+
+/** `1024x1024`. */
+export function pixelsText({ width, height }: Pixels): string {
+  return `${width}x${height}`
+}
+
+/** Decides what a model is asked for, so that the caller gets the size they want. */
+export function planSize(
+  request: ImageRequest,
+  rule: SizeRule,
+  model: string,
+  warnings: Warning[],
+): SizePlan {
+  const { size, sizeClass, aspectRatio } = request
+  if (sizeClass !== undefined || aspectRatio !== undefined) {
+    return planClass({ sizeClass, aspectRatio }, rule, model)
+  }
+  if (size === undefined || size === 'auto') return planDefault(rule)
+  const asked = readPixels(size)
+  if (asked.width * asked.height > pixelsMax) throw tooLarge(asked, rule, model)
+  const plan = nearest(asked, rule, model)
+  const made = plan.vendorPixels
+  if (made !== undefined && pixelsText(made) === size) return plan
+  const sameShape = made !== undefined && Math.abs(ratioDistance(asked, made)) < 0.001
+  warnings.push({
+    param: 'size',
+    requested: size,
+    applied: made === undefined ? null : pixelsText(made),
+    reason:
+      made === undefined
+        ? `${model} chooses the size itself; the picture is fitted to ${size}.`
+        : `${model} does not make ${size}; the picture is made at ${pixelsText(made)} and ` +
+          (sameShape ? 'scaled.' : 'scaled and cropped.'),
+  })
+  return { ...plan, targetPixels: asked }
+}
+
+function planDefault(rule: SizeRule): SizePlan {
+  const first = rule.kind === 'classes' ? rule.size_classes?.[0] : undefined
+  if (first !== undefined) return classPlan(rule, rule.default_size ?? first, '1:1', false)
+  const { default_size: standard } = rule
+  if (standard === undefined || standard === 'auto') return {}
+  return { vendorPixels: readPixels(standard) }
+}
+
+function planClass(
+  asked: { sizeClass: string | undefined; aspectRatio: string | undefined },
+  rule: SizeRule,
+  model: string,
+): SizePlan {
+  const { size_classes: classes = [], aspect_ratios: ratios = [] } = rule
+  const sizeClass = asked.sizeClass ?? rule.default_size ?? classes[0]
+  if (rule.kind !== 'classes' || sizeClass === undefined) {
+    throw new GatewayError(
+      'unsupported_parameter',
+      `${model} takes a size in pixels, such as 1024x1024, instead of a size class or aspect ratio.`,
+      { param: asked.sizeClass === undefined ? 'aspect_ratio' : 'image_size' },
+    )
+  }
+  if (!classes.includes(sizeClass)) {
+    throw new GatewayError(
+      'invalid_value',
+      `${model} does not make the size ${sizeClass}. It makes: ${classes.join(', ')}.`,
+      { param: 'image_size' },
+    )
+  }
+  if (asked.aspectRatio !== undefined && !(ratios as string[]).includes(asked.aspectRatio)) {
+    throw new GatewayError(
+      'invalid_value',
+      `${model} does not make the aspect ratio ${asked.aspectRatio}. It makes: ${ratios.join(', ')}.`,
+      { param: 'aspect_ratio' },
+    )
+  }
+  return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
+}
+
+/** A ratio that was not asked for is left to the model, which follows an input picture. */
+function classPlan(rule: SizeRule, sizeClass: string, ratio: string, sendRatio: boolean): SizePlan {
+  const made = classPixels(rule, sizeClass, ratio)
+  return {
+    sizeClass,
+    ...(sendRatio ? { aspectRatio: ratio } : {}),
+    ...(made === undefined ? {} : { vendorPixels: made }),
+  }
+}
+
+function classPixels(rule: SizeRule, sizeClass: string, ratio: string): Pixels | undefined {
+  const base = rule.aspect_ratio_pixels?.[ratio]
+  if (base === undefined) return undefined
+  const { width, height } = readPixels(base)
+  const factor = sizeClass === '512' ? 0.5 : Number.parseInt(sizeClass, 10)
+  return { width: width * factor, height: height * factor }
+}
+
+function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+  switch (rule.kind) {
+    case 'list':
+      return nearestOfList(asked, rule, model)
+    case 'classes':
+      return nearestClass(asked, rule, model)
+    case 'free':
+      return nearestFree(asked, rule, model)
+    case 'none':
+      return {}
+  }
+}
+
+/** Closest ratio first, then at least the pixels where there is one, else the most pixels. */
+function closest<T extends Pixels>(asked: Pixels, candidates: readonly T[]): T | undefined {
+  const covers = (made: Pixels) => made.width >= asked.width && made.height >= asked.height
+  return [...candidates].sort((a, b) => {
+    const shape = Math.abs(ratioDistance(asked, a)) - Math.abs(ratioDistance(asked, b))
+    if (Math.abs(shape) > 0.001) return shape
+    if (covers(a) !== covers(b)) return covers(a) ? -1 : 1
+    return covers(a) ? a.width - b.width : b.width - a.width
+  })[0]
+}
+
+function ratioDistance(a: Pixels, b: Pixels): number {
+  return Math.log(a.width / a.height) - Math.log(b.width / b.height)
+}
+
+function nearestOfList(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+  const sizes = (rule.sizes ?? []).map(readPixels)
+  const exact = sizes.find((s) => s.width === asked.width && s.height === asked.height)
+  const made = exact ?? closest(asked, sizes)
+  if (made === undefined || enlargement(asked, made) > enlargementMax) {
+    throw tooLarge(asked, rule, model)
+  }
+  return { vendorPixels: made }
+}
+
+function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+  const candidates = (rule.size_classes ?? []).flatMap((sizeClass) =>
+    (rule.aspect_ratios ?? []).flatMap((aspectRatio) => {
+      const made = classPixels(rule, sizeClass, aspectRatio)
+      return made === undefined ? [] : [{ ...made, sizeClass, aspectRatio }]
+    }),
+  )
+  const made = closest(asked, candidates)
+  if (made === undefined) return {}
+  if (enlargement(asked, made) > enlargementMax) throw tooLarge(asked, rule, model)
+  const { sizeClass, aspectRatio, width, height } = made
+  return { sizeClass, aspectRatio, vendorPixels: { width, height } }
+}
+
+/** How much a picture is scaled up, a side, to cover what was asked. */
+function enlargement(asked: Pixels, made: Pixels): number {
+  return Math.max(asked.width / made.width, asked.height / made.height)
+}
+
+function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
+  if (rule.sizes?.includes(pixelsText(asked))) return { vendorPixels: asked }
+  const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
+  const ratioMost = Math.min(rule.ratio_max ?? ratioMaxAssumed, most / least)
+  const longer = Math.max(asked.width, asked.height)
+  const shorter = Math.min(asked.width, asked.height)
+  if (longer > most || asked.width * asked.height > (rule.pixels_max ?? Infinity)) {
+    throw tooLarge(asked, rule, model)
+  }
+  // A shape that is too long is made wider and cropped.
+  const shaped = Math.max(shorter, longer / ratioMost)
+  const grow = Math.max(1, least / shaped, Math.sqrt((rule.pixels_min ?? 0) / (longer * shaped)))
+  const fit = (round: (value: number) => number) => (side: number) =>
+    Math.min(most, round((side * grow - 1e-6) / multiple) * multiple)
+  const fits = ({ longer: a, shorter: b }: { longer: number; shorter: number }) =>
+    a * b <= (rule.pixels_max ?? Infinity)
+  const covering = { longer: fit(Math.ceil)(longer), shorter: fit(Math.ceil)(shaped) }
+  // Just below the limit the next multiple may be beyond it: the one before is then scaled up a little.
+  const within = { longer: fit(Math.floor)(longer), shorter: fit(Math.floor)(shaped) }
+  const made = fits(covering) ? covering : within
+  if (!fits(made)) throw tooLarge(asked, rule, model)
+  return {
+    vendorPixels:
+      asked.width >= asked.height
+        ? { width: made.longer, height: made.shorter }
+        : { width: made.shorter, height: made.longer },
+  }
+}
+
+function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
+  const works = [
+    ...(rule.sizes?.length ? [`sizes such as ${rule.sizes.join(', ')}`] : []),
+    ...(rule.side_max === undefined ? [] : [`sides up to ${rule.side_max}`]),
+    ...(rule.pixels_max === undefined ? [] : [`up to ${rule.pixels_max} pixels in all`]),
+    ...(rule.size_classes?.length ? [`the classes ${rule.size_classes.join(', ')}`] : []),
+  ]
+  const limit = works.length === 0 ? `up to ${pixelsMax} pixels in all` : works.join('; ')
+  return new GatewayError(
+    'invalid_value',
+    `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`,
+    { param: 'size' },
+  )
+}

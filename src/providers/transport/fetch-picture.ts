@@ -1,0 +1,91 @@
+import { createBase64Encoder } from '../../bytes/base64.ts'
+import { ProviderFailure } from '../../core/failure.ts'
+import type { Picture } from '../../core/image/image.ts'
+import { readPicture } from '../../core/image/picture.ts'
+import type { Dispatch } from './dispatch.ts'
+import { receive, type PieceReader } from './upstream.ts'
+
+/** Fetches a stranger's address through the one guarded door; rejects what is not public. */
+export type FetchPublic = (
+  address: string,
+  limits: { bytesMax: number; signal: AbortSignal },
+  sink: { push(piece: Buffer): void },
+) => Promise<void>
+/** Brings a picture that a vendor answered as an address. Throws a ProviderFailure. */
+export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture>
+
+type Options = {
+  fetchPublic: FetchPublic
+  /** Requests to the vendor's own origin, which the operator chose: it may be private. */
+  dispatchToOrigin: Dispatch
+  baseUrl: string
+  limits: { headersTimeoutMs: number; idleTimeoutMs: number; answerBytesMax: number }
+}
+
+/** Pictures are fetched without the vendor's key. */
+export function createFetchPicture(options: Options): FetchPicture {
+  const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
+  const { origin } = new URL(baseUrl)
+  const bytesMax = limits.answerBytesMax
+  const fetchOnce: FetchPicture = async (address, signal) => {
+    const url = URL.parse(address)
+    if (url === null) throw malformed('The provider answered with something that is no address.')
+    if (url.origin === origin) {
+      const path = url.pathname + url.search
+      const { headersTimeoutMs, idleTimeoutMs } = limits
+      const request = { method: 'GET', path, headers: {}, headersTimeoutMs, idleTimeoutMs } as const
+      return receive({ dispatch, request, signal, bytesMax }, ({ status }) =>
+        status === 200 ? pictureReader() : refusedReader(status),
+      )
+    }
+    // Some vendors write addresses of the old scheme for hosts that have both.
+    if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
+    const reader = pictureReader()
+    try {
+      await fetchPublic(url.href, { bytesMax, signal }, reader)
+    } catch (cause) {
+      if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
+      throw malformed("The provider's picture cannot be fetched.", cause)
+    }
+    return reader.finish()
+  }
+  return async (address, signal) => {
+    try {
+      return await fetchOnce(address, signal)
+    } catch (error) {
+      // The picture is made and paid for: that its host stumbles must not lose it.
+      const { status = 500 } = error as Partial<ProviderFailure>
+      if (signal.aborted || status < 500) throw error
+      return fetchOnce(address, signal)
+    }
+  }
+}
+
+/** Turns the bytes of a picture into base64 as they arrive. */
+function pictureReader(): PieceReader<Picture> {
+  const encoder = createBase64Encoder()
+  return {
+    push: encoder.push,
+    finish: () => {
+      const picture = readPicture(encoder.finish())
+      if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
+      return picture
+    },
+  }
+}
+
+/** What is thrown while an answer begins would not reach whoever waits for it. */
+function refusedReader(status: number): PieceReader<never> {
+  return {
+    push: () => undefined,
+    finish: () => {
+      throw new ProviderFailure('malformed', `The provider's picture answers ${status}.`, {
+        status,
+      })
+    },
+  }
+}
+
+function malformed(message: string, cause?: unknown): ProviderFailure {
+  return new ProviderFailure('malformed', message, { cause })
+}

@@ -1,0 +1,84 @@
+import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import type { PieceReader, UpstreamHead } from './upstream.ts'
+import { parseJson, wholeReader } from './whole-answer.ts'
+
+/** What an upstream says about its refusal, whatever the shape of its body. */
+export type Complaint = {
+  message?: string
+  code?: string
+  type?: string
+  param?: string
+  /** Where the body says it instead of a header. */
+  retryAfterSeconds?: number
+}
+
+const messageCharactersMax = 500
+const answerBytesKept = 64 * 1024
+
+/** Reads an error answer and throws it as a ProviderFailure; `secrets` never reach its message. */
+export function failureReader(
+  head: UpstreamHead,
+  complaintOf: (body: unknown) => Complaint,
+  kindOf: (status: number, complaint: Complaint) => FailureKind,
+  secrets: readonly string[],
+): PieceReader<never> {
+  const whole = wholeReader()
+  let bytes = 0
+  return {
+    push: (piece) => {
+      bytes += piece.length
+      if (bytes <= answerBytesKept) whole.push(piece)
+    },
+    finish: () => {
+      const complaint = readComplaint(whole.finish(), complaintOf)
+      const { status } = head
+      throw new ProviderFailure(
+        kindOf(status, complaint),
+        withoutSecrets(complaint.message ?? `The provider answered ${status}.`, secrets),
+        {
+          status,
+          param: complaint.param,
+          retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds(head),
+        },
+      )
+    },
+  }
+}
+
+function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
+  try {
+    return complaintOf(parseJson(body))
+  } catch {
+    return {}
+  }
+}
+
+function withoutSecrets(message: string, secrets: readonly string[]): string {
+  const clean = secrets
+    .filter((secret) => secret.length > 0)
+    .reduce((text, secret) => text.replaceAll(secret, '[removed]'), message)
+  return clean.slice(0, messageCharactersMax)
+}
+
+/** Seconds of `retry-after-ms` or `retry-after`, which is a number or a date (RFC 9110 10.2.3). */
+export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined {
+  const milliseconds = Number(headers['retry-after-ms'])
+  if (milliseconds > 0) return milliseconds / 1000
+  const text = String(headers['retry-after'] ?? '')
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
+}
+
+/** The kind of a refusal by its status alone (providers.md section 0.3). */
+export function kindOfStatus(status: number): FailureKind {
+  if (status === 401 || status === 403) return 'credentials'
+  if (status === 402) return 'out_of_credit'
+  if (status === 404) return 'not_found'
+  if (status === 408 || status === 504) return 'timeout'
+  if (status === 413) return 'too_large'
+  if (status === 429) return 'rate_limited'
+  if (status === 409 || status >= 500) return 'overloaded'
+  if (status >= 400) return 'rejected'
+  return 'malformed'
+}

@@ -1,0 +1,165 @@
+import { joinPieces } from '../../bytes/pieces.ts'
+import type { EventSink } from '../../core/chat/chat.ts'
+import { ProviderFailure } from '../../core/failure.ts'
+import type { OpenAnswer } from '../transport/upstream.ts'
+
+/** An answer as the events that it is made of; it rests until somebody listens. */
+export type EventSource = {
+  answer: OpenAnswer
+  /** Hands over whole events, several at once where they came so. */
+  listen(onEvents: (events: Buffer) => void): void
+  /** Rejects with a ProviderFailure when the answer breaks off or reports an error. */
+  ended: Promise<void>
+}
+
+/**
+ * Reads an answer as events, each lot of which `read` makes what is handed on; undefined is nothing
+ * yet. Resolves when there is something. Throws a ProviderFailure when there never is, or what `read`
+ * throws. An event of more than `eventBytesMax` breaks the stream off.
+ */
+export async function startEvents(
+  answer: OpenAnswer,
+  eventBytesMax: number,
+  read: (events: Buffer) => Buffer | undefined,
+): Promise<EventSource> {
+  const refuse = (failure: ProviderFailure) => {
+    answer.abort(failure)
+    return failure
+  }
+  if (!String(answer.head.headers['content-type']).startsWith('text/event-stream')) {
+    throw refuse(new ProviderFailure('malformed', 'The answer is not an event stream.'))
+  }
+  const waiting: Buffer[] = []
+  const opened = Promise.withResolvers<void>()
+  let failure: unknown
+  let hand = (events: Buffer) => {
+    waiting.push(events)
+    answer.pause()
+    opened.resolve()
+  }
+  const onEvents = (events: Buffer) => {
+    if (failure !== undefined) return
+    try {
+      const handed = read(events)
+      if (handed !== undefined) hand(handed)
+    } catch (thrown) {
+      failure = thrown
+      if (thrown instanceof ProviderFailure) answer.abort(thrown)
+      opened.resolve()
+    }
+  }
+  const ended = eachEvents(answer, eventBytesMax, onEvents).then(() => {
+    if (failure !== undefined) throw failure
+  })
+  // Whoever forwards the stream hears of it too.
+  ended.then(opened.resolve, opened.reject)
+  await opened.promise
+  if (waiting.length === 0) {
+    if (failure !== undefined) throw failure
+    throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
+  }
+  const listen: EventSource['listen'] = (listener) => {
+    hand = listener
+    for (const events of waiting.splice(0)) listener(events)
+  }
+  return { answer, listen, ended }
+}
+
+/** Writes to a sink; while it takes no more, the answer rests. */
+export function pausingWriter(answer: OpenAnswer, sink: EventSink) {
+  let paused = false
+  return {
+    paused: () => paused,
+    write: (events: Buffer) => {
+      if (sink.write(events) || paused) return
+      paused = true
+      answer.pause()
+      sink.onDrain(() => {
+        paused = false
+        answer.resume()
+      })
+    },
+  }
+}
+
+/** Hands over the pieces of an answer again, cut behind events. */
+async function eachEvents(
+  answer: OpenAnswer,
+  eventBytesMax: number,
+  onEvents: (events: Buffer) => void,
+): Promise<void> {
+  let carried: Buffer[] | undefined
+  let bytes = 0
+  await answer.each((piece) => {
+    // Most pieces are whole events, and need no search.
+    if (carried === undefined && endsEvent(piece)) return onEvents(piece)
+    if (carried === undefined) carried = [piece]
+    else carried.push(piece)
+    bytes += piece.length
+    if (piece.includes(lineFeed)) {
+      const joined = joinPieces(carried)
+      const end = endOfEvents(joined)
+      carried = end === joined.length ? undefined : [joined.subarray(end)]
+      bytes -= end
+      if (end > 0) onEvents(end === joined.length ? joined : joined.subarray(0, end))
+    }
+    if (bytes > eventBytesMax) {
+      answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
+    }
+  })
+  if (carried === undefined) return
+  const last = Buffer.concat([...carried, emptyLine])
+  const data = dataOf(last)
+  // A last event without its empty line is legal when it is whole.
+  if (data === '[DONE]' || isJson(data ?? '')) onEvents(last)
+}
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+const emptyLine = Buffer.from('\n\n')
+
+/** Where the last whole event ends: behind an empty line, whichever line ends are used. */
+export function endOfEvents(bytes: Buffer): number {
+  for (let at = bytes.lastIndexOf(lineFeed); at > 0; at = bytes.lastIndexOf(lineFeed, at - 1)) {
+    const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1
+    if (bytes[before] === lineFeed) return at + 1
+  }
+  return 0
+}
+
+/** Whether an empty line is the last, with plain line ends; with others it has to be looked for. */
+function endsEvent(bytes: Buffer): boolean {
+  return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed
+}
+
+/** Where the event ends that `from` is in. */
+export function endOfEvent(events: Buffer, from: number): number {
+  for (let at = events.indexOf(lineFeed, from); at >= 0; at = events.indexOf(lineFeed, at + 1)) {
+    const next = events[at + 1] === carriageReturn ? at + 2 : at + 1
+    if (events[next] === lineFeed) return next + 1
+  }
+  return events.length
+}
+
+const oneLine = /^data:([^\r\n]*)\r?\n\r?\n$/
+
+/** The data of an event; undefined for comments and empty lines. */
+export function dataOf(event: Buffer): string | undefined {
+  const text = event.toString()
+  const line = oneLine.exec(text)?.[1]
+  if (line !== undefined) return line.trim()
+  const lines = text
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trim())
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import type { ImageSource } from '../../core/image/image.ts'
+import type { UpstreamBody } from '../transport/dispatch.ts'
+
+const pieces = Symbol('pieces')
+
+/** A text of a JSON body that is too long to be printed; nothing in it is escaped in JSON. */
+export type LongText = { readonly [pieces]: readonly (string | Buffer)[] }
+
+/** The base64 of a picture. */
+export function pictureText({ base64 }: ImageSource): LongText {
+  return { [pieces]: base64 }
+}
+
+/** A picture as a data URL with its true media type. */
+export function pictureUrl({ base64, format }: ImageSource): LongText {
+  return { [pieces]: [`data:image/${format};base64,`, ...base64] }
+}
+
+/** Prints a JSON body; its long texts stay the pieces that they are. */
+export function printJson(body: unknown): UpstreamBody {
+  // Nobody can know the word who wrote what is printed.
+  const gap = randomUUID()
+  const texts: LongText[] = []
+  const printed = JSON.stringify(body, (_name, value: unknown) => {
+    if (!isLongText(value)) return value
+    texts.push(value)
+    return gap
+  })
+  const [start = '', ...rest] = printed.split(gap)
+  if (texts.length === 0) return start
+  return [start, ...rest.flatMap((part, index) => [...texts[index]![pieces], part])]
+}
+
+function isLongText(value: unknown): value is LongText {
+  return typeof value === 'object' && value !== null && pieces in value
+}

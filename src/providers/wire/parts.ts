@@ -1,0 +1,56 @@
+import type { components } from '../../../generated/types.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { Problem, Warning } from '../../core/model.ts'
+
+type Schemas = components['schemas']
+export type Message = ChatRequest['messages'][number]
+export type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
+/** A part, and the parameter that names it. */
+export type PlacedPart = { part: Part; param: string }
+export type PlacedText = { part: Schemas['TextPart']; param: string }
+
+/** What a message says and shows. Empty texts are left out: vendors refuse them. A refusal is a text. */
+export function partsOf(message: Message, path: string): PlacedPart[] {
+  const { content } = message
+  const param = `${path}.content`
+  if (!Array.isArray(content)) return textPart(content ?? refusalOf(message), param)
+  return content.flatMap((part, place) => {
+    const param = `${path}.content[${place}]`
+    if (part.type === 'refusal') return textPart(part.refusal, param)
+    return part.type === 'text' && part.text === '' ? [] : [{ part, param }]
+  })
+}
+
+function textPart(text: string, param: string): PlacedPart[] {
+  return text === '' ? [] : [{ part: { type: 'text', text }, param }]
+}
+
+function refusalOf(message: Message): string {
+  return message.role === 'assistant' ? (message.refusal ?? '') : ''
+}
+
+/** The texts of a message that may have nothing else; `remedy` tells what to do with other parts. */
+export function onlyTexts(
+  message: Message,
+  path: string,
+  problems: Problem[],
+  remedy: string,
+): PlacedText[] {
+  return partsOf(message, path).flatMap(({ part, param }) => {
+    if (part.type === 'text') return { part, param }
+    problems.push({ param, message: remedy })
+    return []
+  })
+}
+
+/** What a message of instructions tells, which is text everywhere. */
+export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
+  const remedy = 'Instructions are text. Move it to a message of the user.'
+  return onlyTexts(message, path, problems, remedy)
+}
+
+/** Instructions without anybody to instruct are what the user says. */
+export function instructionsAlone(vendor: string): Warning {
+  const reason = `${vendor} wants a message of the user: the instructions are that.`
+  return { param: 'messages', requested: 'system', applied: 'user', reason }
+}

@@ -1,0 +1,98 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  base64Bytes,
+  base64Length,
+  decodeBase64,
+  decodedLength,
+  encodeBase64,
+} from '../../src/bytes/base64.ts'
+
+const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
+const pieces = fc.array(bytes, { maxLength: 6 })
+
+/** Cuts bytes at any positions. */
+function cut(whole: Buffer, positions: readonly number[]): Buffer[] {
+  const ends = positions.map((at) => at % (whole.length + 1)).sort((a, b) => a - b)
+  return [...ends, whole.length].map((end, index) => whole.subarray(ends[index - 1] ?? 0, end))
+}
+const cuts = fc.array(fc.nat(), { maxLength: 5 })
+
+describe('base64 in pieces', () => {
+  it('is whole beyond the size of its buffers, wherever the bytes are cut', () => {
+    const bytes = Buffer.alloc(200_000, 'any picture, ')
+    fc.assert(
+      fc.property(cuts, fc.nat({ max: 3 }), (positions, left) => {
+        const whole = bytes.subarray(left)
+        const text = Buffer.concat(encodeBase64(cut(whole, positions)))
+        expect(text.equals(Buffer.from(whole.toString('base64')))).to.equal(true)
+      }),
+    )
+  })
+
+  it('is the same however the bytes came', () => {
+    fc.assert(
+      fc.property(pieces, (some) => {
+        expect(Buffer.concat(encodeBase64(some)).toString()).to.equal(
+          Buffer.concat(some).toString('base64'),
+        )
+      }),
+    )
+  })
+
+  it('is decoded however it came, in whole and here and there', () => {
+    fc.assert(
+      fc.property(bytes, cuts, fc.nat(50), fc.nat(50), (whole, positions, start, length) => {
+        const text = cut(Buffer.from(whole.toString('base64')), positions)
+        expect(decodeBase64(text).equals(whole)).to.equal(true)
+        expect(decodedLength(text)).to.equal(whole.length)
+        const read = base64Bytes(text)
+        for (const from of [start, 0, start]) {
+          expect(read(from, length).equals(whole.subarray(from, from + length))).to.equal(true)
+        }
+      }),
+    )
+  })
+
+  it('ends where something else begins', () => {
+    fc.assert(
+      fc.property(
+        bytes,
+        cuts,
+        fc.constantFrom('', '"', '",x', ' ', '\n', '§'),
+        (whole, at, rest) => {
+          const text = whole.toString('base64')
+          expect(base64Length(cut(Buffer.from(text + rest), at))).to.equal(text.length)
+        },
+      ),
+    )
+  })
+
+  it('ends where something else begins, among megabytes too', () => {
+    const text = Buffer.alloc(1_500_000, 7).toString('base64')
+    for (const end of [4, 32_768, 65_536, 1_000_000]) {
+      const whole = Buffer.from(`${text.slice(0, end)}"${text}`)
+      expect(base64Length([whole])).to.equal(end)
+      expect(base64Length(cut(whole, [1, 100_003, 400_001]))).to.equal(end)
+    }
+  })
+
+  const others = [
+    'AB',
+    'ABC',
+    'AB=',
+    'AB==AB==',
+    'AB==',
+    'AA-_',
+    'AA A',
+    'AAA\n',
+    'A===',
+    '=',
+    '§§§§',
+  ]
+  for (const text of others) {
+    it(`is none in another form: ${JSON.stringify(text)}`, () => {
+      expect(base64Length([Buffer.from(text)])).to.not.equal(Buffer.byteLength(text))
+    })
+  }
+})

@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { ChatRequest } from '../../../src/core/chat/chat.ts'
+import {
+  conversationText,
+  estimateStream,
+  estimateTokens,
+} from '../../../src/core/chat/estimate.ts'
+
+const conversation = (...contents: unknown[]) =>
+  ({ model: 'm', messages: contents.map((content) => ({ role: 'user', content })) }) as ChatRequest
+const event = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+const said = (delta: object) => event({ choices: [{ index: 0, delta }] })
+
+describe('tokens that no vendor has counted', () => {
+  for (const { characters, tokens } of [
+    { characters: 0, tokens: 0 },
+    { characters: 1, tokens: 1 },
+    { characters: 4, tokens: 1 },
+    { characters: 5, tokens: 2 },
+  ]) {
+    it(`are ${tokens} for ${characters} characters, and said to be estimated`, () => {
+      const text = 'x'.repeat(characters)
+      const usage = { inputTokens: tokens, outputTokens: tokens, images: 0, estimated: true }
+      expect(estimateTokens(text, text)).to.deep.equal(usage)
+    })
+  }
+
+  it('of a conversation are those of its texts, not of its pictures', () => {
+    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+    const text = conversationText(
+      conversation('one', [{ type: 'text', text: 'two' }, picture], null),
+    )
+    expect(text.replaceAll(/\s+/g, ' ').trim()).to.equal('one two')
+  })
+
+  it('of a stream are those of all that was delivered', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), (words) => {
+        const stream = Buffer.concat(words.map((content) => said({ content })))
+        const { outputTokens } = estimateStream(conversation('hello'), stream)
+        expect(outputTokens).to.equal(Math.ceil(words.join('').length / 4))
+      }),
+    )
+  })
+
+  it('of a stream count reasoning too, and pass over what is no delta', () => {
+    const events = Buffer.concat([
+      Buffer.from(': ping\n\n'),
+      said({ role: 'assistant', content: null }),
+      said({ reasoning_content: '12345678' }),
+      said({ content: '1234' }),
+      Buffer.from('data: {"broken\n\n'),
+      event({ choices: [] }),
+      Buffer.from('data: [DONE]\n\n'),
+    ])
+    const { inputTokens, outputTokens } = estimateStream(conversation('12345678'), events)
+    expect({ inputTokens, outputTokens }).to.deep.equal({ inputTokens: 2, outputTokens: 3 })
+  })
+})

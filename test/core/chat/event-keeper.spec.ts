@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { keepEvents } from '../../../src/core/chat/event-keeper.ts'
+
+/** A sink that collects, and takes no more when `takes` says so. */
+function openSink(takes = true) {
+  const pieces: Buffer[] = []
+  const write = (piece: Buffer) => {
+    pieces.push(piece)
+    return takes
+  }
+  return { passed: () => Buffer.concat(pieces), write, onDrain: () => undefined }
+}
+const pieces = fc.array(
+  fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc.uint8Array({ minLength: 5000, maxLength: 20_000 }),
+  ),
+)
+
+describe('what is kept of a stream', () => {
+  it('is what passed, whatever its pieces are', () => {
+    fc.assert(
+      fc.property(pieces, (written) => {
+        const sink = openSink()
+        const kept = keepEvents(sink, 10_000_000)
+        for (const piece of written) kept.sink.write(Buffer.from(piece))
+        expect(kept.events().equals(sink.passed())).to.equal(true)
+        expect(kept.complete()).to.equal(true)
+      }),
+    )
+  })
+
+  it('stays the same when a piece is written over later', () => {
+    const kept = keepEvents(openSink(), 1000)
+    const piece = Buffer.from('data: 1')
+    kept.sink.write(piece)
+    piece.fill(0)
+    expect(String(kept.events())).to.equal('data: 1')
+  })
+
+  it('ends at a mebibyte where nothing is to be remembered, while all of it passes', () => {
+    const sink = openSink()
+    const kept = keepEvents(sink, 0)
+    const piece = Buffer.alloc(300_000, 'a')
+    for (let written = 0; written < 5; written++) kept.sink.write(piece)
+    expect(kept.events().length).to.equal(900_000)
+    expect(kept.complete()).to.equal(false)
+    expect(sink.passed().length).to.equal(1_500_000)
+  })
+
+  it('tells whether more may follow', () => {
+    expect(keepEvents(openSink(false), 0).sink.write(Buffer.from('a'))).to.equal(false)
+    expect(keepEvents(openSink(true), 0).sink.write(Buffer.from('a'))).to.equal(true)
+  })
+})

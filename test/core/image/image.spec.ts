@@ -1,0 +1,77 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { splitCalls } from '../../../src/core/image/image.ts'
+
+const pictures = fc.integer({ min: 1, max: 10 })
+const perCall = fc.integer({ min: 1, max: 12 })
+const concurrency = fc.integer({ min: 1, max: 5 })
+
+/** Calls that end in an order that the test decides. */
+function openCalls(order: fc.Scheduler) {
+  const made: { count: number; index: number }[] = []
+  let running = 0
+  let most = 0
+  return {
+    made,
+    most: () => most,
+    call: async (count: number, index: number) => {
+      made.push({ count, index })
+      most = Math.max(most, ++running)
+      await order.schedule(Promise.resolve())
+      running--
+      return Array.from({ length: count }, (_, offset) => index + offset)
+    },
+  }
+}
+
+describe('pictures over several upstream calls', () => {
+  it('come in order, whichever call ends first, each of them once', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        pictures,
+        perCall,
+        concurrency,
+        async (order, n, most, atOnce) => {
+          const calls = openCalls(order)
+          const splitting = splitCalls({ n, perCall: most, concurrency: atOnce }, calls.call)
+          const answers = await order.waitFor(splitting)
+          expect(answers.flat()).to.deep.equal(Array.from({ length: n }, (_, index) => index))
+          expect(calls.made).to.have.length(Math.ceil(n / most))
+          expect(Math.max(...calls.made.map(({ count }) => count))).to.be.at.most(most)
+        },
+      ),
+    ))
+
+  it('are asked for side by side, up to the bound', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        pictures,
+        perCall,
+        concurrency,
+        async (order, n, most, atOnce) => {
+          const calls = openCalls(order)
+          await order.waitFor(splitCalls({ n, perCall: most, concurrency: atOnce }, calls.call))
+          expect(calls.most()).to.equal(Math.min(atOnce, Math.ceil(n / most)))
+        },
+      ),
+    ))
+
+  it('are not asked for any more once a call has failed', async () => {
+    const begun: number[] = []
+    const gates = Array.from({ length: 10 }, () => Promise.withResolvers<number>())
+    const splitting = splitCalls({ n: 10, perCall: 1, concurrency: 2 }, (_count, index) => {
+      begun.push(index)
+      return gates[index]!.promise
+    }).catch((error: Error) => error.message)
+    gates[0]!.resolve(0)
+    await gates[0]!.promise
+    gates[1]!.reject(new Error('no more'))
+    expect(await splitting).to.equal('no more')
+    gates[2]!.resolve(2)
+    await gates[2]!.promise
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(begun).to.deep.equal([0, 1, 2])
+  })
+})

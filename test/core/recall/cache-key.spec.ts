@@ -1,0 +1,82 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Caller } from '../../../src/core/caller.ts'
+import { GatewayError } from '../../../src/core/error.ts'
+import { cacheKey } from '../../../src/core/recall/cache-key.ts'
+
+const caller: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
+const request = {
+  model: 'm',
+  messages: [{ role: 'user', content: 'a' }],
+  options: { n: 1, seed: null },
+}
+
+/** The same value with the members of every object the other way round. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, inner]) => [name, reversed(inner)] as const)
+  return Object.fromEntries(members.toReversed())
+}
+
+describe('the key of a remembered answer', () => {
+  it('does not depend on the order of the members of a request', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (members) => {
+        expect(cacheKey(caller, 'chat', reversed(members))).to.equal(
+          cacheKey(caller, 'chat', members),
+        )
+      }),
+    )
+  })
+
+  it('differs where the request differs in anything', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
+        const same = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+        const [key, otherKey] = [cacheKey(caller, 'chat', one), cacheKey(caller, 'chat', other)]
+        expect(key === otherKey).to.equal(same)
+      }),
+    )
+  })
+
+  const others: { name: string; key: string }[] = [
+    { name: 'account', key: cacheKey({ ...caller, accountId: 'acc_2' }, 'chat', request) },
+    { name: 'mode', key: cacheKey({ ...caller, mode: 'test' }, 'chat', request) },
+    { name: 'modality', key: cacheKey(caller, 'image', request) },
+    { name: 'order of messages', key: cacheKey(caller, 'chat', [request, 1]) },
+  ]
+  for (const { name, key } of others) {
+    it(`is another one for another ${name}`, () => {
+      expect(key).to.not.equal(cacheKey(caller, 'chat', request))
+    })
+  }
+
+  it('is the same for all keys of an account', () => {
+    const other = { ...caller, keyId: 'key_2', models: ['m'] }
+    expect(cacheKey(other, 'chat', request)).to.equal(cacheKey(caller, 'chat', request))
+  })
+
+  it('cannot be forged by an account or a request that looks like another', () => {
+    const forged = cacheKey({ ...caller, accountId: 'acc_1\nlive' }, 'chat', request)
+    expect(forged).to.not.equal(cacheKey(caller, 'chat', request))
+    expect(cacheKey(caller, 'chat', JSON.stringify(request))).to.not.equal(
+      cacheKey(caller, 'chat', request),
+    )
+  })
+
+  it('refuses a request that is nested thousands of levels deep, as the fault of its caller', () => {
+    let deep: unknown = 1
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    expect(() => cacheKey(caller, 'chat', deep))
+      .to.throw(GatewayError)
+      .with.property('status', 400)
+  })
+})
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const names = Object.keys(value).sort()
+  return { members: names.map((name) => [name, sorted((value as Record<string, unknown>)[name])]) }
+}

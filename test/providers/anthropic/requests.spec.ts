@@ -1,0 +1,156 @@
+import { describeWire, type WireRow } from '../../support/chat-wire.ts'
+
+const tool = {
+  type: 'function' as const,
+  function: { name: 'look', parameters: { type: 'object' } },
+}
+const strictTool = (parameters: Record<string, unknown> | undefined) => ({
+  type: 'function' as const,
+  function: { name: 'look', strict: true, ...(parameters && { parameters }) },
+})
+const schema = { type: 'object', properties: {} }
+const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
+
+const rows: WireRow[] = [
+  {
+    name: 'always limits Anthropic, by default to all that the model can write',
+    model: 'claude-sonnet-4-6',
+    request: {},
+    wire: { max_tokens: 128_000, temperature: undefined },
+  },
+  {
+    name: 'clamps the temperature of Anthropic, and leaves out top_p beside it',
+    model: 'claude-sonnet-4-6',
+    request: { temperature: 1.7, top_p: 0.5 },
+    wire: { temperature: 1, top_p: undefined },
+    warned: ['temperature', 'top_p'],
+  },
+  {
+    name: 'leaves out sampling where Anthropic refuses it',
+    model: 'claude-opus-5-5',
+    request: { temperature: 0.2, top_p: 0.5 },
+    wire: { temperature: undefined, top_p: undefined },
+    warned: ['temperature', 'top_p'],
+  },
+  {
+    name: 'tells of each field that Anthropic does not have',
+    model: 'claude-sonnet-4-6',
+    request: { seed: 1, presence_penalty: 1, frequency_penalty: 0, logprobs: true, store: true },
+    warned: ['seed', 'presence_penalty', 'logprobs', 'store'],
+  },
+  {
+    name: 'lets the newest of Anthropic choose by themselves',
+    model: 'claude-opus-5-5',
+    request: { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } },
+    wire: { 'tool_choice.type': 'auto' },
+    warned: ['tool_choice'],
+  },
+  {
+    name: 'holds Anthropic to a schema',
+    model: 'claude-sonnet-4-6',
+    request: { response_format: asked },
+    wire: { 'output_config.format.type': 'json_schema', system: undefined },
+  },
+  {
+    name: 'closes objects for Anthropic, and tells it the bounds in words',
+    model: 'claude-sonnet-4-6',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: 'it',
+          schema: {
+            $schema: 'https://json-schema.org/draft/2020-12/schema',
+            type: 'object',
+            properties: {
+              age: { type: 'integer', description: 'In years.', minimum: 0 },
+              tags: { type: 'array', items: { oneOf: [{ type: 'string', format: 'date' }] } },
+            },
+          },
+        },
+      },
+    },
+    wire: {
+      'output_config.format.schema.$schema': undefined,
+      'output_config.format.schema.additionalProperties': false,
+      'output_config.format.schema.properties.age.minimum': undefined,
+      'output_config.format.schema.properties.age.description': 'In years.\n\n{minimum: 0}',
+      'output_config.format.schema.properties.tags.items.anyOf.0.format': 'date',
+    },
+    warned: ['response_format.json_schema.schema'],
+  },
+  {
+    name: 'asks Anthropic in words for what it cannot be held to',
+    model: 'claude-sonnet-4-6',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'it', schema: { type: 'object', additionalProperties: true } },
+      },
+    },
+    wire: { output_config: undefined, 'system.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'holds Anthropic to the schema of a strict tool, where it can be',
+    model: 'claude-sonnet-4-6',
+    request: {
+      tools: [
+        strictTool({ type: 'object', properties: { at: { type: 'string', pattern: '^a' } } }),
+        strictTool({ type: 'object', properties: { any: {} } }),
+        strictTool(undefined),
+      ],
+    },
+    wire: {
+      'tools.0.strict': true,
+      'tools.0.input_schema.additionalProperties': false,
+      'tools.0.input_schema.properties.at.description': '{pattern: "^a"}',
+      'tools.1.strict': undefined,
+      'tools.1.input_schema.additionalProperties': undefined,
+      'tools.2.strict': true,
+    },
+    warned: ['tools[0].function.parameters', 'tools[1].function.strict'],
+  },
+  {
+    name: 'keeps a prompt for five minutes at most, which has a price',
+    model: 'claude-sonnet-4-6',
+    request: { cache_control: { type: 'ephemeral', ttl: '1h' } },
+    wire: { 'cache_control.type': 'ephemeral', 'cache_control.ttl': undefined },
+    warned: ['cache_control.ttl'],
+  },
+  {
+    name: 'asks Anthropic for JSON in words',
+    model: 'claude-sonnet-4-6',
+    request: { response_format: { type: 'json_object' } },
+    wire: { output_config: undefined, 'system.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'tells Anthropic how hard to think',
+    model: 'claude-opus-4-6',
+    request: { reasoning_effort: 'xhigh', temperature: 0.2 },
+    wire: { 'thinking.type': 'adaptive', 'output_config.effort': 'max', temperature: undefined },
+    warned: ['reasoning_effort', 'temperature'],
+  },
+  {
+    name: 'gives the older of Anthropic a budget to think',
+    model: 'claude-haiku-4-5',
+    request: { reasoning_effort: 'medium', max_tokens: 2000 },
+    wire: { 'thinking.budget_tokens': 1999 },
+  },
+  {
+    name: 'does not have Anthropic think where it cannot',
+    model: 'claude-haiku-4-5',
+    request: { reasoning_effort: 'low', max_tokens: 1024 },
+    wire: { thinking: undefined },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'does not have Anthropic answer twice',
+    model: 'claude-sonnet-4-6',
+    request: { n: 5 },
+    refused: ['n'],
+  },
+]
+
+describe('a chat request to Anthropic', () => describeWire(rows))

@@ -1,0 +1,150 @@
+import { expect } from 'chai'
+import { fixture } from '../../support/image-doubles/double.ts'
+import { googleKey } from '../../support/image-doubles/google.ts'
+import { numberIn, paint } from '../../support/image-doubles/paint.ts'
+import { startImageVendors, type ImageVendors } from '../../support/image-vendors.ts'
+import { imageSuite, prompt } from '../image-suite.ts'
+
+const plain = {
+  contents: [{ role: 'user', parts: [{ text: prompt }] }],
+  generationConfig: { responseModalities: ['IMAGE'], imageConfig: { imageSize: '1K' } },
+}
+const config = (imageConfig: object) => ({ generationConfig: { imageConfig } })
+const model = 'gemini-3-pro-image-preview'
+
+function answerWith(...parts: object[]) {
+  const content = { role: 'model', parts }
+  return { body: { candidates: [{ content, finishReason: 'STOP', index: 0 }] } }
+}
+const pictureOf = (data: string, more: object = {}) => ({
+  inlineData: { mimeType: 'image/png', data },
+  ...more,
+})
+
+describe('Google, for pictures,', () => {
+  imageSuite({
+    vendor: 'google',
+    model,
+    path: '/v1beta/models/gemini-3-pro-image:generateContent',
+    plain,
+    keyHeader: { name: 'x-goog-api-key', value: googleKey },
+    seeds: true,
+    refusal: 'invalid-argument',
+    answerWith: (base64) => answerWith(pictureOf(base64)),
+    options: [
+      {
+        name: 'for the ratio and class that make a size',
+        body: { size: '2048x2048' },
+        wire: config({ aspectRatio: '1:1', imageSize: '2K' }),
+      },
+      {
+        name: 'for the nearest ratio and class, which is told',
+        body: { size: '1536x1024' },
+        wire: config({ aspectRatio: '3:2', imageSize: '2K' }),
+        warnings: ['size'],
+      },
+      {
+        name: 'for no class where the model has but one',
+        model: 'gemini-3.1-flash-lite-image',
+        body: { size: '1376x768' },
+        wire: config({ aspectRatio: '16:9', imageSize: undefined }),
+      },
+      { name: 'for no quality, which is told', body: { quality: 'high' }, warnings: ['quality'] },
+      { name: 'for the quality auto, which is no quality', body: { quality: 'auto' } },
+      { name: 'for no style, which is told', body: { style: 'vivid' }, warnings: ['style'] },
+      { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
+      { name: 'for no format, which is converted here', body: { output_format: 'webp' } },
+      {
+        name: 'for no compression, which is done here',
+        body: { output_format: 'jpeg', output_compression: 40 },
+      },
+      {
+        name: 'for nothing when a PNG is to be compressed, which is told',
+        body: { output_format: 'png', output_compression: 40 },
+        warnings: ['output_compression'],
+      },
+      { name: 'for nothing new when the background is opaque', body: { background: 'opaque' } },
+      {
+        name: 'for nothing when the background is to be transparent',
+        body: { background: 'transparent', output_format: 'png' },
+        refused: { code: 'model_capability_mismatch', param: 'background' },
+      },
+      {
+        name: 'for nothing when the size is beyond its own',
+        body: { size: '16384x16384' },
+        refused: { code: 'invalid_value', param: 'size' },
+      },
+    ],
+    failures: [
+      { name: 'prompt-blocked', kind: 'content_policy' },
+      { name: 'image-safety', kind: 'content_policy' },
+      { name: 'recitation', kind: 'content_policy' },
+      { name: 'text-only', kind: 'malformed' },
+      { name: 'no-image', kind: 'malformed' },
+      { name: 'rate-limited', kind: 'rate_limited', retryAfter: '31' },
+      { name: 'unavailable', kind: 'overloaded' },
+      { name: 'internal', kind: 'overloaded' },
+      { name: 'deadline', kind: 'timeout' },
+      { name: 'bad-key', kind: 'credentials' },
+      { name: 'permission-denied', kind: 'credentials' },
+      { name: 'not-found', kind: 'not_found' },
+      { name: 'invalid-argument', kind: 'rejected' },
+    ],
+  })
+
+  describe('answers in parts', () => {
+    let vendors: ImageVendors
+    before(async () => (vendors = await startImageVendors({ vendors: ['google'] })))
+    beforeEach(() => vendors.reset())
+    after(() => vendors.stop())
+
+    const painted = async (number: number) =>
+      (await paint({ width: 64, height: 64, format: 'png', number })).toString('base64')
+    const ask = async () => {
+      const { data } = await vendors.images({ model, prompt })
+      expect(data).to.have.length(1)
+      return numberIn(Buffer.from(data[0]!.b64_json, 'base64'))
+    }
+
+    it('of which drafts and thoughts are passed over, and the last picture counts', async () => {
+      vendors.doubles.google.play(
+        answerWith(
+          { text: 'Let me think: {"data":"not this"}', thought: true },
+          pictureOf(await painted(9), { thought: true }),
+          pictureOf(await painted(10)),
+          { text: 'Here "it" is.' },
+          pictureOf(await painted(11), { thoughtSignature: 'CpQB' }),
+          pictureOf(await painted(12), { thought: true }),
+        ),
+      )
+      expect(await ask()).to.equal(11)
+    })
+
+    for (const name of ['text-only', 'no-image']) {
+      it(`and is asked once more after ${name}`, async () => {
+        vendors.doubles.google.play(fixture(`google/${name}`))
+        await ask()
+        const [first, second] = vendors.doubles.google.calls
+        expect(vendors.doubles.google.calls).to.have.length(2)
+        expect(second!.bytes.equals(first!.bytes)).to.equal(true)
+      })
+    }
+
+    it('of which the words come beside the picture in a chat', async () => {
+      vendors.doubles.google.play(answerWith({ text: 'A kite.' }, pictureOf(await painted(5))))
+      const messages = [{ role: 'user', content: prompt }]
+      const response = await vendors.post('/v1/chat/completions', { model, messages })
+      const { choices } = (await response.json()) as { choices: { message: object }[] }
+      expect(choices[0]!.message).to.include({ role: 'assistant', content: 'A kite.' })
+    })
+
+    it('whose type is read from the bytes, whatever it says', async () => {
+      const data = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
+        'base64',
+      )
+      vendors.doubles.google.play(answerWith(pictureOf(data)))
+      const { output_format: format, size } = await vendors.images({ model, prompt })
+      expect({ format, size }).to.deep.equal({ format: 'jpeg', size: '64x64' })
+    })
+  })
+})

@@ -1,0 +1,218 @@
+import {
+  describeWire,
+  hello,
+  note,
+  pdf,
+  refusing,
+  showing,
+  shownInstructions,
+  type WireRow,
+} from '../../support/chat-wire.ts'
+import { pixel } from '../../support/pixel.ts'
+
+const tool = {
+  type: 'function' as const,
+  function: { name: 'look', parameters: { type: 'object' } },
+}
+const schema = { type: 'object', properties: {} }
+const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
+const image = (url: string) => showing({ type: 'image_url', image_url: { url } })
+const shownByTool: WireRow['request']['messages'] = [
+  ...hello,
+  {
+    role: 'assistant',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  },
+  {
+    role: 'tool',
+    tool_call_id: 'a',
+    content: [
+      { type: 'text', text: 'There.' },
+      { type: 'image_url', image_url: { url: pixel } },
+    ],
+  },
+]
+
+const rows: WireRow[] = [
+  {
+    name: 'tells Gemini all that it knows',
+    model: 'gemini-3.5-flash',
+    request: {
+      temperature: 1.5,
+      top_p: 0.5,
+      max_tokens: 9,
+      stop: ['END'],
+      seed: 4,
+      n: 2,
+      presence_penalty: 1,
+      logprobs: true,
+      top_logprobs: 3,
+      messages: [{ role: 'system', content: 'Be kind.' }, ...hello],
+    },
+    wire: {
+      'generationConfig.temperature': 1.5,
+      'generationConfig.topP': 0.5,
+      'generationConfig.maxOutputTokens': 9,
+      'generationConfig.stopSequences.0': 'END',
+      'generationConfig.seed': 4,
+      'generationConfig.candidateCount': 2,
+      'generationConfig.presencePenalty': 1,
+      'generationConfig.logprobs': 3,
+      'systemInstruction.parts.0.text': 'Be kind.',
+    },
+  },
+  {
+    name: 'tells of each field that Gemini does not have',
+    model: 'gemini-2.5-flash',
+    request: { user: 'u', logit_bias: { 1: 1 }, parallel_tool_calls: false, frequency_penalty: 1 },
+    warned: ['user', 'logit_bias', 'parallel_tool_calls', 'frequency_penalty'],
+  },
+  {
+    name: 'holds Gemini to a schema',
+    model: 'gemini-3.5-flash',
+    request: { response_format: asked },
+    wire: {
+      'generationConfig.responseMimeType': 'application/json',
+      'generationConfig.responseJsonSchema.type': 'object',
+    },
+  },
+  {
+    name: 'gives Gemini calls with a signature, and results as objects',
+    model: 'gemini-3.5-flash',
+    request: {
+      tools: [tool],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'Nothing.' },
+      ],
+    },
+    wire: {
+      'contents.1.role': 'model',
+      'contents.1.parts.0.thoughtSignature': 'skip_thought_signature_validator',
+      'contents.2.parts.0.functionResponse.name': 'look',
+      'contents.2.parts.0.functionResponse.response.result': 'Nothing.',
+      'toolConfig.functionCallingConfig.mode': 'ANY',
+    },
+  },
+  {
+    name: 'tells Gemini how hard to think',
+    model: 'gemini-3.5-flash',
+    request: { reasoning_effort: 'max' },
+    wire: { 'generationConfig.thinkingConfig.thinkingLevel': 'high' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'gives the older of Gemini a budget to think',
+    model: 'gemini-2.5-pro',
+    request: { reasoning_effort: 'none' },
+    wire: { 'generationConfig.thinkingConfig.thinkingBudget': 128 },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'does not show Gemini what it cannot see',
+    model: 'gemini-3.5-flash',
+    request: { messages: image('data:image/gif;base64,AAAA') },
+    refused: ['messages[0].content[0].image_url.url'],
+  },
+  {
+    name: 'does not have Gemini answer nine times',
+    model: 'gemini-3.5-flash',
+    request: { n: 9 },
+    refused: ['n'],
+  },
+  {
+    name: 'tells Gemini what a model refused to say, as its words',
+    model: 'gemini-3.5-flash',
+    request: { messages: refusing },
+    wire: { 'contents.1.parts.0.text': 'No.', 'contents.3.parts.0.text': 'Never.' },
+  },
+  {
+    name: 'does not give Gemini instructions that are no text',
+    model: 'gemini-3.5-flash',
+    request: { messages: shownInstructions },
+    refused: ['messages[1].content[0]'],
+  },
+  {
+    name: 'gives Gemini documents, recordings and films',
+    model: 'gemini-3.5-flash',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }),
+        ...showing({ type: 'file', file: { file_data: note } }),
+        ...showing({ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }),
+        ...showing({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
+      ],
+    },
+    wire: {
+      'contents.0.parts.0.inlineData.mimeType': 'application/pdf',
+      'contents.0.parts.0.inlineData.data': 'JVBERi0xLjcK',
+      'contents.0.parts.1.inlineData.mimeType': 'text/csv',
+      'contents.0.parts.2.inlineData.mimeType': 'video/mp4',
+      'contents.0.parts.3.inlineData.mimeType': 'audio/wav',
+      'contents.0.parts.3.inlineData.data': 'UklGRg==',
+    },
+  },
+  {
+    name: 'does not give Gemini what it does not know',
+    model: 'gemini-3.5-flash',
+    request: {
+      messages: [
+        ...showing({ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }),
+        ...showing({ type: 'file', file: { file_data: 'AAAA' } }),
+        ...showing({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'toString' } }),
+      ],
+    },
+    refused: [
+      'messages[0].content[0].file.file_data',
+      'messages[1].content[0].file.file_data',
+      'messages[2].content[0].input_audio.format',
+    ],
+  },
+  {
+    name: 'shows Gemini what a tool shows, within its result',
+    model: 'gemini-3.5-flash',
+    request: { messages: shownByTool },
+    wire: {
+      'contents.2.parts.length': 1,
+      'contents.2.parts.0.functionResponse.response.result': 'There.',
+      'contents.2.parts.0.functionResponse.parts.0.inlineData.mimeType': 'image/png',
+    },
+  },
+  {
+    name: 'shows the older of Gemini what a tool shows, beside its result',
+    model: 'gemini-2.5-pro',
+    request: { messages: shownByTool },
+    wire: {
+      'contents.2.parts.0.functionResponse.response.result': 'There.',
+      'contents.2.parts.0.functionResponse.parts': undefined,
+      'contents.2.parts.1.inlineData.mimeType': 'image/png',
+    },
+  },
+  {
+    name: 'takes instructions alone for what the user says to Gemini',
+    model: 'gemini-3.5-flash',
+    request: { messages: [{ role: 'system', content: 'Write a haiku.' }] },
+    wire: { systemInstruction: undefined, 'contents.0.parts.0.text': 'Write a haiku.' },
+    warned: ['messages'],
+  },
+  {
+    name: 'holds the older of Gemini to a schema beside tools in words alone',
+    model: 'gemini-2.5-pro',
+    request: { response_format: asked, tools: [tool] },
+    wire: { generationConfig: undefined, 'systemInstruction.parts.length': 1 },
+    warned: ['response_format'],
+  },
+  {
+    name: 'holds the newer of Gemini to a schema beside tools',
+    model: 'gemini-3.5-flash',
+    request: { response_format: asked, tools: [tool] },
+    wire: { 'generationConfig.responseMimeType': 'application/json' },
+  },
+]
+
+describe('a chat request to Gemini', () => describeWire(rows))

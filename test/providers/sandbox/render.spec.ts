@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import sharp from 'sharp'
+import type { RenderRequest } from '../../../src/providers/sandbox/render.ts'
+
+// Dynamic, because FONTCONFIG_FILE has to be set before the first text is rendered.
+const { fontConfigurationFile, renderPicture } =
+  await import('../../../src/providers/sandbox/render.ts')
+process.env['FONTCONFIG_FILE'] = fontConfigurationFile
+
+const fox: RenderRequest = {
+  prompt: 'A red fox & <her> "cubs" in the snow · 狐 😀 мир',
+  seed: 42,
+  width: 320,
+  height: 240,
+  format: 'png',
+}
+
+function decode(picture: Buffer) {
+  return sharp(picture).raw().toBuffer({ resolveWithObject: true })
+}
+
+async function averageDifference(one: Buffer, other: Buffer): Promise<number> {
+  const [left, right] = [(await decode(one)).data, (await decode(other)).data]
+  expect(left.length).to.equal(right.length)
+  let sum = 0
+  for (let index = 0; index < left.length; index += 1) {
+    sum += Math.abs((left[index] ?? 0) - (right[index] ?? 0))
+  }
+  return sum / left.length
+}
+
+function plain(background: string, width: number, height: number) {
+  return sharp({ create: { width, height, channels: 3, background } })
+}
+
+describe('sandbox pictures: size and format', function () {
+  this.timeout(10_000)
+  const cases: [number, number, RenderRequest['format']][] = [
+    [16, 16, 'png'],
+    [16, 16, 'jpeg'],
+    [16, 16, 'webp'],
+    [17, 33, 'webp'],
+    [64, 64, 'png'],
+    [1024, 1024, 'png'],
+    [1536, 1024, 'jpeg'],
+    [1024, 1536, 'webp'],
+    [384, 3072, 'png'],
+    [16, 8192, 'jpeg'],
+    [8192, 16, 'webp'],
+    [12288, 1536, 'png'],
+    [4096, 4096, 'png'],
+  ]
+  for (const [width, height, format] of cases) {
+    it(`${width}x${height} ${format}`, async () => {
+      const picture = await renderPicture({ ...fox, width, height, format })
+      expect((await sharp(picture).metadata()).format).to.equal(format)
+      const { info } = await decode(picture)
+      expect([info.width, info.height, info.channels]).to.deep.equal([width, height, 3])
+    })
+  }
+
+  it('keeps a large picture small on disk', async () => {
+    const picture = await renderPicture({ ...fox, width: 4096, height: 4096 })
+    expect(picture.length).to.be.below(3_000_000)
+  })
+
+  it('lets quality decide how large a jpeg and a webp are', async () => {
+    for (const format of ['jpeg', 'webp'] as const) {
+      const worst = await renderPicture({ ...fox, format, quality: 0 })
+      const best = await renderPicture({ ...fox, format, quality: 100 })
+      expect(worst.length).to.be.below(best.length)
+    }
+  })
+})
+
+describe('sandbox pictures: what decides them', () => {
+  it('gives the same bytes for the same input', async () => {
+    for (const format of ['png', 'jpeg', 'webp'] as const) {
+      const one = await renderPicture({ ...fox, format })
+      const other = await renderPicture({ ...fox, format })
+      expect(one.equals(other)).to.equal(true)
+    }
+  })
+
+  it('gives a visibly different picture for another seed or prompt', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+    const pictures = await Promise.all(seeds.map((seed) => renderPicture({ ...fox, seed })))
+    pictures.push(await renderPicture({ ...fox, prompt: 'A blue fox' }))
+    for (const [index, one] of pictures.entries()) {
+      for (const other of pictures.slice(index + 1)) {
+        expect(await averageDifference(one, other)).to.be.above(5)
+      }
+    }
+  })
+
+  it('draws with the shipped font only, quietly and without writing a cache', async function () {
+    this.timeout(10_000)
+    const folder = dirname(fontConfigurationFile)
+    const before = readdirSync(folder).toSorted()
+    const script = `
+      const { renderPicture } = await import('./src/providers/sandbox/render.ts')
+      process.stdout.write(await renderPicture(${JSON.stringify(fox)}))`
+    const child = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: fileURLToPath(new URL('../../../', import.meta.url)),
+      env: { HOME: '', FONTCONFIG_PATH: '/nonexistent', FONTCONFIG_FILE: fontConfigurationFile },
+    })
+    expect(child.stderr.toString()).to.equal('')
+    expect(child.status).to.equal(0)
+    const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+    expect(digest(child.stdout)).to.equal(digest(await renderPicture(fox)))
+    expect(readdirSync(folder).toSorted()).to.deep.equal(before)
+    expect(before).to.deep.equal(['DejaVuSans-Bold.ttf', 'LICENSE', 'fonts.conf'])
+  })
+})
+
+describe('sandbox pictures: awkward prompts', () => {
+  const prompts: Record<string, string> = {
+    'XML specials': `</text></svg>&amp;&#0;<![CDATA[ "'> ]]> <!-- `,
+    emoji: '🦊👩‍👩‍👧‍👦🏳️‍🌈'.repeat(40),
+    Chinese: '雪地里的一只红狐狸'.repeat(60),
+    'right to left': 'ثعلب أحمر في الثلج \u202e reversed שועל',
+    'stacked accents': `Z${'\u0301'.repeat(3000)}`,
+    '100,000 characters': 'word '.repeat(20_000),
+    'one long word': 'W'.repeat(100_000),
+    'control characters': 'a\u0000b\u0007c\u001b[31m\u0085\u2028\uffff\ufffe\u{1ffff}\t\r\n',
+    'a lone surrogate': 'a\ud800b\udc00',
+    'a pair at the cut': '😀'.repeat(2000),
+    'only spaces': ' \n\t ',
+    empty: '',
+  }
+  for (const [name, prompt] of Object.entries(prompts)) {
+    it(name, async () => {
+      for (const width of [48, 240]) {
+        const { info } = await decode(await renderPicture({ ...fox, prompt, width }))
+        expect([info.width, info.height]).to.deep.equal([width, 240])
+      }
+    })
+  }
+
+  it('writes the prompt into the picture', async () => {
+    // Inside the dark panel, where only the prompt is as bright as white.
+    const region = { left: 20, top: 190, width: 280, height: 35 }
+    const written = await sharp(await renderPicture(fox))
+      .extract(region)
+      .toBuffer()
+    const { channels } = await sharp(written).stats()
+    expect(Math.min(...channels.map(({ max }) => max))).to.be.above(240)
+  })
+})
+
+describe('sandbox pictures: transparency', () => {
+  for (const format of ['png', 'webp'] as const) {
+    it(`leaves the corners of a ${format} clear`, async () => {
+      const { data, info } = await decode(
+        await renderPicture({ ...fox, format, transparent: true }),
+      )
+      expect(info.channels).to.equal(4)
+      const alpha = (x: number, y: number) => data[(y * info.width + x) * 4 + 3]
+      expect(alpha(0, 0)).to.equal(0)
+      expect(alpha(info.width - 1, info.height - 1)).to.equal(0)
+      expect(alpha(info.width / 2, info.height / 2)).to.equal(255)
+    })
+  }
+
+  it('is ignored for jpeg', async () => {
+    const picture = await renderPicture({ ...fox, format: 'jpeg', transparent: true })
+    expect((await decode(picture)).info.channels).to.equal(3)
+  })
+})
+
+describe('sandbox pictures: edits', () => {
+  const middle = async (picture: Buffer) => {
+    const { data, info } = await decode(picture)
+    const start = (Math.round(info.height * 0.35) * info.width + info.width / 2) * info.channels
+    return [...data.subarray(start, start + 3)]
+  }
+
+  it('shows the first source large', async () => {
+    const source = await plain('#ff00ff', 640, 480).png().toBuffer()
+    expect(await middle(await renderPicture({ ...fox, sources: [source] }))).to.deep.equal([
+      255, 0, 255,
+    ])
+  })
+
+  it('shows every further source as a tile', async () => {
+    const first = await plain('#ff00ff', 200, 200).webp().toBuffer()
+    const second = await plain('#00ff00', 200, 200).png().toBuffer()
+    const one = await renderPicture({ ...fox, sources: [first] })
+    const { data, info } = await decode(await renderPicture({ ...fox, sources: [first, second] }))
+    expect(await averageDifference(one, await renderPicture({ ...fox, sources: [second] }))).above(
+      5,
+    )
+    let green = 0
+    for (let index = 0; index < data.length; index += info.channels) {
+      if (data.readUIntBE(index, 3) === 0x00ff00) green += 1
+    }
+    expect(green).to.be.above(500)
+  })
+
+  it('turns a source as its orientation says and takes grey, CMYK and 16-bit ones', async () => {
+    const sources = await Promise.all([
+      plain('#c33', 400, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer(),
+      plain('#c33', 40, 30).toColourspace('b-w').png().toBuffer(),
+      plain('#c33', 40, 30).toColourspace('cmyk').jpeg().toBuffer(),
+      plain('#c33', 40, 30).toColourspace('rgb16').png().toBuffer(),
+      plain('#c33', 1, 3000).gif().toBuffer(),
+    ])
+    for (const source of sources) await renderPicture({ ...fox, sources: [source] })
+    const [x, y] = [fox.width * 0.25, fox.height * 0.35]
+    const bare = await decode(await renderPicture(fox))
+    const turned = await decode(await renderPicture({ ...fox, sources: sources.slice(0, 1) }))
+    const start = (Math.round(y) * fox.width + x) * 3
+    expect(turned.data.readUIntBE(start, 3)).to.equal(bare.data.readUIntBE(start, 3))
+  })
+
+  it('places sixteen sources in any size', async () => {
+    const source = await plain('#ff00ff', 30, 20).png().toBuffer()
+    const sources = Array.from({ length: 16 }, () => source)
+    for (const [width, height] of [
+      [16, 16],
+      [16, 2048],
+      [2048, 16],
+      [300, 200],
+    ] as const) {
+      const picture = await renderPicture({ ...fox, width, height, sources, transparent: true })
+      const { info } = await decode(picture)
+      expect([info.width, info.height]).to.deep.equal([width, height])
+    }
+  })
+})

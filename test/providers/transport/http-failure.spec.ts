@@ -1,0 +1,143 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ProviderFailure } from '../../../src/core/failure.ts'
+import {
+  failureReader,
+  kindOfStatus,
+  retryAfterSeconds,
+  type Complaint,
+} from '../../../src/providers/transport/http-failure.ts'
+
+type Headers = Record<string, string | string[]>
+
+const secrets = ['sk-proj-0123456789', 'second-key', '']
+const complaintOf = (body: unknown) => (body as { error?: Complaint } | null)?.error ?? {}
+
+function refusal(
+  pieces: readonly (string | Buffer)[],
+  status = 400,
+  headers: Headers = {},
+): ProviderFailure | undefined {
+  const reader = failureReader({ status, headers }, complaintOf, kindOfStatus, secrets)
+  for (const piece of pieces) reader.push(Buffer.from(piece))
+  try {
+    reader.finish()
+  } catch (error) {
+    if (error instanceof ProviderFailure) return error
+    throw error
+  }
+  return undefined
+}
+const told = (complaint: Complaint) => JSON.stringify({ error: complaint })
+
+describe('how long an upstream asks to wait', () => {
+  const cases: { headers: Headers; seconds: number | undefined }[] = [
+    { headers: {}, seconds: undefined },
+    { headers: { 'retry-after': '7' }, seconds: 7 },
+    { headers: { 'retry-after': '1.5' }, seconds: 1.5 },
+    { headers: { 'retry-after': '0' }, seconds: 0 },
+    { headers: { 'retry-after-ms': '1500' }, seconds: 1.5 },
+    { headers: { 'retry-after-ms': '250', 'retry-after': '60' }, seconds: 0.25 },
+    { headers: { 'retry-after-ms': 'soon', 'retry-after': '60' }, seconds: 60 },
+    { headers: { 'retry-after': 'soon' }, seconds: undefined },
+    { headers: { 'retry-after': '' }, seconds: undefined },
+    { headers: { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, seconds: 0 },
+  ]
+  for (const { headers, seconds } of cases) {
+    it(`is ${seconds ?? 'not told'} by ${JSON.stringify(headers)}`, () => {
+      expect(retryAfterSeconds({ status: 429, headers })).to.equal(seconds)
+    })
+  }
+
+  it('is read from a date, too', () => {
+    const date = new Date(Date.now() + 90_000).toUTCString()
+    expect(retryAfterSeconds({ status: 429, headers: { 'retry-after': date } })).to.be.within(
+      80,
+      90,
+    )
+  })
+
+  it('is a number of seconds or nothing, whatever the headers hold', () => {
+    const text = fc.oneof(fc.string(), fc.integer().map(String), fc.double().map(String))
+    fc.assert(
+      fc.property(text, text, (seconds, milliseconds) => {
+        const headers = { 'retry-after': seconds, 'retry-after-ms': milliseconds }
+        const wait = retryAfterSeconds({ status: 503, headers })
+        expect(wait === undefined || wait >= 0).to.equal(true)
+      }),
+    )
+  })
+})
+
+describe("an upstream's refusal", () => {
+  const kinds = [
+    [400, 'rejected'],
+    [401, 'credentials'],
+    [402, 'out_of_credit'],
+    [403, 'credentials'],
+    [404, 'not_found'],
+    [408, 'timeout'],
+    [409, 'overloaded'],
+    [413, 'too_large'],
+    [422, 'rejected'],
+    [429, 'rate_limited'],
+    [500, 'overloaded'],
+    [503, 'overloaded'],
+    [504, 'timeout'],
+    [302, 'malformed'],
+  ] as const
+  for (const [status, kind] of kinds) {
+    it(`is of the kind ${kind} by the status ${status}`, () => {
+      expect(refusal([], status)).to.include({ kind, status })
+    })
+  }
+
+  it('says what the upstream said, and which parameter it was about', () => {
+    const error = refusal([told({ message: 'Too bright.', param: 'size' })], 400, {
+      'retry-after': '3',
+    })
+    expect(error).to.include({ message: 'Too bright.', param: 'size', retryAfterSeconds: 3 })
+  })
+
+  it('is read from pieces, wherever they are cut', () => {
+    const text = told({ message: 'Größe passt nicht.' })
+    fc.assert(
+      fc.property(fc.nat({ max: Buffer.byteLength(text) }), (at) => {
+        const bytes = Buffer.from(text)
+        const error = refusal([bytes.subarray(0, at), bytes.subarray(at)])
+        expect(error?.message).to.equal('Größe passt nicht.')
+      }),
+    )
+  })
+
+  for (const body of ['', '<html>no</html>', 'null', '[]', '"text"', '{"error":null}', '{"a":1}']) {
+    it(`is told by its status when its body is ${body || 'empty'}`, () => {
+      expect(refusal([body], 500)).to.include({ message: 'The provider answered 500.' })
+    })
+  }
+
+  it('never holds a key of ours, however the message is put together', () => {
+    const part = fc.oneof(fc.constantFrom(...secrets), fc.string({ maxLength: 300 }))
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+        const message = refusal([told({ message: parts.join('') })])!.message
+        for (const secret of secrets.filter((one) => one !== '')) {
+          expect(message).to.not.include(secret)
+        }
+        expect(message.length).to.be.at.most(500)
+      }),
+    )
+  })
+
+  it('leaves no half of a key where the message is shortened', () => {
+    const { message } = refusal([told({ message: 'x'.repeat(495) + secrets[0]! })])!
+    expect(message).to.not.include('sk-')
+  })
+
+  it('is not kept beyond its first 64 KiB', () => {
+    const long = told({ message: 'x'.repeat(100_000) })
+    expect(refusal([long])).to.include({ message: 'The provider answered 400.' })
+    const pieces = long.match(/.{1,1000}/g)!
+    expect(refusal(pieces)).to.include({ message: 'The provider answered 400.' })
+  })
+})

@@ -1,0 +1,149 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ProviderFailure } from '../../../src/core/failure.ts'
+import { parseJson } from '../../../src/providers/transport/whole-answer.ts'
+import { base64Reader, type SplicedJson } from '../../../src/providers/wire/base64-reader.ts'
+
+const key = 'b64_json'
+const base64 = fc.base64String({ maxLength: 200 })
+/** Anything that JSON can hold, among it the key as a value and as part of texts and names. */
+const other = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(key, `"${key}"`, `"${key}":"`, '@0', '\\', '\u2028', 'é"😀'),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('data', 'prompt', `${key}s`, `x${key}`, 'a:b'), tie('value')),
+    fc.record({ [key]: base64, revised_prompt: fc.string() }, { requiredKeys: [key] }),
+    fc.record({ [key]: fc.constantFrom(null, 1, true) }),
+  ),
+})).value
+const wire = fc.tuple(other, fc.constantFrom(0, 1, '\t', 3), fc.boolean()).map(format)
+
+/** As different encoders write it: compact or spaced, and with slashes escaped or not. */
+function format([value, indent, escapeSlashes]: [unknown, string | number, boolean]): Buffer {
+  const text = JSON.stringify({ body: value }, null, indent)
+  return Buffer.from(escapeSlashes ? text.replaceAll('/', '\\/') : text)
+}
+
+/** Cuts bytes at any positions, also in the middle of a character. */
+function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
+  const ends = [...positions.map((at) => at % (bytes.length + 1)), bytes.length]
+  let start = 0
+  return ends
+    .sort((a, b) => a - b)
+    .map((end) => {
+      const piece = bytes.subarray(start, end)
+      start = end
+      return piece
+    })
+}
+
+function read(pieces: readonly Buffer[]): SplicedJson {
+  const reader = base64Reader(key)
+  for (const piece of pieces) reader.push(piece)
+  return reader.finish()
+}
+
+/** Puts the texts back where their marks stand. */
+function whole({ json, texts }: SplicedJson): unknown {
+  const put = (value: unknown, name?: string): unknown => {
+    if (name === key && typeof value === 'string') {
+      return Buffer.concat(texts[Number(value.slice(1))]!).toString()
+    }
+    if (Array.isArray(value)) return value.map((inner) => put(inner))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, put(inner, name)]),
+    )
+  }
+  return put(json)
+}
+
+function failure(run: () => unknown): ProviderFailure {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof ProviderFailure) return error
+    throw error
+  }
+  throw new Error('It was read.')
+}
+
+describe('JSON with pictures inside, in pieces', () => {
+  it('is what JSON.parse makes of it, wherever it is cut', () => {
+    fc.assert(
+      fc.property(wire, fc.array(fc.nat(), { maxLength: 12 }), (bytes, positions) => {
+        expect(whole(read(cut(bytes, positions)))).to.deep.equal(JSON.parse(bytes.toString()))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is the same byte by byte', () => {
+    fc.assert(
+      fc.property(wire, (bytes) => {
+        const every = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+        expect(whole(read(every))).to.deep.equal(JSON.parse(bytes.toString()))
+      }),
+    )
+  })
+
+  it('keeps the texts of pictures out of what is parsed', () => {
+    const pictures = ['AAAA'.repeat(100_000), 'BB//'.repeat(50_000)]
+    const body = { created: 1, data: pictures.map((text) => ({ [key]: text })) }
+    const { json, texts } = read([Buffer.from(JSON.stringify(body))])
+    expect(json).to.deep.equal({ created: 1, data: [{ [key]: '@0' }, { [key]: '@1' }] })
+    expect(texts.map((pieces) => Buffer.concat(pieces).toString())).to.deep.equal(pictures)
+  })
+
+  it('passes a text on as the bytes that came, without a copy', () => {
+    const bytes = Buffer.from(`{"${key}":"QUJD"}`)
+    const [text] = read([bytes]).texts
+    expect(text![0]!.buffer).to.equal(bytes.buffer)
+  })
+
+  it('has no text where the key stands without one, or not at all', () => {
+    for (const text of [
+      '{}',
+      `{"${key}":null}`,
+      `{"a":"${key}"}`,
+      `["${key}","x"]`,
+      'null',
+      '[]',
+    ]) {
+      const { json, texts } = read([Buffer.from(text)])
+      expect(json, text).to.deep.equal(JSON.parse(text))
+      expect(texts, text).to.deep.equal([])
+    }
+  })
+
+  it('is malformed when it is cut off, wherever', () => {
+    fc.assert(
+      fc.property(wire, fc.nat(), (bytes, at) => {
+        const part = bytes.subarray(0, at % bytes.length)
+        expect(failure(() => read([part])).kind).to.equal('malformed')
+      }),
+    )
+  })
+
+  for (const text of [
+    '',
+    'not JSON',
+    '<html></html>',
+    `{"${key}":"AAAA"}}`,
+    `{"${key}":"AA\\q"}`,
+  ]) {
+    it(`is malformed when it is ${text === '' ? 'empty' : text}`, () => {
+      expect(failure(() => read([Buffer.from(text)])).kind).to.equal('malformed')
+    })
+  }
+
+  it('tells nothing of the bytes that are no JSON', () => {
+    const { message } = failure(() => parseJson(Buffer.from('<html>secret</html>')))
+    expect(message).to.not.include('secret')
+  })
+})

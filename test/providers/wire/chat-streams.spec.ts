@@ -1,0 +1,184 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { ChatStream } from '../../../src/core/chat/chat.ts'
+import { ProviderFailure } from '../../../src/core/failure.ts'
+import { translator as anthropic } from '../../../src/providers/anthropic/chat-stream.ts'
+import { translator as gemini } from '../../../src/providers/google/chat-stream.ts'
+import { startStream } from '../../../src/providers/openai-compatible/event-stream.ts'
+import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
+import { translateStream } from '../../../src/providers/wire/translated-stream.ts'
+import { anthropicEvents } from '../../support/anthropic-upstream.ts'
+import { readChunks } from '../../support/event-stream.ts'
+import { geminiEvents } from '../../support/gemini-upstream.ts'
+import { openAiEvents } from '../../support/openai-upstream.ts'
+import { cut, type Spoken } from '../../support/spoken.ts'
+
+type Wire = {
+  name: string
+  model: string
+  events(spoken: Spoken): string[]
+  start(answer: OpenAnswer): Promise<ChatStream>
+  error: string
+}
+const limits = { answerBytesMax: 1_000_000, endTimeoutMs: 1 }
+const counted = { stream_options: { include_usage: true } }
+
+const wires: Wire[] = [
+  {
+    name: 'OpenAI',
+    model: 'gpt-4.1',
+    events: (spoken) => openAiEvents(spoken, { model: 'gpt-4.1', ...counted }),
+    start: (answer) => startStream(answer, limits, {}),
+    error: 'data: {"error":{"message":"Down.","code":503}}\n\n',
+  },
+  {
+    name: 'Anthropic',
+    model: 'claude-sonnet-4-6',
+    events: (spoken) => anthropicEvents(spoken, 'claude-sonnet-4-6'),
+    start: (answer) => translateStream(answer, limits, anthropic(1, limits.answerBytesMax)),
+    error:
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Down."}}\n\n',
+  },
+  {
+    name: 'Gemini',
+    model: 'gemini-3.5-flash',
+    events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
+    start: (answer) => translateStream(answer, limits, gemini(1)),
+    error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
+  },
+]
+
+/** An answer that arrives in these pieces, each in a turn of its own. */
+function answerOf(pieces: readonly Buffer[]): OpenAnswer {
+  let aborted: ProviderFailure | undefined
+  return {
+    head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
+    firstPiece: pieces[0] ?? Buffer.alloc(0),
+    each: async (onPiece) => {
+      for (const piece of pieces) {
+        if (aborted !== undefined) throw aborted
+        onPiece(piece)
+        await Promise.resolve()
+      }
+      if (aborted !== undefined) throw aborted
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+    abort: (reason) => {
+      aborted ??= reason
+    },
+    endWithin: () => undefined,
+  }
+}
+
+/** What a caller gets of a stream in these pieces. */
+async function receive({ start }: Wire, pieces: readonly Buffer[]) {
+  const written: Buffer[] = []
+  const sink = { write: (piece: Buffer) => written.push(piece) > 0, onDrain: () => undefined }
+  let end: unknown
+  try {
+    end = await (await start(answerOf(pieces))).forward(sink)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    end = error.kind
+  }
+  const chunks = readChunks(Buffer.concat(written).toString())
+  const deltas = chunks.flatMap(({ choices }) => choices)
+  return { deltas, end }
+}
+
+const text = fc.string({ unit: 'binary', maxLength: 12 }).filter((piece) => piece !== '')
+const args = fc.dictionary(
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+  fc.string({ unit: 'grapheme' }),
+  {
+    maxKeys: 3,
+  },
+)
+const spokenThings: fc.Arbitrary<Spoken> = fc.record(
+  {
+    text: fc.array(text, { minLength: 1, maxLength: 6 }),
+    reasoning: fc.array(text, { minLength: 1, maxLength: 3 }),
+    calls: fc.array(
+      fc.record({ id: fc.stringMatching(/^call_[a-z]{3}$/), name: fc.constant('look'), args }),
+      { maxLength: 2 },
+    ),
+  },
+  { requiredKeys: ['text'] },
+)
+const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 })
+
+for (const wire of wires) {
+  describe(`a stream of ${wire.name}`, () => {
+    it('gives the same deltas wherever it is cut', () =>
+      fc.assert(
+        fc.asyncProperty(spokenThings, lengths, async (spoken, pieces) => {
+          const bytes = Buffer.from(wire.events(spoken).join(''))
+          const whole = await receive(wire, [bytes])
+          expect(await receive(wire, cut(bytes, pieces))).to.deep.equal(whole)
+          expect(await receive(wire, cut(bytes, [1]))).to.deep.equal(whole)
+          const said = whole.deltas.map(({ delta }) => delta.content ?? '').join('')
+          expect(said).to.equal(spoken.text!.join(''))
+        }),
+        { numRuns: 60 },
+      ))
+
+    it('gives all that came before an error, and then the error', () =>
+      fc.assert(
+        fc.asyncProperty(lengths, async (pieces) => {
+          const events = wire.events({ text: ['one', 'two'] })
+          const bytes = Buffer.from(events.slice(0, -2).join('') + wire.error)
+          const { deltas, end } = await receive(wire, cut(bytes, pieces))
+          const said = deltas.map(({ delta }) => delta.content ?? '').join('')
+          expect(end).to.equal('overloaded')
+          expect('onetwo'.startsWith(said) && said.startsWith('one')).to.equal(true)
+        }),
+        { numRuns: 40 },
+      ))
+
+    it('rests while the caller takes no more', async () => {
+      const bytes = Buffer.from(wire.events({ text: ['one', 'two', 'three'] }).join(''))
+      const answer = answerOf(cut(bytes, [64]))
+      const calls: string[] = []
+      const watched: OpenAnswer = {
+        ...answer,
+        pause: () => void calls.push('pause'),
+        resume: () => void calls.push('resume'),
+      }
+      const drains: (() => void)[] = []
+      const stream = await wire.start(watched)
+      calls.length = 0
+      await stream.forward({ write: () => false, onDrain: (listener) => drains.push(listener) })
+      expect(calls).to.deep.equal(['pause'])
+      drains[0]!()
+      expect(calls).to.deep.equal(['pause', 'resume'])
+    })
+
+    it('is broken off when it ends too early', async () => {
+      const events = wire.events({ text: ['one', 'two'] })
+      const last = events.findIndex((event) => event.includes('two'))
+      const { deltas, end } = await receive(wire, [Buffer.from(events.slice(0, last + 1).join(''))])
+      expect(end).to.equal('unreachable')
+      expect(deltas.length).to.be.greaterThan(1)
+    })
+
+    it('refuses an event that is larger than an answer may be', async () => {
+      const huge = `data: {"a":"${'x'.repeat(limits.answerBytesMax)}`
+      const { end } = await receive(wire, cut(Buffer.from(huge), [65_536]))
+      expect(end).to.equal('malformed')
+    })
+  })
+}
+
+describe('a stream of Gemini', () => {
+  it('is an error of content when the prompt is blocked', async () => {
+    const blocked = 'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n'
+    expect((await receive(wires[2]!, [Buffer.from(blocked)])).end).to.equal('content_policy')
+  })
+
+  it('says that it was cut short for its content', async () => {
+    const events = geminiEvents({ text: ['one'], end: 'content_filter' }, 'gemini-3.5-flash')
+    const { deltas } = await receive(wires[2]!, [Buffer.from(events.join(''))])
+    expect(deltas.at(-1)).to.include({ finish_reason: 'content_filter' })
+  })
+})
