@@ -5,7 +5,7 @@ import { createLedger } from './accounts/ledger.ts'
 import { createCatalog, readCatalogRows } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
-import type { Config } from './config.ts'
+import type { Config, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
@@ -25,7 +25,8 @@ import { createRateLimit } from './policy/rate-limit.ts'
 import { createResponseCache } from './policy/response-cache.ts'
 import { createRouteHealth } from './policy/route-health.ts'
 import { createRouteOrder } from './policy/route-order.ts'
-import { createProviders, settingFor } from './providers/index.ts'
+import { createProviders } from './providers/create-providers.ts'
+import { imageConfigOf, settingFor } from './providers/index.ts'
 import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
@@ -45,6 +46,7 @@ export type Assembled = {
 
 type Options = {
   config: Config
+  secrets: Secrets
   log: Log
   clock?: () => number
   sleep?: FailoverPolicy['sleep']
@@ -58,6 +60,7 @@ type Options = {
 /** Builds each part once, in the order in which they need each other. */
 export async function assemble({
   config,
+  secrets,
   log,
   clock = Date.now,
   sleep = pause,
@@ -71,7 +74,7 @@ export async function assemble({
   const store = await openStore(config)
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
-  const house = models({ config, clock, publicNet })
+  const house = models({ config, secrets, clock, publicNet })
   const { catalog, providers, routes, guarded, readSources } = house
   const gateway = gatewayOf({ config, clock, sleep, random, store, events, house })
 
@@ -80,7 +83,7 @@ export async function assemble({
   const toolServer = createToolServer(face)
   const router = new Router<ExchangeState>({ sensitive: true })
   const handlers = {
-    ...v1Operations({ gateway, catalog, routes, readSources, clock }),
+    ...v1Operations({ gateway, catalog, routes, readSources, imageConfigOf, clock }),
     ...toolServer.operations,
   }
   const bound = bindOperations(router, {
@@ -112,7 +115,7 @@ export async function assemble({
     log.settle()
     return metrics.read()
   }
-  bindPages(router, { readMetrics, metricsToken: config.metricsToken, checkReady })
+  bindPages(router, { readMetrics, metricsToken: secrets.metricsToken, checkReady })
 
   const close = async () => {
     await providers.close()
@@ -123,10 +126,10 @@ export async function assemble({
   return { server, accounts, store, events, toolServer, providerIds, close }
 }
 
-type ModelsOptions = Required<Pick<Options, 'config' | 'clock' | 'publicNet'>>
+type ModelsOptions = Required<Pick<Options, 'config' | 'secrets' | 'clock' | 'publicNet'>>
 
 /** The models, who has them, and how pictures come to them. */
-function models({ config, clock, publicNet }: ModelsOptions) {
+function models({ config, secrets, clock, publicNet }: ModelsOptions) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
   const catalog = createCatalog({
@@ -149,7 +152,11 @@ function models({ config, clock, publicNet }: ModelsOptions) {
   const darkroom = createDarkroom(limits)
   const readSources = createReadSources({ fetch: guarded.fetch, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
-  const providers = createProviders(endpoints, limits, {
+  const providers = createProviders({
+    endpoints,
+    keys: secrets.providerKeys,
+    limits,
+    darkroom,
     sandboxRoutesMax: routesMax,
     fetchPublic: guarded.fetch,
     readSources,

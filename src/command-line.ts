@@ -1,8 +1,8 @@
 /** The commands beside the server: `npm run gateway -- <command>`. */
-import { parseArgs } from 'node:util'
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
-import { ConfigError, loadConfig, readVariables, settingsTable, type Config } from './config.ts'
-import { diagnose } from './doctor.ts'
+import { ConfigError, loadConfig, readVariables, settingsTable } from './config.ts'
+import { diagnose, diagnosisText } from './doctor.ts'
 import { StoreError } from './storage/store-error.ts'
 import { openStore } from './storage/store.ts'
 
@@ -12,7 +12,7 @@ const usage = `Usage: npm run gateway -- <command>
                          create a key; it is printed alone, this once
   keys list              the keys, without their secrets
   keys revoke <id>       end a key
-  doctor                 what is configured, what is reachable, what is missing
+  doctor [--json]        what is configured, what is reachable, what is missing
   settings               every setting, as a table
 `
 
@@ -24,7 +24,7 @@ class UsageError extends Error {
 async function main(words: string[]): Promise<void> {
   const [command, verb] = words
   if (command === 'settings') return print(settingsTable())
-  if (command === 'doctor') return doctor(loadConfig(readVariables()))
+  if (command === 'doctor') return doctor(words.slice(1))
   if (command === 'keys' && verb === 'create')
     return withAccounts((a) => createKey(a, words.slice(2)))
   if (command === 'keys' && verb === 'list') return withAccounts(listKeys)
@@ -34,7 +34,7 @@ async function main(words: string[]): Promise<void> {
 }
 
 async function withAccounts(run: (accounts: Accounts) => Promise<void>): Promise<void> {
-  const store = await openStore(loadConfig(readVariables()))
+  const store = await openStore(loadConfig(readVariables()).config)
   try {
     await run(createAccounts(store, Date.now))
   } finally {
@@ -43,7 +43,7 @@ async function withAccounts(run: (accounts: Accounts) => Promise<void>): Promise
 }
 
 async function createKey(accounts: Accounts, words: string[]): Promise<void> {
-  const { mode, name, models, 'expires-in-days': days } = readOptions(words)
+  const { mode, name, models, 'expires-in-days': days } = parsed(words, keyOptions)
   if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
   if (name === undefined || name.trim() === '') throw new UsageError('Say --name and a name.')
   if (days !== undefined && !(Number(days) > 0)) {
@@ -60,10 +60,11 @@ async function createKey(accounts: Accounts, words: string[]): Promise<void> {
   print(`${key}\n`)
 }
 
-function readOptions(words: string[]) {
-  const text = { type: 'string' } as const
+const text = { type: 'string' } as const
+const keyOptions = { mode: text, name: text, models: text, 'expires-in-days': text }
+
+function parsed<Options extends ParseArgsOptionsConfig>(words: string[], options: Options) {
   try {
-    const options = { mode: text, name: text, models: text, 'expires-in-days': text }
     return parseArgs({ args: words, options }).values
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
@@ -91,10 +92,12 @@ async function revokeKey(accounts: Accounts, id: string | undefined): Promise<vo
   print(`Revoked ${id}.\n`)
 }
 
-async function doctor(config: Config): Promise<void> {
-  const { text, healthy } = await diagnose(config)
-  print(text)
-  if (!healthy) process.exitCode = 1
+async function doctor(words: string[]): Promise<void> {
+  const { json = false } = parsed(words, { json: { type: 'boolean' } })
+  const { config, secrets } = loadConfig(readVariables())
+  const diagnosis = await diagnose(config, secrets)
+  print(json ? `${JSON.stringify({ ...diagnosis, config }, null, 2)}\n` : diagnosisText(diagnosis))
+  if (!diagnosis.healthy) process.exitCode = 1
 }
 
 function print(text: string): void {

@@ -2,10 +2,10 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
-import { settings, type components } from '../generated/settings.ts'
 import { settingsCheck } from '../generated/settings-check.js'
-import type { EndpointConfig } from './providers/index.ts'
-import { vendors } from './providers/vendors.ts'
+import { settings, type components } from '../generated/settings.ts'
+import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
+import { vendors } from './providers/index.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
@@ -16,6 +16,7 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 /** Every limit of settings.yaml, with its unit in the name. */
 export type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: number }
 
+/** What the operator decided, and anybody may see: no secret is in it. */
 export type Config = {
   readonly host: string
   readonly port: number
@@ -24,7 +25,6 @@ export type Config = {
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
-  readonly metricsToken: string | undefined
   readonly durability: NonNullable<Settings['durability']>
   readonly defaultImageModel: string
   readonly defaultToolImageModel: string
@@ -34,6 +34,12 @@ export type Config = {
   readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
   readonly limits: Limits
+}
+
+/** What must reach no log, answer or row. */
+export type Secrets = {
+  readonly metricsToken: string | undefined
+  readonly providerKeys: ProviderKeys
 }
 
 /** Thrown with every complaint at once, each naming the setting and the remedy. */
@@ -55,8 +61,8 @@ export function setFontConfiguration(file: string): void {
   process.env['FONTCONFIG_FILE'] = file
 }
 
-/** Reads and checks every setting. Throws a ConfigError. */
-export function loadConfig(variables: Variables): Config {
+/** Reads and checks every setting; what may be printed and what may not are apart. Throws a ConfigError. */
+export function loadConfig(variables: Variables): { config: Config; secrets: Secrets } {
   const complaints: string[] = []
   const merged: Record<string, unknown> = readFile(variables['CONFIG_FILE'], complaints)
   for (const { name, variable } of settings) {
@@ -70,19 +76,18 @@ export function loadConfig(variables: Variables): Config {
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
     ? []
     : checked.providers
-  const endpoints = [
+  const found = [
     ...vendorEndpoints(variables, complaints),
     ...own.map((one) => ownEndpoint(one, variables, complaints)),
   ]
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
-  return freeze({
+  const config = {
     host: checked.host,
     port: checked.port,
     baseUrl: checked.base_url,
     dataDir: resolve(checked.data_dir),
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
-    metricsToken: checked.metrics_token,
     durability: checked.durability,
     defaultImageModel: checked.default_image_model,
     defaultToolImageModel: checked.default_tool_image_model,
@@ -90,9 +95,14 @@ export function loadConfig(variables: Variables): Config {
     aliases: checked.aliases,
     routes: checked.routes,
     routeOrder: checked.route_order,
-    endpoints,
-    limits: camelCased(checked.limits as SettingsLimits),
-  })
+    endpoints: found.map(({ endpoint }) => endpoint),
+    limits: camelCased(checked.limits),
+  }
+  const secrets = {
+    metricsToken: checked.metrics_token,
+    providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
+  }
+  return freeze({ config, secrets })
 }
 
 /** The settings as a Markdown table, for the README. */
@@ -157,7 +167,9 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
   ]
 }
 
-function vendorEndpoints(variables: Variables, complaints: string[]): EndpointConfig[] {
+type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
+
+function vendorEndpoints(variables: Variables, complaints: string[]): FoundEndpoint[] {
   return vendors.flatMap((vendor) => {
     const keys = vendor.keyVariables
       .map((name) => keysIn(variables[name]))
@@ -167,12 +179,8 @@ function vendorEndpoints(variables: Variables, complaints: string[]): EndpointCo
     if (!isAddress(base)) {
       complaints.push(`${vendor.baseUrlVariable} is not an address such as ${vendor.baseUrl}.`)
     }
-    return {
-      id: vendor.id,
-      baseUrl: base.replace(/\/+$/, ''),
-      keys,
-      models: vendor.anyModel ? '*' : 'catalog',
-    }
+    const models = vendor.anyModel ? '*' : 'catalog'
+    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys }
   })
 }
 
@@ -186,7 +194,7 @@ function ownEndpoint(
   }: NonNullable<Settings['providers']>[number],
   variables: Variables,
   complaints: string[],
-): EndpointConfig {
+): FoundEndpoint {
   const keys = variable === undefined ? [] : keysIn(variables[variable])
   if (variable !== undefined && keys.length === 0) {
     complaints.push(`${variable} is not set, but the provider '${id}' takes its key from it.`)
@@ -194,11 +202,18 @@ function ownEndpoint(
   if (!isAddress(baseUrl)) {
     complaints.push(`The base_url of the provider '${id}' is not an address.`)
   }
-  return { id, baseUrl: baseUrl.replace(/\/+$/, ''), keys, models, fetchesImages }
+  return { endpoint: { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }, keys }
 }
 
+/** Credentials have no place in an address, which is printed. */
 function isAddress(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text)
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return false
+  return url.username === '' && url.password === ''
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '')
 }
 
 function keysIn(text = ''): string[] {

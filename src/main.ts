@@ -1,22 +1,16 @@
 /** The server: `npm start`. */
 import { assemble } from './assemble.ts'
-import {
-  ConfigError,
-  loadConfig,
-  readVariables,
-  setFontConfiguration,
-  type Config,
-} from './config.ts'
+import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { fontConfigurationFile } from './providers/sandbox/render.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
 
 async function main(): Promise<void> {
-  const config = readConfig()
+  const { config, secrets } = readConfig()
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config.logLevel)
-  const { server, accounts, events, providerIds, close } = await assemble({ config, log })
+  const { server, accounts, events, providerIds, close } = await assemble({ config, secrets, log })
   const port = await server.listen(config.port, config.host)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const baseUrl = config.baseUrl ?? `http://${host}:${port}`
@@ -41,7 +35,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', (signal) => void stop(signal))
 }
 
-function readConfig(): Config {
+function readConfig(): ReturnType<typeof loadConfig> {
   try {
     return loadConfig(readVariables())
   } catch (error) {

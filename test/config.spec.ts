@@ -13,12 +13,13 @@ describe('settings', () => {
   })
   after(() => folder.remove())
 
-  const load = (variables: Variables, file?: object | string) => {
+  const loadBoth = (variables: Variables, file?: object | string) => {
     if (file === undefined) return loadConfig(variables)
     const path = join(folder.path, 'gateway.yaml')
     writeFileSync(path, typeof file === 'string' ? file : stringify(file))
     return loadConfig({ ...variables, CONFIG_FILE: path })
   }
+  const load = (variables: Variables, file?: object | string) => loadBoth(variables, file).config
   const complaints = (variables: Variables, file?: object | string): string[] => {
     try {
       load(variables, file)
@@ -39,7 +40,6 @@ describe('settings', () => {
       dataDir: resolve('data'),
       uploadDir: undefined,
       logLevel: 'info',
-      metricsToken: undefined,
       durability: 'normal',
       defaultImageModel: 'gemini-3-pro-image-preview',
       aliases: {},
@@ -156,6 +156,11 @@ describe('settings', () => {
       says: /base_url of the provider 'own'/,
     },
     {
+      name: 'an address that holds a password',
+      variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'https://me:secret@somewhere/v1' },
+      says: /^OPENAI_BASE_URL is not an address/,
+    },
+    {
       name: 'a provider of an unknown kind',
       file: { providers: [{ id: 'own', kind: 'soap', base_url: 'http://here', models: '*' }] },
       says: /^providers\.0\.kind must be one of: openai-compatible/,
@@ -171,9 +176,9 @@ describe('settings', () => {
   }
 
   it('hold several keys of one vendor, separated by commas', () => {
-    const [endpoint] = load({ MISTRAL_API_KEY: ' one, two ,,three' }).endpoints
-    expect(endpoint?.id).to.equal('mistral')
-    expect(endpoint?.keys).to.deep.equal(['one', 'two', 'three'])
+    const { config, secrets } = loadBoth({ MISTRAL_API_KEY: ' one, two ,,three' })
+    expect(config.endpoints.map(({ id }) => id)).to.deep.equal(['mistral'])
+    expect(secrets.providerKeys).to.deep.equal({ mistral: ['one', 'two', 'three'] })
   })
 
   const googleKeys = [
@@ -183,10 +188,9 @@ describe('settings', () => {
   ]
   for (const { variables, key } of googleKeys) {
     it(`take the Google key '${key}' from ${JSON.stringify(variables)}`, () => {
-      const { endpoints } = load(variables)
-      expect(endpoints.map(({ id, keys }) => ({ id, keys }))).to.deep.equal([
-        { id: 'google', keys: [key] },
-      ])
+      const { config, secrets } = loadBoth(variables)
+      expect(config.endpoints.map(({ id }) => id)).to.deep.equal(['google'])
+      expect(secrets.providerKeys).to.deep.equal({ google: [key] })
     })
   }
 
@@ -208,13 +212,13 @@ describe('settings', () => {
       { ...own, id: 'keyed', api_key_env: 'OWN_KEY' },
       { ...own, id: 'open' },
     ]
-    const { endpoints } = load({ OWN_KEY: 'k1,k2' }, { providers })
-    expect(
-      endpoints.map(({ id, baseUrl, keys, models }) => ({ id, baseUrl, keys, models })),
-    ).to.deep.equal([
-      { id: 'keyed', baseUrl: 'http://10.0.0.1:80/v1', keys: ['k1', 'k2'], models: ['a', 'b'] },
-      { id: 'open', baseUrl: 'http://10.0.0.1:80/v1', keys: [], models: ['a', 'b'] },
+    const { config, secrets } = loadBoth({ OWN_KEY: 'k1,k2' }, { providers })
+    const known = { baseUrl: 'http://10.0.0.1:80/v1', models: ['a', 'b'], fetchesImages: true }
+    expect(config.endpoints).to.deep.equal([
+      { id: 'keyed', ...known },
+      { id: 'open', ...known },
     ])
+    expect(secrets.providerKeys).to.deep.equal({ keyed: ['k1', 'k2'], open: [] })
   })
 
   it('name limits in camel case and keep those that are not set', () => {
@@ -225,14 +229,33 @@ describe('settings', () => {
     expect(Object.values(limits).every(Number.isInteger)).to.equal(true)
   })
 
+  it('keep what must not be printed apart from all that may', () => {
+    const variables = {
+      METRICS_TOKEN: 'secret-token',
+      OPENAI_API_KEY: 'secret-one,secret-two',
+      OWN_KEY: 'secret-three',
+    }
+    const own = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
+    const { config, secrets } = loadBoth(variables, {
+      providers: [{ ...own, api_key_env: 'OWN_KEY' }],
+    })
+    expect(JSON.stringify(config)).to.not.include('secret')
+    expect(secrets).to.deep.equal({
+      metricsToken: 'secret-token',
+      providerKeys: { openai: ['secret-one', 'secret-two'], own: ['secret-three'] },
+    })
+  })
+
   it('cannot be changed once they are read', () => {
-    const config = load({ OPENAI_API_KEY: 'k' }, { routes: { a: ['openai'] } })
+    const { config, secrets } = loadBoth({ OPENAI_API_KEY: 'k' }, { routes: { a: ['openai'] } })
     const parts = [
       config,
       config.limits,
       config.endpoints,
-      config.endpoints[0]?.keys,
+      config.endpoints[0],
       config.routes,
+      secrets,
+      secrets.providerKeys['openai'],
     ]
     expect([...parts, config.routes['a']].every(Object.isFrozen)).to.equal(true)
   })

@@ -2,13 +2,11 @@ import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
+import type { Darkroom } from '../core/image/darkroom.ts'
 import type { ImagePlan, Picture } from '../core/image/image.ts'
 import { readPicture } from '../core/image/picture.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
-
-/** The work with pixels, of which only a little is done at once. Throws `overloaded`. */
-export type Darkroom = <T>(work: () => Promise<T>) => Promise<T>
 
 /** One bound for all work with pixels, wherever it comes from. */
 export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limits): Darkroom {

@@ -8,8 +8,8 @@ import {
   conversationImages,
   ignoredFields,
   ignoredParts,
-  imageConfigSchema,
   type ImageConfig,
+  type ImageConfigSchema,
 } from '../core/image/chat-to-image.ts'
 import type { LeftTexts, Picture, ReadSources } from '../core/image/image.ts'
 import { checkReferences, refuseWarnings } from '../core/image/plan.ts'
@@ -20,17 +20,23 @@ import { assertValid } from '../http/check-error.ts'
 import { withTexts } from '../http/left-texts.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 
-type Options = { gateway: Gateway; readSources: ReadSources; clock: () => number }
+type Options = {
+  gateway: Gateway
+  readSources: ReadSources
+  /** The schema of `image_config` for the models of a provider. */
+  imageConfigOf: (providerId: string) => ImageConfigSchema
+  clock: () => number
+}
 
 /** Answers a conversation with an image model: pictures in `message.images`. */
 export async function chatImages(
   { body: request, texts }: { body: ChatRequest; texts: LeftTexts },
   model: Model,
   context: CallContext,
-  { gateway, readSources, clock }: Options,
+  { gateway, readSources, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
   const config: object = request.image_config ?? {}
-  assertValid(schemaChecks[imageConfigSchema(model)], config, 'image_config')
+  assertValid(schemaChecks[imageConfigOf(model.row.provider)], config, 'image_config')
   // A warning repeats what was asked; the conversation, with its pictures, is never ignored.
   const told = withTexts({ ...request, messages: [] }, texts)
   const ignored = [...ignoredFields(told, config as ImageConfig), ...ignoredParts(request)]

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
 import { chatUsage } from '../core/chat/stream.ts'
 import type { Gateway } from '../core/gateway.ts'
+import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import { makesImages, type Catalog } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
@@ -16,6 +17,7 @@ type Options = {
   gateway: Gateway
   catalog: Pick<Catalog, 'find'>
   readSources: ReadSources
+  imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
 }
 

@@ -1,4 +1,5 @@
 import type { Gateway } from '../core/gateway.ts'
+import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
@@ -14,6 +15,7 @@ type Options = {
   catalog: Catalog
   routes: RouteTable
   readSources: ReadSources
+  imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
 }
 

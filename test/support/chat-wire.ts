@@ -1,9 +1,6 @@
 import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
-import { writeChat as writeAnthropic } from '../../src/providers/anthropic/chat-request.ts'
-import { writeChat as writeGemini } from '../../src/providers/google/chat-request.ts'
-import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
-import { dialectOf } from '../../src/providers/openai-compatible/dialect.ts'
+import { vendorOf } from '../../src/providers/index.ts'
 import { anthropicDouble, anthropicKey } from './anthropic-upstream.ts'
 import { geminiDouble, geminiKey } from './gemini-upstream.ts'
 import { openAiDouble, openAiKey } from './openai-upstream.ts'
@@ -48,19 +45,13 @@ export type WireRow = {
   refused?: string[]
 }
 
-const writers = {
-  anthropic: writeAnthropic,
-  google: writeGemini,
-}
-
 /** A request in the words of its model's vendor. */
 export function write({ model: id, request }: Pick<WireRow, 'model' | 'request'>) {
   const model = modelOf(id)
   const { provider } = model.row
   const route = { model, provider: { id: provider }, upstreamModel: model.row.upstream_model }
   const whole: ChatRequest = { model: id, messages: hello, ...request }
-  if (provider === 'anthropic' || provider === 'google') return writers[provider](whole, route)
-  return writeChat(whole, route, dialectOf(provider))
+  return vendorOf(provider)!.writeChat(whole, route)
 }
 
 /** What the double of a model's vendor says to a body, where it has one. */

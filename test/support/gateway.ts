@@ -63,7 +63,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   const configFile = join(folder, 'gateway.yaml')
   writeFileSync(configFile, stringify(options.file ?? {}))
-  const config = loadConfig({
+  const { config, secrets } = loadConfig({
     DATA_DIR: join(folder, 'data'),
     CONFIG_FILE: configFile,
     ...options.variables,
@@ -74,6 +74,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const { clock, sleep, random, publicNet = {}, moreTools = [] } = options
   const { server, accounts, store, toolServer, close } = await assemble({
     config,
+    secrets,
     log,
     moreTools,
     publicNet,

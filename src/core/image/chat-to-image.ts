@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
 import { GatewayError } from '../error.ts'
-import type { Model, Warning } from '../model.ts'
+import type { Warning } from '../model.ts'
 import type { AskedImage, NamedAddress } from './image.ts'
 
 type Schemas = components['schemas']
@@ -12,20 +12,8 @@ export type ImageConfig = Schemas['ImageConfigGoogle'] &
 /** The schema that checks the `image_config` of a provider's models (the document's groups). */
 export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
 
-const schemas: Record<string, ImageConfigSchema> = {
-  google: 'ImageConfigGoogle',
-  alibaba: 'ImageConfigAlibaba',
-  zai: 'ImageConfigZai',
-  bytedance: 'ImageConfigBytedance',
-}
-
 /** As many as the images API makes. */
 const imagesMax = 10
-
-/** Which schema `image_config` must pass for this model. */
-export function imageConfigSchema({ row }: Model): ImageConfigSchema {
-  return schemas[row.provider] ?? 'ImageConfigOpenai'
-}
 
 /** All pictures of a conversation in order: each is an input of the next one. */
 export function conversationImages({ messages }: ChatRequest): NamedAddress[] {

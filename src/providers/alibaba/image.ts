@@ -1,6 +1,6 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
-import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
 import { receive } from '../transport/upstream.ts'
 import { parseJson, wholeReader } from '../transport/whole-answer.ts'
@@ -16,8 +16,8 @@ const path = '/api/v1/services/aigc/multimodal-generation/generation'
 
 /** Pictures over DashScope's synchronous call; they come as addresses (providers.md section 2). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, keys, limits, fetchPicture } = endpoint
-  const requestTo = jsonRequests(endpoint, bearer, printJson)
+  const { dispatch, redact, limits, fetchPicture } = endpoint
+  const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
@@ -25,7 +25,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       const { signal } = call
       const request = requestTo(path, wireRequest(call))
       const addresses = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
         const whole = wholeReader()
         return { push: whole.push, finish: () => readAnswer(whole.finish()) }
       })

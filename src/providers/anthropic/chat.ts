@@ -19,11 +19,8 @@ const path = '/v1/messages'
 
 /** Chat over the Messages API. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, keys, limits, coalescing } = endpoint
-  const requestTo = jsonRequests(endpoint, (key) => ({
-    'x-api-key': key,
-    'anthropic-version': version,
-  }))
+  const { dispatch, redact, limits, coalescing } = endpoint
+  const requestTo = jsonRequests(endpoint, { headers: { 'anthropic-version': version } })
   const bytesMax = limits.answerBytesMax
   return {
     prepare: (request, target) => {
@@ -33,7 +30,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         warnings,
         complete: ({ signal, createdSeconds }) =>
           receive({ dispatch, request: requestTo(path, body), signal, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, keys)
+            if (head.status !== 200) return readFailure(head, redact)
             const whole = wholeReader()
             const finish = () => readMessage(whole.finish(), request, createdSeconds)
             return { push: whole.push, finish }
@@ -48,7 +45,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           if (answer.head.status === 200) {
             return translateStream(answer, limits, translator(createdSeconds, bytesMax))
           }
-          const failure = readFailure(answer.head, keys)
+          const failure = readFailure(answer.head, redact)
           await answer.each(failure.push)
           return failure.finish()
         },

@@ -5,8 +5,11 @@ import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 export type WireError = { error?: { type?: string; message?: string } }
 
 /** Reads an Anthropic refusal, which it throws as a ProviderFailure (providers.md section 6.6). */
-export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, secrets)
+export function readFailure(
+  head: UpstreamHead,
+  redact: (text: string) => string,
+): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, redact)
 }
 
 /** The failure that an event in mid-stream reports. */

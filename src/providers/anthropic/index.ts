@@ -1,8 +1,17 @@
-import type { Provider } from '../../core/route.ts'
-import type { Endpoint } from '../transport/endpoint.ts'
+import type { Vendor } from '../vendor.ts'
+import { writeChat } from './chat-request.ts'
 import { chatAdapter } from './chat.ts'
 
-/** Anthropic. */
-export function anthropic(endpoint: Endpoint): Provider {
-  return { id: endpoint.id, chat: chatAdapter(endpoint) }
+/** Anthropic (docs/vendors.md#anthropic). */
+export const anthropic: Vendor = {
+  id: 'anthropic',
+  name: 'Anthropic',
+  keyVariables: ['ANTHROPIC_API_KEY'],
+  baseUrlVariable: 'ANTHROPIC_BASE_URL',
+  baseUrl: 'https://api.anthropic.com',
+  keyHeader: 'x-api-key',
+  modelsPath: '/v1/models',
+  imageConfig: 'ImageConfigOpenai',
+  writeChat,
+  build: (endpoint) => ({ id: endpoint.id, chat: chatAdapter(endpoint) }),
 }

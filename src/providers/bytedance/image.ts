@@ -3,7 +3,7 @@ import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/i
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
-import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
@@ -18,8 +18,8 @@ type WireAnswer = {
 
 /** Pictures over Ark's one endpoint for all of it, references included (providers.md section 4). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, keys, limits } = endpoint
-  const requestTo = jsonRequests(endpoint, bearer, printJson)
+  const { dispatch, redact, limits } = endpoint
+  const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
     // The vendor has no `n`: a batch lets the model decide how many there are.
@@ -27,7 +27,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
       return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readAnswer(reader.finish()) }
       })

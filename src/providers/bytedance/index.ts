@@ -1,14 +1,21 @@
-import type { Provider } from '../../core/route.ts'
-import { chatAdapter } from '../openai-compatible/chat.ts'
-import { dialects } from '../openai-compatible/dialect.ts'
-import type { Endpoint } from '../transport/endpoint.ts'
+import { thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { imageAdapter } from './image.ts'
 
-/** BytePlus ModelArk (provider group 4). */
-export function bytedance(endpoint: Endpoint): Provider {
-  return {
-    id: endpoint.id,
-    chat: chatAdapter({ ...endpoint, dialect: dialects.bytedance }),
-    image: imageAdapter(endpoint),
-  }
-}
+/** BytePlus ModelArk, provider group 4 (docs/vendors.md#byteplus-modelark). */
+export const bytedance = protocolVendor({
+  id: 'bytedance',
+  name: 'BytePlus ModelArk',
+  keyVariables: ['ARK_API_KEY'],
+  baseUrlVariable: 'ARK_BASE_URL',
+  baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
+  imageConfig: 'ImageConfigBytedance',
+  dialect: {
+    takesBack: [],
+    noDeveloper: true,
+    oneChoice: true,
+    without: ['seed', 'user'],
+    reasoning: thinkingSwitch,
+  },
+  image: imageAdapter,
+})

@@ -21,8 +21,8 @@ import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, keys, limits, coalescing, readSources } = endpoint
-  const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }))
+  const { dispatch, redact, limits, coalescing, readSources } = endpoint
+  const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
     prepare: (request, target) => {
@@ -40,7 +40,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         complete: async ({ signal, createdSeconds }) => {
           const sent = await send('generateContent', signal)
           return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, keys)
+            if (head.status !== 200) return readFailure(head, redact)
             const whole = wholeReader()
             const finish = () => readAnswer(whole.finish(), request, createdSeconds)
             return { push: whole.push, finish }
@@ -52,7 +52,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           if (answer.head.status === 200) {
             return translateStream(answer, limits, translator(createdSeconds))
           }
-          const failure = readFailure(answer.head, keys)
+          const failure = readFailure(answer.head, redact)
           await answer.each(failure.push)
           return failure.finish()
         },

@@ -12,8 +12,11 @@ type WireError = {
 }
 
 /** Reads a Gemini refusal, which it throws as a ProviderFailure (providers.md section 1.5). */
-export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, secrets)
+export function readFailure(
+  head: UpstreamHead,
+  redact: (text: string) => string,
+): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, redact)
 }
 
 /** The failure that an event in mid-stream reports. */

@@ -39,8 +39,8 @@ type WireRequest = {
 
 /** Pictures over `generateContent`, one a call (providers.md section 1). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, keys, limits } = endpoint
-  const requestTo = jsonRequests(endpoint, (key) => ({ 'x-goog-api-key': key }), printJson)
+  const { dispatch, redact, limits } = endpoint
+  const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
@@ -51,7 +51,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
         const request = requestTo(path, body)
         const { signal } = call
         const answer = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-          if (head.status !== 200) return readFailure(head, keys)
+          if (head.status !== 200) return readFailure(head, redact)
           const reader = base64Reader('data')
           return { push: reader.push, finish: () => readAnswer(reader.finish()) }
         })

@@ -1,13 +1,23 @@
-import type { Provider } from '../../core/route.ts'
-import type { Endpoint } from '../transport/endpoint.ts'
+import type { Vendor } from '../vendor.ts'
+import { writeChat } from './chat-request.ts'
 import { chatAdapter } from './chat.ts'
 import { imageAdapter } from './image.ts'
 
-/** Google Gemini (provider group 1). */
-export function google(endpoint: Endpoint): Provider {
-  return {
+/** Google Gemini, provider group 1 (docs/vendors.md#google-gemini). */
+export const google: Vendor = {
+  id: 'google',
+  name: 'Google Gemini',
+  keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  baseUrlVariable: 'GEMINI_BASE_URL',
+  baseUrl: 'https://generativelanguage.googleapis.com',
+  keyHeader: 'x-goog-api-key',
+  badKeyMark: 'API_KEY_INVALID',
+  modelsPath: '/v1beta/models',
+  imageConfig: 'ImageConfigGoogle',
+  writeChat,
+  build: (endpoint) => ({
     id: endpoint.id,
     chat: chatAdapter(endpoint),
     image: imageAdapter(endpoint),
-  }
+  }),
 }

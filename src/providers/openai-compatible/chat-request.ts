@@ -1,9 +1,8 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
-import type { ChatDialect } from './dialect.ts'
+import type { ChatDialect, ToolReasoning } from './dialect.ts'
 import { withoutMark, writeHistory } from './history.ts'
-import type { ToolReasoning } from './openai-reasoning.ts'
 
 type Field = keyof ChatRequest
 type Body = Record<string, unknown> & Pick<ChatRequest, 'messages'>

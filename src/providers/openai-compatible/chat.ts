@@ -2,23 +2,24 @@ import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../..
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
+import { jsonRequests } from '../transport/endpoint.ts'
 import { open, receive, type PieceReader, type UpstreamHead } from '../transport/upstream.ts'
 import { parseJson, wholeReader } from '../transport/whole-answer.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
+import type { OpenAiEndpoint } from './endpoint.ts'
 import { startStream } from './event-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { withPlainThoughts } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
-import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
 const path = '/chat/completions'
 
 /** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
-  const { dispatch, keys, limits, coalescing, dialect = plainDialect } = endpoint
-  const requestTo = requestsTo(endpoint)
+  const { dispatch, redact, limits, coalescing, dialect = plainDialect } = endpoint
+  const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
     prepare: (request, target) => {
@@ -29,7 +30,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         return writeChat(inlined, target, dialect).body
       }
       const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
-        if (head.status !== 200) return readFailure(head, keys)
+        if (head.status !== 200) return readFailure(head, redact)
         const whole = wholeReader()
         const finish = () => readCompletion(whole.finish(), request, dialect)
         return { push: whole.push, finish }
@@ -45,7 +46,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
           const sent = requestTo(path, fetches ? await written(signal) : body)
           const answer = await open({ dispatch, request: sent, signal, coalescing })
           if (answer.head.status === 200) return startStream(answer, limits, dialect)
-          const failure = readFailure(answer.head, keys)
+          const failure = readFailure(answer.head, redact)
           await answer.each(failure.push)
           return failure.finish()
         },

@@ -1,6 +1,5 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import type { CallIds } from '../wire/call-id.ts'
-import { openAiEfforts, openAiToolReasoning, type ToolReasoning } from './openai-reasoning.ts'
 
 type Field = keyof ChatRequest
 
@@ -39,6 +38,8 @@ export type ChatDialect = {
   noDeveloper?: true
   /** It counts every stream, and refuses to be asked to. */
   alwaysCounts?: true
+  /** The member of a chunk in which its counts stand, when not in `usage` alone. */
+  usageMember?: string
   /** Its reasons to end, in OpenAI's words. */
   finishReasons?: Readonly<Record<string, string>>
   /** What it takes back of an answer that was given before; anything, where this is not said. */
@@ -59,96 +60,24 @@ export type ChatDialect = {
   inlineImages?: true
 }
 
-const namedReasoning = ['"reasoning":"', '"reasoning": "']
-const thinking = (enabled: boolean) => ({ thinking: { type: enabled ? 'enabled' : 'disabled' } })
+/** How a model goes with function tools on this endpoint. */
+export type ToolReasoning =
+  /** As with anything else. */
+  | 'free'
+  /** Without reasoning, as it is where no effort is asked. */
+  | 'quiet'
+  /** Without reasoning, which it has to be told. */
+  | 'silenced'
+  /** Not at all: it cannot do without reasoning. */
+  | 'apart'
+
+/** What stands in an event of a vendor that tells thoughts as `reasoning`. */
+export const namedReasoning = ['"reasoning":"', '"reasoning": "']
+
+/** Reasoning that is switched on or off in a field `thinking`. */
+export function thinkingSwitch(enabled: boolean): object {
+  return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
+}
 
 /** A server that nobody has described is trusted to speak as OpenAI does. */
 export const plainDialect: ChatDialect = {}
-
-/** By the id of the vendor. */
-export const dialects = {
-  openai: {
-    takesBack: ['refusal'],
-    callIds: { pattern: /^.{1,40}$/s, length: 40 },
-    efforts: openAiEfforts,
-    toolReasoning: openAiToolReasoning,
-    samplingWithoutReasoning: /^gpt-5\.\d/,
-  },
-  alibaba: {
-    takesCacheControl: true,
-    takesBack: ['reasoning_content'],
-    noDeveloper: true,
-    without: ['frequency_penalty', 'logit_bias', 'user'],
-    reasoning: (enabled) => ({ enable_thinking: enabled }),
-  },
-  zai: {
-    takesBack: ['reasoning_content'],
-    noDeveloper: true,
-    oneChoice: true,
-    noJsonSchema: true,
-    without: [
-      'seed',
-      'presence_penalty',
-      'frequency_penalty',
-      'logit_bias',
-      'logprobs',
-      'top_logprobs',
-      'parallel_tool_calls',
-    ],
-    renamed: { user: 'user_id' },
-    requiredToolChoice: 'auto',
-    reasoning: thinking,
-    finishReasons: { sensitive: 'content_filter' },
-  },
-  bytedance: {
-    takesBack: [],
-    noDeveloper: true,
-    oneChoice: true,
-    without: ['seed', 'user'],
-    reasoning: thinking,
-  },
-  mistral: {
-    takesBack: [],
-    ownThoughts: ['"content":[', '"content": ['],
-    efforts: () => ['none', 'high'],
-    callIds: { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 },
-    noDeveloper: true,
-    alwaysCounts: true,
-    without: ['logit_bias', 'logprobs', 'top_logprobs', 'user'],
-    renamed: { seed: 'random_seed' },
-    requiredToolChoice: 'any',
-    finishReasons: { model_length: 'length' },
-  },
-  deepseek: {
-    takesBack: ['reasoning_content'],
-    wantsReasoning: true,
-    noDeveloper: true,
-    oneChoice: true,
-    noJsonSchema: true,
-    without: ['seed', 'logit_bias', 'parallel_tool_calls', 'user'],
-    reasoning: thinking,
-    finishReasons: { insufficient_system_resource: 'length' },
-  },
-  groq: {
-    takesBack: [],
-    ownThoughts: namedReasoning,
-    efforts: () => ['low', 'medium', 'high'],
-    oneChoice: true,
-    without: ['logit_bias', 'logprobs', 'top_logprobs'],
-  },
-  xai: {
-    takesBack: [],
-    without: ['logit_bias'],
-    withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
-  },
-  together: { takesBack: [], noDeveloper: true },
-  openrouter: { ownThoughts: namedReasoning },
-  moonshot: { takesBack: ['reasoning_content'], wantsReasoning: true, noDeveloper: true },
-} satisfies Record<string, ChatDialect>
-
-/** The dialect of a vendor; a plain one for whoever is not known. */
-export function dialectOf(providerId: string): ChatDialect {
-  return Object.hasOwn(dialects, providerId)
-    ? dialects[providerId as keyof typeof dialects]
-    : plainDialect
-}

@@ -13,7 +13,7 @@ import {
 } from '../wire/event-source.ts'
 import type { ChatDialect } from './dialect.ts'
 import { bodyFailure } from './failure.ts'
-import { rewriteChunk, type Chunk } from './rewrite-chunk.ts'
+import { rewriteChunk, usageIn, type Chunk } from './rewrite-chunk.ts'
 import { readUsage } from './usage.ts'
 
 const usageKey = searched('usage')
@@ -32,7 +32,7 @@ const finishReason = /"finish_reason":\s*"/
 export async function startStream(
   answer: OpenAnswer,
   limits: StreamLimits,
-  { finishReasons = {}, ownThoughts = [] }: ChatDialect,
+  { finishReasons = {}, ownThoughts = [], usageMember }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
   const source = await startEvents(answer, limits.answerBytesMax, (events) => {
@@ -47,7 +47,7 @@ export async function startStream(
   const marks = [...reasons, ...ownThoughts].map((text) => Buffer.from(text))
   const state: State = { over: false }
   return {
-    forward: (sink) => forward({ source, sink, state, marks, finishReasons, limits }),
+    forward: (sink) => forward({ source, sink, state, marks, finishReasons, usageMember, limits }),
     usageSoFar: () => state.usage,
   }
 }
@@ -67,11 +67,12 @@ type Passage = {
   /** What has to be put in OpenAI's words, as it stands in an event. */
   marks: readonly Buffer[]
   finishReasons: Readonly<Record<string, string>>
+  usageMember: string | undefined
   limits: StreamLimits
 }
 
 async function forward(passage: Passage): Promise<StreamEnd> {
-  const { source, sink, state, marks, finishReasons, limits } = passage
+  const { source, sink, state, marks, finishReasons, usageMember, limits } = passage
   const { answer, listen, ended } = source
   const writer = pausingWriter(answer, sink)
   const told = Promise.withResolvers<void>()
@@ -103,7 +104,7 @@ async function forward(passage: Passage): Promise<StreamEnd> {
       return finish()
     }
     if (chunk === undefined) return
-    state.usage = readUsage(chunk.usage ?? chunk.x_groq?.usage) ?? state.usage
+    state.usage = readUsage(usageIn(chunk, usageMember)) ?? state.usage
     const rewritten = rewriteChunk(chunk, finishReasons)
     if (rewritten !== undefined) write(rewritten === chunk ? event : eventOf(rewritten))
   }

@@ -3,8 +3,11 @@ import { failureReader, kindOfStatus, type Complaint } from '../transport/http-f
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 
 /** Reads an OpenAI-shaped refusal, which it throws as a ProviderFailure. */
-export function readFailure(head: UpstreamHead, secrets: readonly string[]): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, secrets)
+export function readFailure(
+  head: UpstreamHead,
+  redact: (text: string) => string,
+): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, redact)
 }
 
 /**

@@ -15,12 +15,13 @@ import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { Usage } from '../../core/price.ts'
 import type { UpstreamRequest } from '../transport/dispatch.ts'
+import { jsonRequests } from '../transport/endpoint.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { printForm } from './edit-form.ts'
+import type { OpenAiEndpoint } from './endpoint.ts'
 import { bodyFailure, readFailure } from './failure.ts'
-import { requestsTo, type OpenAiEndpoint } from './wire.ts'
 
 /** What of an answer is read; servers like OpenAI's leave out any of it. */
 type WireImages = {
@@ -45,7 +46,7 @@ type WireRequest = Omit<
 
 /** Pictures over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
-  const { dispatch, keys, limits, fetchPicture } = endpoint
+  const { dispatch, redact, limits, fetchPicture } = endpoint
   const bytesMax = limits.answerBytesMax
   const requestFor = imageRequests(endpoint)
   return {
@@ -54,7 +55,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const { signal } = call
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return readFailure(head, keys)
+        if (head.status !== 200) return readFailure(head, redact)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish()) }
       })
@@ -69,7 +70,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
 
 /** Edits go as JSON with data URLs, or as the form that servers like OpenAI's know. */
 function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamRequest {
-  const requestTo = requestsTo(endpoint, printJson)
+  const requestTo = jsonRequests(endpoint, { print: printJson })
   return (call) => {
     const body = wireRequest(call, endpoint)
     const { sources } = call.request

@@ -8,9 +8,16 @@ type Choice = { finish_reason?: string | null; delta?: Delta }
 export type Chunk = Partial<ChunkIdentity> & {
   choices?: Choice[]
   usage?: WireUsage
-  x_groq?: { usage?: WireUsage }
   error?: unknown
 }
+/** The counts that a chunk holds; those that stand beside `usage` are in `member`. */
+export function usageIn(chunk: Chunk, member: string | undefined): WireUsage | undefined {
+  if (chunk.usage || member === undefined) return chunk.usage
+  // What a vendor adds to a chunk is read as carefully as the rest of it.
+  const beside = (chunk as Record<string, { usage?: WireUsage } | null | undefined>)[member]
+  return beside?.usage
+}
+
 type FinishReasons = Readonly<Record<string, string>>
 
 /**

@@ -1,14 +1,18 @@
-import type { Provider } from '../../core/route.ts'
-import { chatAdapter } from '../openai-compatible/chat.ts'
-import { dialects } from '../openai-compatible/dialect.ts'
 import { imageAdapter } from '../openai-compatible/image.ts'
-import type { Endpoint } from '../transport/endpoint.ts'
+import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { efforts, toolReasoning } from './reasoning.ts'
 
-/** OpenAI itself. */
-export function openai(endpoint: Endpoint): Provider {
-  return {
-    id: endpoint.id,
-    chat: chatAdapter({ ...endpoint, dialect: dialects.openai }),
-    image: imageAdapter({ ...endpoint, edits: 'json' }),
-  }
-}
+/** OpenAI itself (docs/vendors.md#openai). */
+export const openai = protocolVendor({
+  id: 'openai',
+  name: 'OpenAI',
+  baseUrl: 'https://api.openai.com/v1',
+  dialect: {
+    takesBack: ['refusal'],
+    callIds: { pattern: /^.{1,40}$/s, length: 40 },
+    efforts,
+    toolReasoning,
+    samplingWithoutReasoning: /^gpt-5\.\d/,
+  },
+  image: (endpoint) => imageAdapter({ ...endpoint, edits: 'json' }),
+})

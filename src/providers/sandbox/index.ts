@@ -1,9 +1,9 @@
-import { bulkhead } from 'cockatiel'
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
+import type { Darkroom } from '../../core/image/darkroom.ts'
 import type { ImageCall } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import type { Provider } from '../../core/route.ts'
-import { openAiCompatible } from '../openai-compatible/index.ts'
+import { openAiCompatible } from '../openai-compatible/provider.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
 import { pictureText } from '../wire/long-text.ts'
@@ -11,8 +11,9 @@ import { renderPicture } from './render.ts'
 import { sandboxUpstream } from './upstream.ts'
 
 type Options = {
-  limits: UpstreamLimits & { rendersConcurrentMax: number; rendersQueuedMax: number }
+  limits: UpstreamLimits
   coalescing: Coalescing
+  darkroom: Darkroom
   /** As many as a model may have routes. */
   routesMax: number
   checkChat: CheckChat
@@ -31,17 +32,16 @@ export type CheckChat = (
 export function sandboxProviders({
   limits,
   coalescing,
+  darkroom,
   routesMax,
   checkChat,
 }: Options): Provider[] {
-  // Rendering is the only work here that takes a core for long.
-  const policy = bulkhead(limits.rendersConcurrentMax, limits.rendersQueuedMax)
-  const render: typeof renderPicture = (request) => policy.execute(() => renderPicture(request))
+  const render: typeof renderPicture = (request) => darkroom(() => renderPicture(request))
   return Array.from({ length: routesMax }, (_, routeIndex) => {
     const provider = openAiCompatible({
       id: 'sandbox',
       dispatch: sandboxUpstream({ routeIndex, render }),
-      keys: [],
+      redact: (text) => text,
       limits,
       coalescing,
       ...noPictures,

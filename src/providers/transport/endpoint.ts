@@ -6,10 +6,10 @@ import type { FetchPicture } from './fetch-picture.ts'
 /** One configured vendor or server, as its adapters need it. */
 export type Endpoint = {
   id: string
-  /** Requests to the vendor's base URL. */
+  /** Signed requests to the vendor's base URL. */
   dispatch: Dispatch
-  /** Used in turn; none is sent when there are none. */
-  keys: readonly string[]
+  /** Takes every key out of a text. */
+  redact: (text: string) => string
   limits: UpstreamLimits
   coalescing: Coalescing
   /** Brings a picture that the vendor answers as an address. */
@@ -40,22 +40,19 @@ export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
   readSources: () => Promise.reject(new Error('There are no addresses of pictures here.')),
 }
 
-/** The header that most vendors take their key in. */
-export const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-
-/** Builds JSON requests to an endpoint, with its keys in turn; `print` writes their bodies. */
+/** Builds JSON requests; `headers` go with each of them, `print` writes their bodies. */
 export function jsonRequests(
-  { keys, limits }: Endpoint,
-  headersOf: (key: string) => Record<string, string>,
-  print: (body: unknown) => UpstreamBody = JSON.stringify,
+  { limits }: Pick<Endpoint, 'limits'>,
+  {
+    headers = {},
+    print = JSON.stringify,
+  }: { headers?: Record<string, string>; print?: (body: unknown) => UpstreamBody } = {},
 ): (path: string, body: unknown) => UpstreamRequest {
-  const contentType = { 'content-type': 'application/json' }
-  const headers = keys.map((key) => ({ ...contentType, ...headersOf(key) }))
-  let turn = 0
+  const all = { 'content-type': 'application/json', ...headers }
   return (path, body) => ({
     method: 'POST',
     path,
-    headers: headers[turn++ % headers.length] ?? contentType,
+    headers: all,
     body: print(body),
     headersTimeoutMs: limits.headersTimeoutMs,
     idleTimeoutMs: limits.idleTimeoutMs,

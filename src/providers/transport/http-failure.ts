@@ -15,12 +15,12 @@ export type Complaint = {
 const messageCharactersMax = 500
 const answerBytesKept = 64 * 1024
 
-/** Reads an error answer and throws it as a ProviderFailure; `secrets` never reach its message. */
+/** Reads an error answer and throws it as a ProviderFailure, whose message `redact` has passed. */
 export function failureReader(
   head: UpstreamHead,
   complaintOf: (body: unknown) => Complaint,
   kindOf: (status: number, complaint: Complaint) => FailureKind,
-  secrets: readonly string[],
+  redact: (text: string) => string,
 ): PieceReader<never> {
   const whole = wholeReader()
   let bytes = 0
@@ -34,7 +34,10 @@ export function failureReader(
       const { status } = head
       throw new ProviderFailure(
         kindOf(status, complaint),
-        withoutSecrets(complaint.message ?? `The provider answered ${status}.`, secrets),
+        redact(complaint.message ?? `The provider answered ${status}.`).slice(
+          0,
+          messageCharactersMax,
+        ),
         {
           status,
           param: complaint.param,
@@ -53,21 +56,17 @@ function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint):
   }
 }
 
-function withoutSecrets(message: string, secrets: readonly string[]): string {
-  const clean = secrets
-    .filter((secret) => secret.length > 0)
-    .reduce((text, secret) => text.replaceAll(secret, '[removed]'), message)
-  return clean.slice(0, messageCharactersMax)
-}
-
-/** Seconds of `retry-after-ms` or `retry-after`, which is a number or a date (RFC 9110 10.2.3). */
+/**
+ * Seconds of `retry-after-ms` or `retry-after`, which is a number or a date (RFC 9110 section 10.2.3).
+ * A date counts from the answer's own `date`, by the clock of whoever wrote both.
+ */
 export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined {
   const milliseconds = Number(headers['retry-after-ms'])
   if (milliseconds > 0) return milliseconds / 1000
   const text = String(headers['retry-after'] ?? '')
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
+  const seconds = (Date.parse(text) - Date.parse(String(headers['date']))) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
 /** The kind of a refusal by its status alone (providers.md section 0.3). */

@@ -1,35 +1,52 @@
-import type { Dispatch, Receiver, UpstreamRequest } from './dispatch.ts'
+import type { Dispatch, Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
-/** Several keys of one vendor, each of which rests when the vendor refuses it. */
+/** The keys of one provider, which are known here alone. */
 export type KeyRing = {
+  /** Sends a request signed with the next key that does not rest, or unsigned where there is no key. */
   dispatch: Dispatch
-  /** Whether a key is left that does not rest. */
+  /** Takes every key out of a text. */
+  redact(text: string): string
+  /** Whether another key is left that does not rest. */
   hasSpareKey(): boolean
 }
 
 type Options = {
   dispatch: Dispatch
   keys: readonly string[]
-  /** How the vendor takes a key. */
-  headersOf: (key: string) => Record<string, string>
-  /** How long a key rests when the vendor does not say so. */
+  /** The header that takes the key; a bearer token when it is absent. */
+  keyHeader?: string | undefined
+  /** What an answer of status 400 says when the key is a bad one. */
+  badKeyMark?: string | undefined
+  /** How long a refused key rests when the provider does not say so. */
   restMs: number
   restMaxMs: number
   clock: () => number
 }
+type Key = { headers: Record<string, string>; restsUntil: number }
 
 const refusals = new Set([401, 402, 403, 429])
-/** Gemini answers a bad key with 400, as if the caller had sent it. */
-const badKey = Buffer.from('API_KEY_INVALID')
 
-/** Sends each request with the next key that does not rest; with the one that rests shortest if all do. */
+/**
+ * Signs requests with the keys in turn. A key that the provider refuses rests; when all of them rest,
+ * the one that is back first is used.
+ */
 export function createKeyRing(options: Options): KeyRing {
-  const { dispatch, keys, headersOf, restMs, restMaxMs, clock } = options
-  const ring = keys.map((key) => ({ headers: headersOf(key), restsUntil: 0 }))
-  type Key = (typeof ring)[number]
-  let turn = 0
+  const { dispatch, keys, keyHeader, restMs, restMaxMs, clock } = options
+  const ring: readonly Key[] = keys.map((key) => ({
+    headers: keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key },
+    restsUntil: 0,
+  }))
+  const redact = (text: string) =>
+    keys.reduce((clean, key) => clean.replaceAll(key, '[removed]'), text)
+  const [only] = ring
+  if (ring.length < 2) {
+    const signed: Dispatch = (request, receiver) =>
+      dispatch({ ...request, headers: { ...request.headers, ...only?.headers } }, receiver)
+    return { dispatch: signed, redact, hasSpareKey: () => false }
+  }
 
+  let turn = 0
   const next = (): Key => {
     const now = clock()
     for (let step = 0; step < ring.length; step++) {
@@ -41,12 +58,13 @@ export function createKeyRing(options: Options): KeyRing {
   const rest = (key: Key, seconds = 0) => {
     key.restsUntil = clock() + Math.min(Math.max(seconds * 1000, restMs), restMaxMs)
   }
+  const badKeyMark = options.badKeyMark === undefined ? undefined : Buffer.from(options.badKeyMark)
 
   return {
+    redact,
     hasSpareKey: () => ring.some(({ restsUntil }) => restsUntil <= clock()),
     dispatch: (request, receiver) => {
       const key = next()
-      const headers: UpstreamRequest['headers'] = { ...request.headers, ...key.headers }
       let status = 0
       const watched: Receiver = {
         ...receiver,
@@ -56,11 +74,11 @@ export function createKeyRing(options: Options): KeyRing {
           receiver.head(code, answered)
         },
         data: (piece) => {
-          if (status === 400 && piece.includes(badKey)) rest(key)
+          if (status === 400 && badKeyMark !== undefined && piece.includes(badKeyMark)) rest(key)
           receiver.data(piece)
         },
       }
-      dispatch({ ...request, headers }, watched)
+      dispatch({ ...request, headers: { ...request.headers, ...key.headers } }, watched)
     },
   }
 }

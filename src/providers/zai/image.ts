@@ -2,7 +2,7 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { ImageAdapter, ImageCall } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
-import { bearer, jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
 import { receive } from '../transport/upstream.ts'
 import { parseJson, wholeReader } from '../transport/whole-answer.ts'
@@ -15,8 +15,8 @@ type WireAnswer = {
 
 /** Pictures over `POST /images/generations`, one a call, as an address (providers.md section 3). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, keys, limits, fetchPicture } = endpoint
-  const requestTo = jsonRequests(endpoint, bearer)
+  const { dispatch, redact, limits, fetchPicture } = endpoint
+  const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
@@ -24,7 +24,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       const { signal } = call
       const request = requestTo('/images/generations', wireRequest(call))
       const address = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, keys)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
         const whole = wholeReader()
         return { push: whole.push, finish: () => readAnswer(whole.finish()) }
       })

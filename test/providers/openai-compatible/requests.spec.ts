@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { writeChat } from '../../../src/providers/openai-compatible/chat-request.ts'
-import { dialectOf } from '../../../src/providers/openai-compatible/dialect.ts'
+import { plainDialect } from '../../../src/providers/openai-compatible/dialect.ts'
 import { callIdFor } from '../../../src/providers/wire/call-id.ts'
 import { describeWire, hello, type WireRow } from '../../support/chat-wire.ts'
 import { modelOf } from '../../support/route.ts'
@@ -278,7 +278,7 @@ describe("a chat request to the operator's own endpoint", () => {
   it('takes back all that an answer had', () => {
     const model = modelOf('gpt-4.1')
     const route = { model, provider: { id: 'own' }, upstreamModel: 'any' }
-    const { body } = writeChat({ model: 'own/any', messages: later }, route, dialectOf('own'))
+    const { body } = writeChat({ model: 'own/any', messages: later }, route, plainDialect)
     expect(body.messages).to.deep.equal(later)
   })
 })

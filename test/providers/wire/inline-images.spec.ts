@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { ReadSources } from '../../../src/core/image/image.ts'
 import { google } from '../../../src/providers/google/index.ts'
-import { openAiCompatible } from '../../../src/providers/openai-compatible/index.ts'
+import { openAiCompatible } from '../../../src/providers/openai-compatible/provider.ts'
 import { coalesceStreams } from '../../../src/providers/transport/coalescing.ts'
 import type { Dispatch, UpstreamRequest } from '../../../src/providers/transport/dispatch.ts'
 import { noPictures, type Endpoint } from '../../../src/providers/transport/endpoint.ts'
@@ -37,12 +37,13 @@ function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: Ups
   }
   const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, endTimeoutMs: 1, answerBytesMax: 1 }
   const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
-  const endpoint = { id: 'own', dispatch, keys: [], limits, coalescing, ...noPictures, readSources }
+  const redact = (text: string) => text
+  const endpoint = { id: 'own', dispatch, redact, limits, coalescing, ...noPictures, readSources }
   return { endpoint, sent }
 }
 
 const builders = {
-  Gemini: google,
+  Gemini: google.build,
   'a server that fetches nothing': (endpoint: Endpoint) =>
     openAiCompatible({ ...endpoint, dialect: { inlineImages: true } }),
 }

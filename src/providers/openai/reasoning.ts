@@ -1,4 +1,5 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
+import type { ToolReasoning } from '../openai-compatible/dialect.ts'
 
 const byGeneration: readonly [RegExp, readonly ReasoningEffort[]][] = [
   [/^gpt-6(?:-(?:sol|luna)|\.1-terra)/, ['none', 'low', 'medium', 'high', 'xhigh', 'max']],
@@ -10,7 +11,7 @@ const byGeneration: readonly [RegExp, readonly ReasoningEffort[]][] = [
 ]
 
 /** The efforts of OpenAI's models (providers.md section 5.5, and the vendor's own errors); undefined where nobody has said. */
-export function openAiEfforts(model: string): readonly ReasoningEffort[] | undefined {
+export function efforts(model: string): readonly ReasoningEffort[] | undefined {
   return byGeneration.find(([generation]) => generation.test(model))?.[1]
 }
 
@@ -19,20 +20,9 @@ const apart = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/
 /** Since 5.6 it reasons unless it is told not to. */
 const unasked = /^gpt-(?:5\.[6-9]|[6-9]|\d\d)/
 
-/** How a model of OpenAI's goes with function tools on this endpoint. */
-export type ToolReasoning =
-  /** As with anything else. */
-  | 'free'
-  /** Without reasoning, as it is where no effort is asked. */
-  | 'quiet'
-  /** Without reasoning, which it has to be told. */
-  | 'silenced'
-  /** Not at all: it cannot do without reasoning. */
-  | 'apart'
-
 /** What OpenAI answers to tools and an effort (its own errors of 2026; docs: Reasoning, Migrate to Responses). */
-export function openAiToolReasoning(model: string): ToolReasoning {
+export function toolReasoning(model: string): ToolReasoning {
   if (!apart.test(model)) return 'free'
-  if (openAiEfforts(model)?.includes('none') !== true) return 'apart'
+  if (efforts(model)?.includes('none') !== true) return 'apart'
   return unasked.test(model) ? 'silenced' : 'quiet'
 }

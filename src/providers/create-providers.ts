@@ -1,0 +1,146 @@
+import type { Darkroom } from '../core/image/darkroom.ts'
+import type { ReadSources } from '../core/image/image.ts'
+import type { Provider } from '../core/route.ts'
+import { vendorOf } from './index.ts'
+import { writeChat } from './openai-compatible/chat-request.ts'
+import { plainDialect } from './openai-compatible/dialect.ts'
+import { openAiCompatible } from './openai-compatible/provider.ts'
+import { sandboxProviders, type CheckChat } from './sandbox/index.ts'
+import { coalesceStreams } from './transport/coalescing.ts'
+import { createDispatch } from './transport/dispatch.ts'
+import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
+import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
+import { createKeyRing } from './transport/key-ring.ts'
+
+/** A vendor or an endpoint of the operator's own, as it was configured. */
+export type EndpointConfig = {
+  id: string
+  baseUrl: string
+  /** The operator's own endpoint takes any model, or those listed; a vendor those of the catalog. */
+  models: '*' | readonly string[] | 'catalog'
+  /** Whether it fetches the pictures of a conversation by their address. */
+  fetchesImages?: boolean
+}
+/** The keys of each provider by its id, used in turn. */
+export type ProviderKeys = Readonly<Record<string, readonly string[]>>
+
+export type ProviderLimits = {
+  upstreamConnectTimeoutMs: number
+  upstreamHeadersTimeoutMs: number
+  upstreamIdleTimeoutMs: number
+  upstreamEndTimeoutMs: number
+  upstreamConnectionsMax: number
+  upstreamAnswerBytesMax: number
+  streamCoalescingMs: number
+  streamCoalescingBytesMax: number
+  streamCoalescingStreamsMin: number
+  circuitOpenMs: number
+  circuitOpenMaxMs: number
+}
+
+export type Providers = {
+  configured: ReadonlyMap<string, Provider>
+  sandbox: readonly Provider[]
+  close: () => Promise<void>
+}
+
+type Options = {
+  endpoints: readonly EndpointConfig[]
+  keys: ProviderKeys
+  limits: ProviderLimits
+  sandboxRoutesMax: number
+  darkroom: Darkroom
+  fetchPublic: FetchPublic
+  readSources: ReadSources
+  clock: () => number
+}
+
+/** Builds each configured provider, and the sandbox. */
+export function createProviders(options: Options): Providers {
+  const { endpoints, limits } = options
+  const upstreamLimits: UpstreamLimits = {
+    headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
+    idleTimeoutMs: limits.upstreamIdleTimeoutMs,
+    endTimeoutMs: limits.upstreamEndTimeoutMs,
+    answerBytesMax: limits.upstreamAnswerBytesMax,
+  }
+  const coalescing = coalesceStreams({
+    intervalMs: limits.streamCoalescingMs,
+    bytesMax: limits.streamCoalescingBytesMax,
+    streamsMin: limits.streamCoalescingStreamsMin,
+  })
+  const built = endpoints.map((config) => build(config, { ...options, upstreamLimits, coalescing }))
+  return {
+    configured: new Map(built.map(({ provider }) => [provider.id, provider])),
+    sandbox: sandboxProviders({
+      limits: upstreamLimits,
+      coalescing,
+      darkroom: options.darkroom,
+      routesMax: options.sandboxRoutesMax,
+      checkChat,
+    }),
+    close: async () => {
+      await Promise.all(built.map(({ close }) => close()))
+    },
+  }
+}
+
+type Outside = Omit<Options, 'endpoints'> & {
+  upstreamLimits: UpstreamLimits
+  coalescing: Endpoint['coalescing']
+}
+
+function build(config: EndpointConfig, outside: Outside) {
+  const { id, baseUrl } = config
+  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, clock } = outside
+  const vendor = vendorOf(id)
+  const pool = createDispatch(baseUrl, {
+    connectTimeoutMs: limits.upstreamConnectTimeoutMs,
+    connectionsMax: limits.upstreamConnectionsMax,
+  })
+  const ring = createKeyRing({
+    dispatch: pool.dispatch,
+    keys: outside.keys[id] ?? [],
+    keyHeader: vendor?.keyHeader,
+    badKeyMark: vendor?.badKeyMark,
+    restMs: limits.circuitOpenMs,
+    restMaxMs: limits.circuitOpenMaxMs,
+    clock,
+  })
+  const { dispatchToOrigin } = pool
+  const endpoint: Endpoint = {
+    id,
+    dispatch: ring.dispatch,
+    redact: ring.redact,
+    limits: upstreamLimits,
+    coalescing,
+    fetchPicture: createFetchPicture({
+      fetchPublic,
+      dispatchToOrigin,
+      baseUrl,
+      limits: upstreamLimits,
+    }),
+    readSources,
+  }
+  const provider = { ...buildProvider(config, endpoint), hasSpareKey: ring.hasSpareKey }
+  return { provider, close: pool.close }
+}
+
+function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: Endpoint): Provider {
+  const vendor = vendorOf(id)
+  const isVendor = vendor !== undefined && (fetchesImages || vendor.dialect === undefined)
+  if (isVendor) return vendor.build(endpoint)
+  const dialect = vendor?.dialect ?? plainDialect
+  return openAiCompatible({
+    ...endpoint,
+    dialect: fetchesImages ? dialect : { ...dialect, inlineImages: true },
+  })
+}
+
+/** What a vendor would say to a conversation, for the sandbox in its place. */
+const checkChat: CheckChat = (request, target) => {
+  const { provider: id } = target.model.row
+  // Named as the vendor whom it stands for.
+  const pretended = { ...target, provider: { id } }
+  return vendorOf(id)?.writeChat(request, pretended) ?? writeChat(request, pretended, plainDialect)
+}

@@ -1,0 +1,34 @@
+import type { ImageAdapter } from '../../core/image/image.ts'
+import { below, type Endpoint } from '../transport/endpoint.ts'
+import type { Vendor } from '../vendor.ts'
+import { writeChat } from './chat-request.ts'
+import type { ChatDialect } from './dialect.ts'
+import { openAiCompatible } from './provider.ts'
+
+type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
+  Partial<Omit<Vendor, 'dialect' | 'writeChat' | 'build'>> & {
+    dialect: ChatDialect
+    /** The path below its address where it speaks OpenAI's protocol; its address itself when absent. */
+    chatPath?: string
+    /** How it makes pictures, where that is not as OpenAI-compatible servers do. */
+    image?: (endpoint: Endpoint) => ImageAdapter
+  }
+
+/** A vendor that speaks OpenAI's protocol; what is said of it replaces what is usual. */
+export function protocolVendor({ chatPath, image, ...described }: Described): Vendor {
+  const { id, dialect } = described
+  const prefix = id.toUpperCase()
+  return {
+    keyVariables: [`${prefix}_API_KEY`],
+    baseUrlVariable: `${prefix}_BASE_URL`,
+    modelsPath: '/models',
+    imageConfig: 'ImageConfigOpenai',
+    ...described,
+    writeChat: (request, target) => writeChat(request, target, dialect),
+    build: (endpoint) => {
+      const speaking = chatPath === undefined ? endpoint : below(endpoint, chatPath)
+      const provider = openAiCompatible({ ...speaking, dialect })
+      return image === undefined ? provider : { ...provider, image: image(endpoint) }
+    },
+  }
+}
