@@ -10,9 +10,9 @@ import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
 import type { CatalogModel } from './core/model.ts'
-import { errorAnswer } from './http/answer.ts'
 import { bindOperations, errorAnswersByPath } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
+import { errorAnswer } from './http/error-answer.ts'
 import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import { createToolServer, type ToolServer } from './mcp/index.ts'
@@ -75,7 +75,7 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
   const house = models({ config, secrets, clock, publicNet })
-  const { catalog, providers, routes, guarded, readSources } = house
+  const { catalog, providers, routes, guarded } = house
   const gateway = gatewayOf({ config, clock, sleep, random, store, events, house })
 
   const onFailure = events.toolFailed
@@ -83,7 +83,7 @@ export async function assemble({
   const toolServer = createToolServer(face)
   const router = new Router<ExchangeState>({ sensitive: true })
   const handlers = {
-    ...v1Operations({ gateway, catalog, routes, readSources, imageConfigOf, clock }),
+    ...v1Operations({ gateway, catalog, routes, imageConfigOf, clock }),
     ...toolServer.operations,
   }
   const bound = bindOperations(router, {
@@ -181,7 +181,7 @@ type GatewayOptions = RoutingOptions & {
 /** The sequence, with all that it needs from outside. */
 function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
   const { limits } = options.config
-  const { rows, catalog, routes, darkroom } = house
+  const { rows, catalog, routes, darkroom, readSources } = house
   const cache = createResponseCache({
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
@@ -197,6 +197,7 @@ function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'r
     findModel: (id) => catalog.find(id).model,
     report: events.attempted,
     record: createLedger(store, limits, events.recorded),
+    readSources,
     finishPicture: createFinish(darkroom),
     clock: options.clock,
     limits,

@@ -1,8 +1,8 @@
 import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError } from './error.ts'
-import { errorAfter, ProviderFailure } from './failure.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
+import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Model, Warning } from './model.ts'
 import type { Cost, PictureTraits, Usage } from './price.ts'
 import {
@@ -12,12 +12,12 @@ import {
   usageRow,
   type Modality,
   type Receipt,
-  type RequestLimit,
   type UsageRow,
 } from './receipt.ts'
-import type { Route } from './route.ts'
+import type { Readiness, Route, Selection } from './route.ts'
 
-type Parts = {
+/** What a call needs from outside. */
+export type CallParts = {
   startDeadline: StartDeadline
   report: (route: Route, attempt: Attempt, context: CallContext) => void
   record: (row: UsageRow) => Promise<void>
@@ -28,24 +28,28 @@ type Options = {
   context: CallContext
   modality: Modality
   model: string
-  limit: RequestLimit
   timeoutMs: number
 }
 
 /** What a route delivered, as far as book-keeping cares. */
 export type Delivered = { route: Route; usage: Usage | undefined; picture?: PictureTraits }
 
+export type TryOptions = {
+  /** What is known of a route just before it is tried for the first time. */
+  ready?: (route: Route) => Readiness
+  /** The answer has only begun when it is there: `succeed` or `fail` tell how the route did. */
+  goesOn?: boolean
+}
+
 /** One call on its way through the sequence: its deadline, its attempts and its row in the ledger. */
 export type Call = {
   startedAt: number
   deadline: Deadline
-  attempts: readonly Attempt[]
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
-    routes: readonly Route[],
+    selection: Selection,
     attempt: (route: Route) => Promise<T>,
-    /** The answer goes on when it is there. */
-    goesOn?: boolean,
+    options?: TryOptions,
   ): Promise<{ value: T; route: Route }>
   /** The receipt so far, of an answer that is still being delivered. */
   receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
@@ -63,14 +67,14 @@ export type Call = {
 }
 
 /** Opens a call; its deadline runs from here and is cleared by `succeed` and `fail`. */
-export function openCall(parts: Parts, options: Options): Call {
-  const { context, modality, limit } = options
+export function openCall(parts: CallParts, options: Options): Call {
+  const { context, modality } = options
   const { mode } = context.caller
   const startedAt = parts.clock()
   const deadline = parts.startDeadline(context.ending, options.timeoutMs, startedAt)
   const attempts: Attempt[] = []
+  const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
-  let routesTried = 0
   let unended = false
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
@@ -82,18 +86,20 @@ export function openCall(parts: Parts, options: Options): Call {
     )
   }
 
-  const same = { attempts, limit, mode }
+  const same = { attempts, mode }
   const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({ ...told, ...same })
   return {
     startedAt,
     deadline,
-    attempts,
-    tryRoutes: (routes, attempt, goesOn = false) => {
+    tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       unended = goesOn
-      routesTried = Math.max(routesTried, routes.length)
-      const report = (route: Route, made: Attempt) => parts.report(route, made, context)
+      const report = (route: Route, made: Attempt) => {
+        tried.add(route)
+        parts.report(route, made, context)
+      }
       const { clock, failover: policy } = parts
-      return failover({ routes, attempt, attempts, deadline, clock, report, policy, goesOn })
+      const options = { selection, ready, attempt, attempts, deadline, clock, report, policy }
+      return failover({ ...options, goesOn })
     },
     receiptSoFar: ({ model, provider }, warnings) => {
       const cost: Cost = { nanoUsd: null, status: 'unknown', details: { mode } }
@@ -116,7 +122,7 @@ export function openCall(parts: Parts, options: Options): Call {
       const failure = thrown instanceof ProviderFailure ? thrown : undefined
       // Whatever broke off behind the first byte: the route was taken for a good one until then.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
-      const error = failure ? errorAfter(failure, routesTried) : toGatewayError(thrown)
+      const error = failure ? errorAfter(failure, tried.size) : toGatewayError(thrown)
       // A call that never reached a provider, nor waited for one that did, was refused, not made.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
       const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'

@@ -17,6 +17,14 @@ export type Credentials = { authorization: string | undefined; apiKey: string | 
 /** Finds out who a request is from. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
+/** The state of a caller's request limit after this call. */
+export type RequestLimit = {
+  limit: number
+  remaining: number
+  windowSeconds: number
+  resetSeconds: number
+}
+
 /** Which face a call came through. */
 export type Face = 'images' | 'chat' | 'mcp'
 

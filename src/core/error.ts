@@ -1,4 +1,5 @@
 import type { components } from '../../generated/types.ts'
+import type { RequestLimit } from './caller.ts'
 
 export type ErrorCode = components['schemas']['ErrorCode']
 export type ErrorType = components['schemas']['ErrorType']
@@ -44,29 +45,28 @@ type Options = {
   /** Where one code has two statuses: 408 when the request, 504 when the provider took too long. */
   status?: number
   retryAfterSeconds?: number
-  headers?: Record<string, string>
+  /** The limit that was reached. */
+  limit?: RequestLimit
 }
 
 /** What a caller is told. The message names the thing and the remedy and holds no secret. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
+  readonly type: ErrorType
   readonly param: string | null
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly retryAfterSeconds: number | undefined
+  readonly limit: RequestLimit | undefined
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
     super(message, { cause: options.cause })
     this.code = code
+    this.type = table[code].type
     this.param = options.param ?? null
     this.status = options.status ?? table[code].status
-    this.headers = { ...headersOf(this.status, options.retryAfterSeconds), ...options.headers }
-  }
-
-  /** The error body of every path (behaviour.md section 2). */
-  toBody(): components['schemas']['ErrorResponse'] {
-    const { message, param, code } = this
-    return { error: { message, type: table[code].type, param, code } }
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.limit = options.limit
   }
 }
 
@@ -76,14 +76,4 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed. The log has the detail.', {
     cause: thrown,
   })
-}
-
-const retryAfterSecondsMax = 60
-
-function headersOf(status: number, retryAfterSeconds?: number): Record<string, string> {
-  if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status === 402) return { 'x-should-retry': 'false' }
-  if (status !== 429 && status !== 503) return {}
-  const seconds = Math.ceil(Math.min(Math.max(retryAfterSeconds ?? 1, 1), retryAfterSecondsMax))
-  return { 'retry-after': String(seconds) }
 }

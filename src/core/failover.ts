@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
 import type { Deadline } from './deadline.ts'
-import type { Route } from './route.ts'
+import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
+import type { Readiness, Route, Selection } from './route.ts'
 
 /** One try of one route, as the ledger and the answer's header tell it. */
 export type Attempt = {
@@ -43,7 +43,9 @@ export async function pause(delayMs: number, signal: AbortSignal): Promise<void>
 }
 
 type Options<T> = {
-  routes: readonly Route[]
+  selection: Pick<Selection, 'routes' | 'routesMax' | 'admits' | 'refusal'>
+  /** What is known of a route just before it is tried for the first time. */
+  ready?: ((route: Route) => Readiness) | undefined
   attempt: (route: Route) => Promise<T>
   /** Each try is added here, also when all of them fail. */
   attempts: Attempt[]
@@ -58,16 +60,16 @@ type Won<T> = { value: T; route: Route }
 
 /**
  * Tries the routes in order until one answers, and then those again that may do better after a pause.
- * Throws the most telling ProviderFailure when none did, or at once what another route would refuse as
- * well.
+ * Throws the most telling ProviderFailure when none did, at once what another route would refuse as
+ * well, and a GatewayError when no route can do what was asked.
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
-  const { routes, attempt, deadline, policy } = options
+  const { selection, attempt, deadline, policy } = options
   const { triesMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
   let triesLeft = triesMax
-  let waiting = routes
-  for (let round = 1; waiting.length > 0; round++) {
+  let waiting: Iterable<Route> = ableRoutes(options)
+  for (let round = 1; ; round++) {
     for (const route of waiting) {
       let failure: ProviderFailure
       do {
@@ -84,10 +86,23 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
         if (!failure.mayTryNext || deadline.signal.aborted) throw failure
       } while (failure.concernsKey && route.provider.hasSpareKey?.() === true)
     }
-    if (round >= routeTriesMax || triesLeft <= 0) break
-    waiting = await waitForRound(options, failures, round)
+    if (failures.size === 0) throw selection.refusal()
+    if (round >= routeTriesMax || triesLeft <= 0) throw told(failures)
+    const again = await waitForRound(options, failures, round)
+    if (again.length === 0) throw told(failures)
+    waiting = again
   }
-  throw told(failures)
+}
+
+/** The routes in order, each looked at when its turn has come. */
+function* ableRoutes<T>({ selection, ready }: Options<T>): Generator<Route> {
+  let left = selection.routesMax
+  for (const route of selection.routes) {
+    if (left <= 0) return
+    if (ready !== undefined && !selection.admits(route, ready(route))) continue
+    left--
+    yield route
+  }
 }
 
 function begin<T>({ clock, policy }: Options<T>, route: Route): number {
@@ -158,5 +173,5 @@ async function waitForRound<T>(
 }
 
 function told(failures: ReadonlyMap<Route, ProviderFailure>): Error {
-  return tellingFailure([...failures.values()]) ?? new Error('There was no route to try.')
+  return tellingFailure([...failures.values()]) ?? new Error('No route was tried.')
 }

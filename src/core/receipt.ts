@@ -16,25 +16,6 @@ import type { Route } from './route.ts'
 export type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
 
-/** The state of a caller's request limit after this call. */
-export type RequestLimit = {
-  limit: number
-  remaining: number
-  windowSeconds: number
-  resetSeconds: number
-}
-
-/** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
-export function limitHeaders(limit: RequestLimit): Record<string, string> {
-  return {
-    'x-ratelimit-limit-requests': String(limit.limit),
-    'x-ratelimit-remaining-requests': String(limit.remaining),
-    'x-ratelimit-reset-requests': `${limit.resetSeconds}s`,
-    ratelimit: `"requests";r=${limit.remaining};t=${limit.resetSeconds}`,
-    'ratelimit-policy': `"requests";q=${limit.limit};w=${limit.windowSeconds}`,
-  }
-}
-
 /** What the caller is told about how their call was handled. */
 export type Receipt = {
   model: Model
@@ -43,7 +24,6 @@ export type Receipt = {
   cache: CacheOutcome
   attempts: readonly Attempt[]
   warnings: readonly Warning[]
-  limit: RequestLimit
   mode: Mode
 }
 

@@ -31,22 +31,57 @@ export function noAdapter({ provider }: Route, what: string): Problem {
   return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }
 }
 
-/** The routes that can do what was asked; none is a 400 that names each problem. */
-export function ableRoutes(
-  routes: readonly Route[],
-  problemsOf: (route: Route) => readonly Problem[],
-): Route[] {
-  const problems: Problem[] = []
-  const able = routes.filter((route) => {
-    const found = problemsOf(route)
+/** What a route cannot do of a request, and what it would do otherwise than asked. */
+export type Readiness = { problems: readonly Problem[]; warnings: readonly Warning[] }
+
+/** The routes of one call. */
+export type Selection = {
+  /** Those that are not set aside, in order. */
+  routes: readonly Route[]
+  /** How many of them may be tried. */
+  routesMax: number
+  /** Whether a route may be tried; one that may not is set aside for good. */
+  admits(route: Route, readiness: Readiness): boolean
+  /** What the caller is told when none is left: a 400 that names each problem. */
+  refusal(): GatewayError
+}
+
+type SelectionOptions = {
+  routes: readonly Route[]
+  check: (route: Route) => Readiness
+  /** What is not done as asked on any of the routes. */
+  warnings: readonly Warning[]
+  /** With `x-gateway-strict: true` what would be adjusted with a warning is a problem. */
+  strict: boolean
+  fallback: boolean
+}
+
+/** Sets aside the routes that cannot do what was asked. Throws a GatewayError when none is left. */
+export function selectRoutes(options: SelectionOptions): Selection {
+  const { check, warnings, strict, fallback } = options
+  const problems: Problem[] = strict ? warnings.map(asProblem) : []
+  const isRefused = problems.length > 0
+  const admits: Selection['admits'] = (_route, readiness) => {
+    const found = strict
+      ? [...readiness.problems, ...readiness.warnings.map(asProblem)]
+      : readiness.problems
     problems.push(...found)
     return found.length === 0
-  })
-  const first = problems[0]
-  if (able.length > 0 || first === undefined) return able
-  throw new GatewayError(
-    first.code ?? 'model_capability_mismatch',
-    [...new Set(problems.map(({ message }) => message))].join(' '),
-    { param: first.param },
-  )
+  }
+  const refusal = () => refusalOf(problems)
+  const routes = options.routes.filter((route) => admits(route, check(route)))
+  if (isRefused || routes.length === 0) throw refusal()
+  return { routes, routesMax: fallback ? Infinity : 1, admits, refusal }
+}
+
+function asProblem({ param, reason }: Warning): Problem {
+  const message = `${reason} (x-gateway-strict is on.)`
+  return { param, message, code: 'unsupported_parameter' }
+}
+
+function refusalOf(problems: readonly Problem[]): GatewayError {
+  const [first] = problems
+  const { code = 'model_capability_mismatch', param } = first ?? {}
+  const messages = new Set(problems.map(({ message }) => message))
+  return new GatewayError(code, [...messages].join(' '), { param })
 }

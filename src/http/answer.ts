@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { EventSink } from '../core/chat/chat.ts'
-import type { GatewayError } from '../core/error.ts'
 import { eventWriter } from './event-writer.ts'
 
 /** What a handler answers; one function writes all of them. */
@@ -15,14 +14,6 @@ export type Answer = {
   events?: (sink: EventSink) => Promise<Buffer | undefined>
   /** The stream waits for news: it is open, but it is not a request in work. */
   held?: true
-}
-
-/** Words an error as a path's protocol has it. */
-export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
-
-/** A GatewayError as every path answers it. */
-export function errorAnswer(error: GatewayError): Answer {
-  return { status: error.status, headers: { ...error.headers }, json: error.toBody() }
 }
 
 const ping = Buffer.from(': ping\n\n')

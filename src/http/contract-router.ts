@@ -8,9 +8,9 @@ import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import type { Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
-import type { ErrorAnswer } from './answer.ts'
 import { assertValid } from './check-error.ts'
-import { methodNotAllowed, type ExchangeState } from './exchange.ts'
+import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
+import type { ExchangeState } from './exchange.ts'
 import { leaveTexts } from './left-texts.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { checkMediaType, mediaType, parseBody, readBody } from './read-body.ts'
@@ -84,7 +84,7 @@ export function bindOperations(
     router.all(routePath(path), async ({ req: request, state }) => {
       state.caller = await whoIs(request)
       const methods = operations.filter((one) => one.path === path).map((one) => one.method)
-      throw methodNotAllowed(request, methods)
+      throw new MethodNotAllowed(request, methods)
     })
   }
   return (context, next) => {

@@ -4,8 +4,9 @@ import type Koa from 'koa'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
-import { send, type Answer, type ErrorAnswer } from './answer.ts'
+import { send, type Answer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
+import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './read-body.ts'
 
 /** What is known of an exchange when it is over. */
@@ -153,21 +154,7 @@ function missing(context: Context): Answer {
   if (methods.length === 0) {
     throw new GatewayError('not_found', `There is no ${path} here. /docs lists what there is.`)
   }
-  throw methodNotAllowed(context.req, methods)
-}
-
-/** The refusal of a method that a path does not have. */
-export function methodNotAllowed(
-  request: IncomingMessage,
-  methods: readonly string[],
-): GatewayError {
-  const allow = methods.join(', ').toUpperCase()
-  const path = pathOf(request).slice(0, 200)
-  return new GatewayError(
-    'method_not_allowed',
-    `${path} does not take ${request.method}. It takes ${allow}.`,
-    { headers: { allow } },
-  )
+  throw new MethodNotAllowed(context.req, methods)
 }
 
 function overloaded(): GatewayError {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { GatewayError } from '../core/error.ts'
+import { errorBody } from './error-answer.ts'
 import { newRequestId } from './exchange.ts'
 
 const answers: Record<string, { line: string; error: GatewayError }> = {
@@ -24,7 +25,7 @@ export function refuseMalformed(cause: NodeJS.ErrnoException, socket: Socket): v
     return
   }
   const { line, error } = answers[cause.code ?? ''] ?? badRequest
-  const body = JSON.stringify(error.toBody())
+  const body = JSON.stringify(errorBody(error))
   socket.end(
     `HTTP/1.1 ${line}\r\nx-request-id: ${newRequestId()}\r\nconnection: close\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -1,9 +1,10 @@
+import type { RequestLimit } from '../core/caller.ts'
 import { usdText } from '../core/price.ts'
-import { limitHeaders, type Receipt } from '../core/receipt.ts'
+import type { Receipt } from '../core/receipt.ts'
 
 /** The response headers that tell how a call was handled (behaviour.md section 5). */
-export function receiptHeaders(receipt: Receipt): Record<string, string> {
-  const { model, provider, cost, cache, attempts, warnings, limit } = receipt
+export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<string, string> {
+  const { model, provider, cost, cache, attempts, warnings } = receipt
   const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = model.row
   const headers: Record<string, string> = {
     'x-gateway-model': headerText(model.row.id),
@@ -20,6 +21,17 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   if (deprecatedAt !== undefined) headers['deprecation'] = `@${Date.parse(deprecatedAt) / 1000}`
   if (deactivatedAt !== undefined) headers['sunset'] = new Date(deactivatedAt).toUTCString()
   return headers
+}
+
+/** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
+export function limitHeaders(limit: RequestLimit): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(limit.limit),
+    'x-ratelimit-remaining-requests': String(limit.remaining),
+    'x-ratelimit-reset-requests': `${limit.resetSeconds}s`,
+    ratelimit: `"requests";r=${limit.remaining};t=${limit.resetSeconds}`,
+    'ratelimit-policy': `"requests";q=${limit.limit};w=${limit.windowSeconds}`,
+  }
 }
 
 /** A name that an endpoint of any model was asked for may hold what a header cannot. */

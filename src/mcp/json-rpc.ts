@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import type { ErrorCode, GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
+import { errorHeaders } from '../http/error-answer.ts'
 
 /** JSON that is printed already, in pieces. */
 export type Pieces = readonly (string | Buffer)[]
@@ -59,15 +60,14 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
 export function createErrorAnswer(baseUrl: string | undefined) {
   return (error: GatewayError, request: IncomingMessage): Answer => {
     const { status, message, code } = error
-    const headers = { ...error.headers }
+    const headers = errorHeaders(error)
     if (status === 401) headers['www-authenticate'] = challenge(baseUrl ?? addressOf(request), code)
     const json = errorMessage(null, codesOf[code] ?? rpcCodes.refused, message, dataOf(error))
     return { status, headers, json }
   }
 }
 
-function dataOf(error: GatewayError): object {
-  const { type, param, code } = error.toBody().error
+function dataOf({ type, param, code }: GatewayError): object {
   return { type, param, code }
 }
 

@@ -41,7 +41,7 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
       try {
         await fetch(address, limit, { push })
       } catch (error) {
-        throw refusalOf(error, param)
+        throw signal.aborted ? tooLate(param) : refusalOf(error, param)
       }
       return encoder.finish()
     }
@@ -117,6 +117,10 @@ function refusalOf(error: unknown, param: string): Error {
 function refusal(code: ErrorCode, message: string, param: string, cause?: unknown): GatewayError {
   const remedy = 'Give an https address or a base64 data URL of a PNG, JPEG or WebP.'
   return new GatewayError(code, `${message} ${remedy}`, { param, cause })
+}
+
+function tooLate(param: string): GatewayError {
+  return new GatewayError('timeout', 'The image was not fetched before the call ended.', { param })
 }
 
 function tooLarge(message: string, param: string): GatewayError {

@@ -1,7 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Caller } from '../core/caller.ts'
+import type { Caller, RequestLimit } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { limitHeaders, type RequestLimit } from '../core/receipt.ts'
 
 const windowSeconds = 60
 
@@ -23,7 +22,7 @@ export function createRateLimit(
       'rate_limit_exceeded',
       `This account may make ${requestsPerMinute} requests a minute. ` +
         `Try again in ${limit.resetSeconds} s.`,
-      { retryAfterSeconds: limit.resetSeconds, headers: limitHeaders(limit) },
+      { retryAfterSeconds: limit.resetSeconds, limit },
     )
   }
   return ({ accountId }) => limiter.consume(accountId).then(admitted, refused)

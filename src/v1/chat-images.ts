@@ -1,7 +1,6 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
-import { chatUsage, doneEvent } from '../core/chat/stream.ts'
 import type { Gateway } from '../core/gateway.ts'
 import {
   chatToImage,
@@ -11,18 +10,17 @@ import {
   type ImageConfig,
   type ImageConfigSchema,
 } from '../core/image/chat-to-image.ts'
-import type { LeftTexts, Picture, ReadSources } from '../core/image/image.ts'
-import { checkReferences, refuseWarnings } from '../core/image/plan.ts'
+import type { LeftTexts, Picture } from '../core/image/image.ts'
 import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
 import { withTexts } from '../http/left-texts.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
+import { chatUsage, doneEvent } from './chat-events.ts'
 
 type Options = {
   gateway: Gateway
-  readSources: ReadSources
   /** The schema of `image_config` for the models of a provider. */
   imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
@@ -33,33 +31,27 @@ export async function chatImages(
   { body: request, texts }: { body: ChatRequest; texts: LeftTexts },
   model: Model,
   context: CallContext,
-  { gateway, readSources, imageConfigOf, clock }: Options,
+  { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
   const config: object = request.image_config ?? {}
   assertValid(schemaChecks[imageConfigOf(model.row.provider)], config, 'image_config')
   // A warning repeats what was asked; the conversation, with its pictures, is never ignored.
-  const told = withTexts({ ...request, messages: [] }, texts)
-  const ignored = [...ignoredFields(told, config as ImageConfig), ...ignoredParts(request)]
-  if (context.strict) refuseWarnings(ignored)
+  const asked = withTexts({ ...request, messages: [] }, texts)
+  const warnings = [...ignoredFields(asked, config as ImageConfig), ...ignoredParts(request)]
   const addresses = conversationImages(request)
-  // What no model would take is not fetched either.
-  checkReferences(model, addresses.length, 'messages')
   const image = chatToImage(request, config as ImageConfig)
-  const read = () => readSources(addresses, context.ending.signal, texts)
-  const answered = await gateway.image(image, context, read)
-  const { result, usage = noUsage } = answered
-  const receipt = { ...answered.receipt, warnings: [...ignored, ...answered.receipt.warnings] }
+  const inputs = { addresses, texts, param: 'messages', warnings }
+  const { result, usage = noUsage, receipt, limit } = await gateway.image(image, context, inputs)
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,
     created: Math.floor(clock() / 1000),
     model: receipt.model.row.id,
   }
-  const headers = receiptHeaders(receipt)
+  const headers = receiptHeaders(receipt, limit)
   const images = result.pictures.flatMap(imageJson)
   const content = JSON.stringify(result.text ?? null)
   const usageJson = JSON.stringify(chatUsage(usage, receipt))
-  const warnings =
-    receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
+  const told = receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
   if (request.stream !== true) {
     const head = JSON.stringify({ ...identity, object: 'chat.completion' }).slice(0, -1)
     return {
@@ -68,7 +60,7 @@ export async function chatImages(
       pieces: [
         `${head},"choices":[{"index":0,"message":{"role":"assistant","content":${content},"images":[`,
         ...images,
-        `]},"finish_reason":"stop"}],"usage":${usageJson}${warnings}}`,
+        `]},"finish_reason":"stop"}],"usage":${usageJson}${told}}`,
       ],
     }
   }
@@ -79,7 +71,7 @@ export async function chatImages(
     `data: ${chunk},"choices":[{"index":0,"delta":{"role":"assistant","content":${content},"images":[`,
     ...images,
     `]},"finish_reason":null}]}\n\ndata: ${chunk},"choices":[${finish}]}\n\n`,
-    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warnings}}\n\n`] : []),
+    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${told}}\n\n`] : []),
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {
     for (const piece of pieces) sink.write(Buffer.from(piece))

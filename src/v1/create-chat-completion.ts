@@ -1,22 +1,21 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
-import { chatUsage } from '../core/chat/stream.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { ReadSources } from '../core/image/image.ts'
 import { makesImages, type Catalog } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import { withTexts } from '../http/left-texts.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
+import { chatUsage, streamChat } from './chat-events.ts'
 import { chatImages } from './chat-images.ts'
 
 type Options = {
   gateway: Gateway
   catalog: Pick<Catalog, 'find'>
-  readSources: ReadSources
+  /** The schema of `image_config` for the models of a provider. */
   imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
 }
@@ -34,12 +33,13 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     }
     const request: ChatRequest = withTexts(body, texts)
     if (request.stream === true) {
-      const { receipt, pipe } = await gateway.chatStream(request, context)
-      return { status: 200, headers: receiptHeaders(receipt), events: pipe }
+      const streamed = await gateway.chatStream(request, context)
+      const headers = receiptHeaders(streamed.receipt, streamed.limit)
+      return { status: 200, headers, events: (sink) => streamChat(streamed, request, sink) }
     }
-    const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
+    const { result, usage = noUsage, receipt, limit } = await gateway.chat(request, context)
     const json = withReceipt(result.text, usage, receipt)
-    return { status: 200, headers: receiptHeaders(receipt), json }
+    return { status: 200, headers: receiptHeaders(receipt, limit), json }
   }
 }
 

@@ -1,16 +1,17 @@
 import type { components } from '../../generated/types.ts'
-import type { Answered } from '../core/gateway.ts'
 import type { ImageResult, Picture } from '../core/image/image.ts'
 import { pixelsText } from '../core/image/size.ts'
 import type { Usage } from '../core/price.ts'
+import type { Answered } from '../core/work.ts'
 import type { Answer } from '../http/answer.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
+import { costFields } from './chat-events.ts'
 
 type Schemas = components['schemas']
 
 /** Prints pictures as an ImagesResponse; their base64 goes out as the bytes it came in. */
 export function imagesAnswer(
-  { result, usage, receipt }: Answered<ImageResult>,
+  { result, usage, receipt, limit }: Answered<ImageResult>,
   createdAt: number,
 ): Answer {
   const { pictures, background, quality } = result
@@ -26,7 +27,7 @@ export function imagesAnswer(
   }
   return {
     status: 200,
-    headers: { ...receiptHeaders(receipt), 'content-type': 'application/json' },
+    headers: { ...receiptHeaders(receipt, limit), 'content-type': 'application/json' },
     pieces: [
       `{"created":${Math.floor(createdAt / 1000)},"data":[`,
       ...pictures.flatMap(pictureJson),
@@ -55,8 +56,6 @@ function imageUsage(
       text_tokens: inputTokens - imageInputTokens,
       image_tokens: imageInputTokens,
     },
-    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
-    cost_status: cost.status,
-    cost_details: cost.details,
+    ...costFields(cost),
   }
 }

@@ -1,6 +1,5 @@
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { ReadSources } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -14,7 +13,6 @@ type Options = {
   gateway: Gateway
   catalog: Catalog
   routes: RouteTable
-  readSources: ReadSources
   imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
 }
@@ -31,7 +29,7 @@ export function v1Operations(
 > {
   return {
     createImage: createImage(options.gateway, options.clock),
-    createImageEdit: createImageEdit(options),
+    createImageEdit: createImageEdit(options.gateway, options.clock),
     createChatCompletion: createChatCompletion(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

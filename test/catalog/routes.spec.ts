@@ -73,7 +73,7 @@ describe('the routes to a model', () => {
     const error = refusal(() => ways(['gemini-3-pro-image-preview']))
     expect(error).to.include({ code: 'no_provider_configured', status: 503, param: 'model' })
     expect(error.message).to.include('Set GEMINI_API_KEY').and.to.include('test key')
-    expect(error.headers).to.have.property('retry-after', '60')
+    expect(error.retryAfterSeconds).to.equal(60)
     const { model } = catalog.find('gemini-3-pro-image-preview')
     expect(table.usable(model, live)).to.equal(false)
     expect(table.usable(model, test)).to.equal(true)

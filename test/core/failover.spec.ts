@@ -1,7 +1,8 @@
 import { expect } from 'chai'
+import { GatewayError } from '../../src/core/error.ts'
 import { failover, type Attempt, type FailoverPolicy } from '../../src/core/failover.ts'
 import { ProviderFailure, type FailureKind } from '../../src/core/failure.ts'
-import type { Route } from '../../src/core/route.ts'
+import type { Readiness, Route } from '../../src/core/route.ts'
 import { routeOf } from '../support/route.ts'
 
 type Failing = FailureKind | { kind: FailureKind; status?: number; retryAfterSeconds?: number }
@@ -11,6 +12,8 @@ type Options = {
   routes?: Route[]
   onSleep?: () => void
   signal?: AbortSignal
+  ready?: (route: Route) => Readiness
+  routesMax?: number
 }
 
 const one = routeOf('one')
@@ -47,8 +50,16 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     random: () => 0.5,
   }
   const clock = () => now
+  const { ready, routesMax = Infinity } = options
+  const problems: string[] = []
+  const admits = (_route: Route, readiness: Readiness) => {
+    problems.push(...readiness.problems.map(({ message }) => message))
+    return readiness.problems.length === 0
+  }
+  const refusal = () => new GatewayError('invalid_value', problems.join(' '))
   const outcome = await failover({
-    routes,
+    selection: { routes, routesMax, admits, refusal },
+    ready,
     attempt: answer,
     attempts,
     deadline: { signal, endsAt },
@@ -57,12 +68,51 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     policy,
   }).then(
     ({ value }) => value,
-    (error: ProviderFailure) => error.kind,
+    (error: ProviderFailure | GatewayError) => ('kind' in error ? error.kind : error.message),
   )
   return { outcome, tries: attempts.map(({ provider }) => provider), pauses }
 }
 
 describe('failing over', () => {
+  describe('to routes that turn out to be unable when their turn comes', () => {
+    const unable = (...ids: string[]) => {
+      const asked: string[] = []
+      const ready = ({ provider: { id } }: Route): Readiness => {
+        asked.push(id)
+        const problems = ids.includes(id) ? [{ param: 'n', message: `${id} cannot.` }] : []
+        return { problems, warnings: [] }
+      }
+      return { ready, asked }
+    }
+
+    it('passes over them, and asks none whose turn does not come', async () => {
+      const { ready, asked } = unable('one')
+      const three = routeOf('three')
+      const found = await run({ two: ['ok'] }, { ready, routes: [one, two, three] })
+      expect(found).to.deep.equal({ outcome: 'two', tries: ['two'], pauses: [] })
+      expect(asked).to.deep.equal(['one', 'two'])
+    })
+
+    it('says what is wrong with each when none is left', async () => {
+      const { ready } = unable('one', 'two')
+      expect(await run({}, { ready })).to.deep.equal({
+        outcome: 'one cannot. two cannot.',
+        tries: [],
+        pauses: [],
+      })
+    })
+
+    it('tries the first that is able alone, where only one may be tried', async () => {
+      const { ready } = unable('one')
+      const three = routeOf('three')
+      const options = { ready, routes: [one, two, three], routesMax: 1 }
+      expect(await run({ two: ['malformed'] }, options)).to.deep.include({
+        outcome: 'malformed',
+        tries: ['two'],
+      })
+    })
+  })
+
   it('goes through all routes before it pauses, and then through those that may do better', async () => {
     const script = { one: ['overloaded', 'ok'], two: ['malformed'] } satisfies Parameters<
       typeof run

@@ -1,7 +1,7 @@
-import type { CatalogModel, Model } from '../../src/core/model.ts'
-import { readPrices } from '../../src/core/price.ts'
-import type { Provider, Route } from '../../src/core/route.ts'
 import { readCatalogRows } from '../../src/catalog/catalog.ts'
+import type { CatalogModel, Model, Warning } from '../../src/core/model.ts'
+import { readPrices } from '../../src/core/price.ts'
+import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts'
 
 const rows = readCatalogRows()
 
@@ -23,4 +23,10 @@ export function routeOf(
     provider: { id: provider, ...rest },
     upstreamModel: found.row.upstream_model,
   }
+}
+
+/** Chooses routes that would adjust a request so, for a caller who wants nothing adjusted. */
+export function selectStrictly(warnings: readonly Warning[]): void {
+  const check = () => ({ problems: [], warnings })
+  selectRoutes({ routes: [routeOf('one')], check, warnings: [], strict: true, fallback: true })
 }

@@ -1,74 +1,105 @@
 import type { Call } from '../call.ts'
-import type { Problem } from '../model.ts'
-import { ableRoutes, noAdapter, type Route } from '../route.ts'
-import type { Work } from '../work.ts'
-import type { ChatCompletion, ChatRequest, ChatResult, ChatTurn, PreparedChat } from './chat.ts'
-import { checkConversation, modelProblems } from './check.ts'
+import type { Warning } from '../model.ts'
+import { noAdapter, type Route } from '../route.ts'
+import { deliverWhole, type Answered, type Whole, type Work } from '../work.ts'
+import type {
+  ChatCompletion,
+  ChatRequest,
+  ChatResult,
+  ChatStream,
+  ChatTurn,
+  PreparedChat,
+} from './chat.ts'
+import { modelProblems } from './check.ts'
 import { tellMadePictures } from './made-pictures.ts'
+import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
 
-/** A conversation with a language model. */
-export function chatWork(request: ChatRequest, timeoutMs: number): Work<ChatResult> {
+/** A conversation with a language model, answered in one piece. */
+export function chatWork(
+  request: ChatRequest,
+  timeoutMs: number,
+): Work<Whole<ChatResult>, Answered<ChatResult>> {
+  const prepared = preparedChats(request)
   return {
-    modality: 'chat',
-    models: [request.model, ...(request.models ?? [])],
-    canonical: () => request,
-    timeoutMs,
-    prepare: (routes, strict) => {
-      checkConversation(request)
-      const prepared = new Map<Route, PreparedChat>()
-      const able = ableRoutes(routes, (route) => {
-        const chat = prepareFor(route, request)
-        if (chat === undefined) return [noAdapter(route, 'answers')]
-        prepared.set(route, chat)
-        const problems = [...modelProblems(request, route.model), ...chat.problems]
-        return strict ? [...problems, ...asProblems(chat)] : problems
-      })
-      // Only routes that were prepared are left.
-      const chatOf = (route: Route) => prepared.get(route)!
-      return {
-        routes: able,
-        warnings: [],
-        run: (call, able) => {
-          const turn = turnOf(call)
-          const made = call.tryRoutes(able, (one) => chatOf(one).complete(turn))
-          return made.then(({ value: { completion, usage, bytes }, route }) => {
-            const result = { completion, text: JSON.stringify(completion) }
-            return { route, usage, result, bytes, warnings: chatOf(route).warnings }
-          })
-        },
-        stream: (call, able) => {
-          const turn = turnOf(call)
-          const begun = call.tryRoutes(able, (one) => chatOf(one).stream(turn), true)
-          return begun.then(({ value: stream, route }) => {
-            return { stream, route, warnings: chatOf(route).warnings }
-          })
-        },
-      }
+    ...conversation(request, timeoutMs),
+    isShared: true,
+    make: async (call, selection) => {
+      const turn = turnOf(call)
+      const attempt = (route: Route) => prepared(route).complete(turn)
+      const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
+      const { completion, usage, bytes } = value
+      const result = { completion, text: JSON.stringify(completion) }
+      return { route, usage, result, bytes, warnings: prepared(route).warnings }
     },
-    pack: ({ text }) => Buffer.from(text),
-    unpack: (packed) => {
-      const text = String(packed)
-      return { completion: JSON.parse(text) as ChatCompletion, text }
+    deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
+    replay: ({ result, usage }, receipt, limit) => {
+      const text = String(result)
+      const completion = JSON.parse(text) as ChatCompletion
+      return { result: { completion, text }, usage, receipt, limit }
     },
   }
 }
 
-function prepareFor(route: Route, asked: ChatRequest): PreparedChat | undefined {
+type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
+
+/** The same piece by piece: from its first event on it can no longer fail over. */
+export function chatStreamWork(
+  request: ChatRequest,
+  timeoutMs: number,
+  keptBytesMax: number,
+): Work<BegunStream, StreamedChat> {
+  const prepared = preparedChats(request)
+  return {
+    ...conversation(request, timeoutMs),
+    isShared: false,
+    make: async (call, selection) => {
+      const turn = turnOf(call)
+      const attempt = (route: Route) => prepared(route).stream(turn)
+      const options = { ready: prepared, goesOn: true }
+      const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
+      return { stream, route, warnings: prepared(route).warnings }
+    },
+    deliver: async (begun, delivery) =>
+      deliverStream({ ...begun, request, delivery, keptBytesMax }),
+    replay: replayStream,
+  }
+}
+
+function conversation(request: ChatRequest, timeoutMs: number) {
+  return {
+    modality: 'chat' as const,
+    models: [request.model, ...(request.models ?? [])],
+    timeoutMs,
+    warnings: [],
+    check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
+    canonical: () => request,
+  }
+}
+
+/** The request in the words of each route that is tried; written once, when it is. */
+function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
+  const prepared = new Map<Route, PreparedChat>()
+  return (route) => {
+    const known = prepared.get(route)
+    if (known !== undefined) return known
+    const written = prepareFor(route, request)
+    prepared.set(route, written)
+    return written
+  }
+}
+
+function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
   const { request, warnings } = tellMadePictures(asked, route.model)
-  const chat = route.provider.chat?.prepare(request, route)
-  if (chat === undefined || warnings.length === 0) return chat
-  return { ...chat, warnings: [...warnings, ...chat.warnings] }
+  const chat = route.provider.chat?.prepare(request, route) ?? unable(route)
+  return warnings.length === 0 ? chat : { ...chat, warnings: [...warnings, ...chat.warnings] }
+}
+
+function unable(route: Route): PreparedChat {
+  const refuse = () => Promise.reject(new Error('This route was set aside.'))
+  const problems = [noAdapter(route, 'answers')]
+  return { problems, warnings: [], complete: refuse, stream: refuse }
 }
 
 function turnOf({ deadline, startedAt }: Call): ChatTurn {
   return { signal: deadline.signal, createdSeconds: Math.floor(startedAt / 1000) }
-}
-
-/** With `x-gateway-strict: true` a route that would adjust the request cannot do what was asked. */
-function asProblems({ warnings }: PreparedChat): Problem[] {
-  return warnings.map(({ param, reason }) => ({
-    param,
-    message: `${reason} (x-gateway-strict is on.)`,
-    code: 'unsupported_parameter',
-  }))
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../error.ts'
 import type { ImageAbilities, Model, Warning } from '../model.ts'
-import type { ImageFormat, ImagePlan, ImageRequest } from './image.ts'
+import type { AskedImage, ImageFormat, ImagePlan } from './image.ts'
 import { planSize, readPixels } from './size.ts'
 
 /**
@@ -9,13 +9,14 @@ import { planSize, readPixels } from './size.ts'
  * changes, what makes no sense throws a GatewayError that names the values that work.
  */
 export function planImage(
-  request: ImageRequest,
+  request: AskedImage,
   model: Model,
+  inputs: { count: number; param: string },
 ): { plan: ImagePlan; warnings: Warning[] } {
   const warnings: Warning[] = []
   const abilities = model.row.image ?? anyPicture
   const size = planSize(request, abilities.size, model.row.id, warnings)
-  checkReferences(model, request.sources.length, 'images')
+  checkReferences(model, inputs.count, inputs.param)
   const plan: ImagePlan = {
     ...size,
     ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
@@ -38,15 +39,6 @@ function takesFidelity({ row, undescribed }: Model, fidelity: string): boolean {
   return undescribed || (row.image?.input_fidelities ?? []).includes(fidelity)
 }
 
-/** With `x-gateway-strict: true` the first adjustment is an error instead. */
-export function refuseWarnings(warnings: readonly Warning[]): void {
-  const [first] = warnings
-  if (first === undefined) return
-  throw new GatewayError('unsupported_parameter', `${first.reason} (x-gateway-strict is on.)`, {
-    param: first.param,
-  })
-}
-
 /** A model nobody has described: everything is left to it. */
 const anyPicture: ImageAbilities = {
   size: { kind: 'free' },
@@ -60,7 +52,7 @@ function dropped(param: string, requested: unknown, reason: string): Warning {
 }
 
 /** Throws unless the model takes so many input images. */
-export function checkReferences({ row }: Model, count: number, param: string): void {
+function checkReferences({ row }: Model, count: number, param: string): void {
   const { id, image = anyPicture } = row
   const { reference_images_min: least, reference_images_max: most } = image
   if (count > most) {
@@ -78,7 +70,7 @@ export function checkReferences({ row }: Model, count: number, param: string): v
 }
 
 function planQuality(
-  { quality }: ImageRequest,
+  { quality }: AskedImage,
   { qualities }: ImageAbilities,
   model: Model,
   warnings: Warning[],
@@ -98,7 +90,7 @@ function planQuality(
 }
 
 function planFormat(
-  request: ImageRequest,
+  request: AskedImage,
   abilities: ImageAbilities,
   model: Model,
   warnings: Warning[],
@@ -126,7 +118,7 @@ function planFormat(
 }
 
 function checkBackground(
-  background: ImageRequest['background'],
+  background: AskedImage['background'],
   format: ImageFormat | undefined,
   model: Model,
 ): void {
@@ -148,7 +140,7 @@ function checkBackground(
 }
 
 function planSeed(
-  { seed }: ImageRequest,
+  { seed }: AskedImage,
   model: Model,
   warnings: Warning[],
 ): Pick<ImagePlan, 'seed'> {
@@ -159,7 +151,7 @@ function planSeed(
 }
 
 function planStyle(
-  { style }: ImageRequest,
+  { style }: AskedImage,
   model: Model,
   warnings: Warning[],
 ): Pick<ImagePlan, 'style'> {
@@ -170,7 +162,7 @@ function planStyle(
 }
 
 function planUser(
-  { user }: ImageRequest,
+  { user }: AskedImage,
   { end_user: told }: ImageAbilities,
   model: Model,
   warnings: Warning[],
@@ -182,7 +174,7 @@ function planUser(
 }
 
 function checkPrompt(
-  { prompt }: ImageRequest,
+  { prompt }: AskedImage,
   { prompt_characters_max: most = Infinity }: ImageAbilities,
   { row }: Model,
   warnings: Warning[],

@@ -1,11 +1,10 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call } from '../call.ts'
-import { GatewayError } from '../error.ts'
 import { ProviderFailure } from '../failure.ts'
-import { makesImages, type Warning } from '../model.ts'
+import type { Warning } from '../model.ts'
 import type { PictureTraits, Usage } from '../price.ts'
-import { ableRoutes, noAdapter, type Route } from '../route.ts'
-import type { Ran } from '../work.ts'
+import type { Route, Selection } from '../route.ts'
+import type { Whole } from '../work.ts'
 import {
   splitCalls,
   type ImageAdapter,
@@ -15,7 +14,6 @@ import {
   type ImageResult,
   type Picture,
 } from './image.ts'
-import { planImage } from './plan.ts'
 import { pixelsText } from './size.ts'
 
 export type ImageParts = {
@@ -24,47 +22,29 @@ export type ImageParts = {
   limits: { imageCallsConcurrentMax: number }
 }
 
-/** The routes that can make these pictures, and what is asked of them. Throws for none left. */
-export function prepareImage(
-  request: ImageRequest,
-  routes: readonly Route[],
-): { routes: Route[]; warnings: Warning[]; plan: ImagePlan } {
-  const { model } = routes[0]!
-  if (!makesImages(model) && !model.undescribed) {
-    throw new GatewayError(
-      'model_capability_mismatch',
-      `${model.row.id} makes no images. Choose an image model.`,
-      { param: 'model' },
-    )
-  }
-  const { plan, warnings } = planImage(request, model)
-  const able = ableRoutes(routes, (route) =>
-    route.provider.image === undefined ? [noAdapter(route, 'pictures')] : [],
-  )
-  return { routes: able, warnings, plan }
-}
-
 type Options = {
   parts: ImageParts
   request: ImageRequest
-  plan: ImagePlan
+  planOf: (route: Route) => ImagePlan
   call: Call
-  routes: readonly Route[]
+  selection: Selection
 }
 /** The pictures of one upstream call as they are delivered, and the first one as the vendor made it. */
 type Made = ImageResult & { first: Picture }
 
 /** Makes `n` pictures over as many upstream calls as it takes; each call fails over by itself. */
-export async function runImage(options: Options): Promise<Ran<ImageResult>> {
-  const { parts, request, plan, call, routes } = options
+export async function runImage(options: Options): Promise<Whole<ImageResult>> {
+  const { parts, request, planOf, call, selection } = options
   const { signal } = call.deadline
   const concurrency = parts.limits.imageCallsConcurrentMax
-  const perCall = adapterOf(routes[0]!).picturesPerCall(routes[0]!)
+  const [first] = selection.routes as [Route]
+  const perCall = adapterOf(first).picturesPerCall(first)
   // A route that makes fewer pictures a call than the first one has its share of the calls at once.
   const side = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
   try {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
-      call.tryRoutes(routes, async (route): Promise<Made> => {
+      call.tryRoutes(selection, async (route): Promise<Made> => {
+        const plan = planOf(route)
         const made = await generate(side, adapterOf(route), {
           request,
           plan,
@@ -78,9 +58,10 @@ export async function runImage(options: Options): Promise<Ran<ImageResult>> {
         return { ...made, pictures, first: made.pictures[0]! }
       }),
     )
+    const [{ route, value }] = answers as [(typeof answers)[0]]
+    const plan = planOf(route)
     const result = { ...asAsked(request, plan), ...merge(answers.map(({ value }) => value)) }
     const { pictures, usage = { inputTokens: 0, outputTokens: 0, estimated: false } } = result
-    const [{ route, value }] = answers as [(typeof answers)[0]]
     return {
       route,
       usage: { ...usage, images: pictures.length },

@@ -1,6 +1,6 @@
 import { GatewayError } from '../error.ts'
 import type { ImageAbilities, Warning } from '../model.ts'
-import type { ImageRequest, Pixels, SizePlan } from './image.ts'
+import type { AskedImage, Pixels, SizePlan } from './image.ts'
 
 type SizeRule = ImageAbilities['size']
 
@@ -26,7 +26,7 @@ export function pixelsText({ width, height }: Pixels): string {
 
 /** Decides what a model is asked for, so that the caller gets the size they want. */
 export function planSize(
-  request: ImageRequest,
+  request: AskedImage,
   rule: SizeRule,
   model: string,
   warnings: Warning[],

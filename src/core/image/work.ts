@@ -1,31 +1,97 @@
+import { GatewayError } from '../error.ts'
+import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'
-import type { Work } from '../work.ts'
-import type { ImageRequest, ImageResult } from './image.ts'
-import { prepareImage, runImage, type ImageParts } from './run.ts'
+import { noAdapter, type Readiness, type Route } from '../route.ts'
+import { deliverWhole, type Answered, type Whole, type Work } from '../work.ts'
+import type {
+  AskedImage,
+  ImagePlan,
+  ImageRequest,
+  ImageResult,
+  LeftTexts,
+  NamedAddress,
+  ReadSources,
+} from './image.ts'
+import { planImage } from './plan.ts'
+import { runImage, type ImageParts } from './run.ts'
+
+/** What comes with a request for pictures. */
+export type ImageInputs = {
+  /** The pictures to start from. */
+  addresses?: readonly NamedAddress[]
+  texts?: LeftTexts
+  /** The parameter that holds them. */
+  param?: string
+  /** What of the request means nothing to an image model. */
+  warnings?: readonly Warning[]
+}
+
+type Options = {
+  request: AskedImage
+  inputs: ImageInputs | undefined
+  parts: ImageParts & { readSources: ReadSources; fingerprint: Fingerprint }
+  timeoutMs: number
+}
+type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 
 /** Pictures. */
-export function imageWork(
-  request: ImageRequest,
-  timeoutMs: number,
-  parts: ImageParts & { fingerprint: Fingerprint },
-): Work<ImageResult> {
+export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
+  const { parts, timeoutMs } = options
+  const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}
+  const request: ImageRequest = { ...options.request, sources: [] }
+  const plans = new Map<Model, Planned>()
+
+  const check = (route: Route): Readiness => {
+    const problem = modelProblem(route)
+    if (problem !== undefined) return { problems: [problem], warnings: [] }
+    const planned = plans.get(route.model) ?? planFor(route.model)
+    return 'plan' in planned ? { problems: [], warnings: planned.warnings } : planned
+  }
+  const planFor = (model: Model): Planned | Readiness => {
+    try {
+      const planned = planImage(request, model, { count: addresses.length, param })
+      plans.set(model, planned)
+      return planned
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      const { message, code } = error
+      return { problems: [{ param: error.param ?? 'model', message, code }], warnings: [] }
+    }
+  }
   return {
     modality: 'image',
     models: [request.model],
+    timeoutMs,
+    warnings,
+    check,
+    read: async (signal) => {
+      if (addresses.length > 0) request.sources = await parts.readSources(addresses, signal, texts)
+    },
     canonical: () => ({
       ...request,
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
     }),
-    timeoutMs,
-    prepare: (routes) => {
-      const { plan, ...prepared } = prepareImage(request, routes)
-      return {
-        ...prepared,
-        run: (call, able) => runImage({ parts, request, plan, call, routes: able }),
-      }
+    isShared: true,
+    make: async (call, selection) => {
+      // Every route that is left has a model with a plan.
+      const planned = ({ model }: Route) => plans.get(model)!
+      const planOf = (route: Route) => planned(route).plan
+      const made = await runImage({ parts, request, planOf, call, selection })
+      return { ...made, warnings: [...planned(made.route).warnings, ...made.warnings] }
     },
     // The pictures are outside of the heap already.
-    pack: (result) => result,
-    unpack: (packed) => packed as ImageResult,
+    deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
+    replay: ({ result, usage }, receipt, limit) => {
+      // Only `deliver` remembers under the key of a request for pictures.
+      return { result: result as ImageResult, usage, receipt, limit }
+    },
   }
+}
+
+function modelProblem(route: Route): Problem | undefined {
+  const { model, provider } = route
+  if (!makesImages(model) && !model.undescribed) {
+    return { param: 'model', message: `${model.row.id} makes no images. Choose an image model.` }
+  }
+  return provider.image === undefined ? noAdapter(route, 'pictures') : undefined
 }

@@ -1,9 +1,9 @@
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
-import { GatewayError } from '../../core/error.ts'
-import type { Answered, Gateway } from '../../core/gateway.ts'
-import { chatToImage } from '../../core/image/chat-to-image.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import { chatToImage, ignoredFields } from '../../core/image/chat-to-image.ts'
 import { makesImages, type Catalog } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
+import type { Answered } from '../../core/work.ts'
 import type { ToolContent } from '../content.ts'
 import { costText, warningLines } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
@@ -20,12 +20,8 @@ export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
     }
     const request: ChatRequest = { model: name, messages, ...options }
     if (!makesImages(catalog.find(name).model)) return said(await gateway.chat(request, context))
-    const ignored = Object.keys(options).map((option) => {
-      const reason = 'an image model does not take it.'
-      if (!context.strict) return `Note on ${option}: ${reason} It was ignored.`
-      throw new GatewayError('unsupported_parameter', `'${option}': ${reason}`, { param: option })
-    })
-    return pictureContent(await gateway.image(chatToImage(request, {}), context), ignored)
+    const warnings = ignoredFields(request, {})
+    return pictureContent(await gateway.image(chatToImage(request, {}), context, { warnings }))
   }
 }
 

@@ -2,11 +2,12 @@ import { expect } from 'chai'
 import { readCatalogRows } from '../../../src/catalog/catalog.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { ImagePlan, ImageRequest } from '../../../src/core/image/image.ts'
-import { planImage, refuseWarnings } from '../../../src/core/image/plan.ts'
+import { planImage } from '../../../src/core/image/plan.ts'
 import { pixelsText } from '../../../src/core/image/size.ts'
 import type { Model, Warning } from '../../../src/core/model.ts'
 import { readPrices } from '../../../src/core/price.ts'
 import { contract, resolve } from '../../support/contract.ts'
+import { selectStrictly } from '../../support/route.ts'
 
 type Options = Partial<Omit<ImageRequest, 'model' | 'prompt' | 'n' | 'sources'>>
 
@@ -29,15 +30,13 @@ function sizesFor({ row }: Model): string[] {
   return [...new Set(['auto', ...sizes, ...Object.values(pixels), ...documented, ...odd])]
 }
 
-const source = { base64: [], format: 'png' as const }
-
 type Planned = { plan: ImagePlan; warnings: Warning[] }
 
 function planned(options: Options, model: Model): Planned | GatewayError {
   const count = model.row.image!.reference_images_min
-  const sources = Array.from({ length: count }, () => source)
+  const request = { model: model.row.id, prompt: 'a fox', n: 1, ...options }
   try {
-    return planImage({ model: model.row.id, prompt: 'a fox', n: 1, sources, ...options }, model)
+    return planImage(request, model, { count, param: 'images' })
   } catch (error) {
     if (error instanceof GatewayError) return error
     throw error
@@ -128,7 +127,7 @@ function isMadeElse({ targetPixels }: ImagePlan): boolean {
 
 function strictComplaints(warnings: readonly Warning[]): string[] {
   try {
-    refuseWarnings(warnings)
+    selectStrictly(warnings)
     return warnings.length === 0 ? [] : ['strict lets an adjustment pass']
   } catch (error) {
     const { code, param } = error as GatewayError

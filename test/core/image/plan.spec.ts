@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { ImageRequest } from '../../../src/core/image/image.ts'
-import { planImage, refuseWarnings } from '../../../src/core/image/plan.ts'
+import { planImage } from '../../../src/core/image/plan.ts'
 import type { ImageAbilities, Model } from '../../../src/core/model.ts'
 import { readPrices } from '../../../src/core/price.ts'
+import { selectStrictly } from '../../support/route.ts'
 
 type Traits = {
   abilities?: Partial<ImageAbilities>
@@ -53,15 +54,8 @@ function modelOf({ abilities, capabilities, undescribed = false }: Traits): Mode
 
 function plan(asked: Asked, traits: Traits) {
   const { sources = 0, ...rest } = asked
-  const source = { base64: [], format: 'png' as const }
-  const request = {
-    model: 'painter',
-    prompt: 'a fox',
-    n: 1,
-    sources: Array.from({ length: sources }, () => source),
-    ...rest,
-  } as ImageRequest
-  return planImage(request, modelOf(traits))
+  const request = { model: 'painter', prompt: 'a fox', n: 1, ...rest }
+  return planImage(request, modelOf(traits), { count: sources, param: 'images' })
 }
 
 function refusal(asked: Asked, traits: Traits): GatewayError {
@@ -212,7 +206,7 @@ describe('what a picture is planned as', () => {
       expect(Object.values(asked)).to.include(warnings[0]!.requested)
       expect(warnings[0]!.reason).to.match(reason)
       expect(made).to.not.have.any.keys('quality', 'seed', 'compression', 'inputFidelity')
-      expect(() => refuseWarnings(warnings))
+      expect(() => selectStrictly(warnings))
         .to.throw(GatewayError)
         .with.property('param', param)
     })
@@ -221,7 +215,7 @@ describe('what a picture is planned as', () => {
   it('tells of each thing that it drops', () => {
     const { warnings } = plan({ quality: 'high', style: 'vivid', seed: 1 }, {})
     expect(warnings.map(({ param }) => param).sort()).to.deep.equal(['quality', 'seed', 'style'])
-    expect(() => refuseWarnings([])).to.not.throw()
+    expect(() => selectStrictly([])).to.not.throw()
   })
 
   const refused: { name: string; asked: Asked; traits: Traits; param: string; says: RegExp }[] = [

@@ -5,6 +5,7 @@ import { GatewayError } from '../../../src/core/error.ts'
 import { cacheKey } from '../../../src/core/recall/cache-key.ts'
 
 const caller: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
+const call = { caller, strict: false, fallback: true }
 const request = {
   model: 'm',
   messages: [{ role: 'user', content: 'a' }],
@@ -23,9 +24,7 @@ describe('the key of a remembered answer', () => {
   it('does not depend on the order of the members of a request', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (members) => {
-        expect(cacheKey(caller, 'chat', reversed(members))).to.equal(
-          cacheKey(caller, 'chat', members),
-        )
+        expect(cacheKey(call, 'chat', reversed(members))).to.equal(cacheKey(call, 'chat', members))
       }),
     )
   })
@@ -34,41 +33,53 @@ describe('the key of a remembered answer', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const same = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
-        const [key, otherKey] = [cacheKey(caller, 'chat', one), cacheKey(caller, 'chat', other)]
+        const [key, otherKey] = [cacheKey(call, 'chat', one), cacheKey(call, 'chat', other)]
         expect(key === otherKey).to.equal(same)
       }),
     )
   })
 
   const others: { name: string; key: string }[] = [
-    { name: 'account', key: cacheKey({ ...caller, accountId: 'acc_2' }, 'chat', request) },
-    { name: 'mode', key: cacheKey({ ...caller, mode: 'test' }, 'chat', request) },
-    { name: 'modality', key: cacheKey(caller, 'image', request) },
-    { name: 'order of messages', key: cacheKey(caller, 'chat', [request, 1]) },
+    {
+      name: 'account',
+      key: cacheKey({ ...call, caller: { ...caller, accountId: 'acc_2' } }, 'chat', request),
+    },
+    {
+      name: 'mode',
+      key: cacheKey({ ...call, caller: { ...caller, mode: 'test' } }, 'chat', request),
+    },
+    { name: 'modality', key: cacheKey(call, 'image', request) },
+    { name: 'strictness', key: cacheKey({ ...call, strict: true }, 'chat', request) },
+    { name: 'use of fallbacks', key: cacheKey({ ...call, fallback: false }, 'chat', request) },
+    { name: 'order of messages', key: cacheKey(call, 'chat', [request, 1]) },
   ]
   for (const { name, key } of others) {
     it(`is another one for another ${name}`, () => {
-      expect(key).to.not.equal(cacheKey(caller, 'chat', request))
+      expect(key).to.not.equal(cacheKey(call, 'chat', request))
     })
   }
 
   it('is the same for all keys of an account', () => {
-    const other = { ...caller, keyId: 'key_2', models: ['m'] }
-    expect(cacheKey(other, 'chat', request)).to.equal(cacheKey(caller, 'chat', request))
+    const other = { ...call, caller: { ...caller, keyId: 'key_2', models: ['m'] } }
+    expect(cacheKey(other, 'chat', request)).to.equal(cacheKey(call, 'chat', request))
   })
 
   it('cannot be forged by an account or a request that looks like another', () => {
-    const forged = cacheKey({ ...caller, accountId: 'acc_1\nlive' }, 'chat', request)
-    expect(forged).to.not.equal(cacheKey(caller, 'chat', request))
-    expect(cacheKey(caller, 'chat', JSON.stringify(request))).to.not.equal(
-      cacheKey(caller, 'chat', request),
+    const forged = cacheKey(
+      { ...call, caller: { ...caller, accountId: 'acc_1\nlive' } },
+      'chat',
+      request,
+    )
+    expect(forged).to.not.equal(cacheKey(call, 'chat', request))
+    expect(cacheKey(call, 'chat', JSON.stringify(request))).to.not.equal(
+      cacheKey(call, 'chat', request),
     )
   })
 
   it('refuses a request that is nested thousands of levels deep, as the fault of its caller', () => {
     let deep: unknown = 1
     for (let level = 0; level < 100_000; level++) deep = [deep]
-    expect(() => cacheKey(caller, 'chat', deep))
+    expect(() => cacheKey(call, 'chat', deep))
       .to.throw(GatewayError)
       .with.property('status', 400)
   })

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { components } from '../../generated/types.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Answer } from './answer.ts'
+import { limitHeaders } from './receipt-headers.ts'
+
+/** Words an error as a path's protocol has it. */
+export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
+
+/** A method that a path does not have (RFC 9110 section 15.5.6). */
+export class MethodNotAllowed extends GatewayError {
+  readonly methods: readonly string[]
+
+  constructor({ method, url = '' }: IncomingMessage, methods: readonly string[]) {
+    const path = url.split('?', 1)[0]!.slice(0, 200)
+    const takes = methods.join(', ').toUpperCase()
+    super('method_not_allowed', `${path} does not take ${method}. It takes ${takes}.`)
+    this.methods = methods
+  }
+}
+
+/** A GatewayError as every path answers it that has no protocol of its own. */
+export function errorAnswer(error: GatewayError): Answer {
+  return { status: error.status, headers: errorHeaders(error), json: errorBody(error) }
+}
+
+/** The error body of every path (docs/behaviour.md#errors). */
+export function errorBody(error: GatewayError): components['schemas']['ErrorResponse'] {
+  const { message, type, param, code } = error
+  return { error: { message, type, param, code } }
+}
+
+const retryAfterSecondsMax = 60
+
+/** The headers that say what to do about an error. */
+export function errorHeaders(error: GatewayError): Record<string, string> {
+  const { status, retryAfterSeconds = 1, limit } = error
+  const headers: Record<string, string> = limit === undefined ? {} : limitHeaders(limit)
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (status === 402) headers['x-should-retry'] = 'false'
+  if (status === 429 || status === 503) {
+    const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)
+    headers['retry-after'] = String(Math.ceil(seconds))
+  }
+  if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
+  return headers
+}

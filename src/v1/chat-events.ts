@@ -1,0 +1,66 @@
+import type { components } from '../../generated/types.ts'
+import type { ChatRequest, EventSink } from '../core/chat/chat.ts'
+import type { StreamedChat, StreamOutcome } from '../core/chat/stream.ts'
+import type { Usage } from '../core/price.ts'
+import type { Receipt } from '../core/receipt.ts'
+import { errorBody } from '../http/error-answer.ts'
+
+type Schemas = components['schemas']
+
+/** What ends every stream that is whole. */
+export const doneEvent = 'data: [DONE]\n\n'
+
+/** Writes a stream's chunks, and gives the events that end it. */
+export async function streamChat(
+  { pipe }: StreamedChat,
+  request: ChatRequest,
+  sink: EventSink,
+): Promise<Buffer> {
+  return Buffer.from(lastEvents(await pipe(sink), request))
+}
+
+/** The usage chunk where it was asked for, then the end mark; an error event in their place. */
+function lastEvents(outcome: StreamOutcome, request: ChatRequest): string {
+  if (outcome.error !== undefined) {
+    return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error))}\n\n`
+  }
+  if (request.stream_options?.include_usage !== true) return doneEvent
+  const { identity, usage, receipt } = outcome
+  const chunk: Schemas['ChatCompletionChunk'] = {
+    ...identity,
+    object: 'chat.completion.chunk',
+    choices: [],
+    usage: chatUsage(usage, receipt),
+    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+  }
+  return `data: ${JSON.stringify(chunk)}\n\n${doneEvent}`
+}
+
+/** The usage of an answer in OpenAI's form, with its cost. */
+export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage'] {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: {
+      cached_tokens: cachedInputTokens ?? 0,
+      ...(usage.cacheWriteTokens ? { cache_write_tokens: usage.cacheWriteTokens } : {}),
+      ...(usage.imageInputTokens ? { image_tokens: usage.imageInputTokens } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoningTokens ?? 0,
+      ...(usage.imageOutputTokens ? { image_tokens: usage.imageOutputTokens } : {}),
+    },
+    ...costFields(cost),
+  }
+}
+
+/** What an answer cost, as every usage of /v1 tells it. */
+export function costFields(cost: Receipt['cost']) {
+  return {
+    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
+    cost_status: cost.status,
+    cost_details: cost.details,
+  }
+}

@@ -1,0 +1,191 @@
+import { expect } from 'chai'
+import type { CallContext } from '../../src/core/caller.ts'
+import type { ChatAdapter, ChatRequest } from '../../src/core/chat/chat.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import { pause } from '../../src/core/failover.ts'
+import { ProviderFailure } from '../../src/core/failure.ts'
+import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
+import type { ImageAdapter } from '../../src/core/image/image.ts'
+import type { Warning } from '../../src/core/model.ts'
+import type { UsageRow } from '../../src/core/receipt.ts'
+import type { Remembered } from '../../src/core/recall/remembered.ts'
+import type { Route } from '../../src/core/route.ts'
+import { modelOf, routeOf } from '../support/route.ts'
+
+const request: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
+const adjusted: Warning = { param: 'seed', requested: 1, applied: null, reason: 'No seeds here.' }
+
+function contextOf(options: Partial<CallContext> = {}): CallContext {
+  return {
+    caller: { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null },
+    requestId: 'req_1',
+    face: 'chat',
+    ending: new AbortController(),
+    cache: { recall: true, remember: true, ttlMs: undefined },
+    strict: false,
+    fallback: true,
+    ...options,
+  }
+}
+
+/** A provider whose wire is the list `printed`: each request that is written adds its name. */
+function chatRoute(
+  id: string,
+  printed: string[],
+  { fails = false, warnings = [] as Warning[] } = {},
+): Route {
+  const chat: ChatAdapter = {
+    prepare: () => {
+      printed.push(id)
+      return {
+        problems: [],
+        warnings,
+        complete: async () => {
+          if (fails) throw new ProviderFailure('malformed', 'No.')
+          const message = { role: 'assistant' as const, content: id, refusal: null }
+          const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+          const completion = { id, object: 'chat.completion' as const, created: 1, model: id }
+          const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
+          return { completion: { ...completion, choices }, usage, bytes: 10 }
+        },
+        stream: () => Promise.reject(new Error('Nobody streams here.')),
+      }
+    },
+  }
+  return routeOf(id, { chat })
+}
+
+function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
+  const kept = new Map<string, Remembered>()
+  const rows: UsageRow[] = []
+  const gateway = createGateway({
+    admit: async () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
+    recall: (key) => kept.get(key),
+    remember: (key, answer) => kept.set(key, answer),
+    routes: () => ({ routes, warnings: [] }),
+    orderRoutes: (all) => all,
+    failover: {
+      limits: { triesMax: 8, routeTriesMax: 1, retryDelayMs: 0, retryDelayMaxMs: 0 },
+      health: { began: () => undefined, ended: () => undefined },
+      sleep: pause,
+      random: () => 0,
+    },
+    findModel: modelOf,
+    report: () => undefined,
+    record: async (row) => void rows.push(row),
+    readSources: () => Promise.reject(new Error('There are no pictures.')),
+    finishPicture: async (picture) => picture,
+    clock: Date.now,
+    limits: {
+      chatTimeoutMs: 5000,
+      imageTimeoutMs: 5000,
+      imageCallsConcurrentMax: 1,
+      cacheEntryBytesMax: 1000,
+    },
+    ...more,
+  })
+  return { gateway, kept, rows }
+}
+
+/** Behind the answer it is remembered. */
+const remembered = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the sequence of a call', () => {
+  it("prints a vendor's wire for the route that is tried, and no other", async () => {
+    const printed: string[] = []
+    const { gateway } = gatewayWith([chatRoute('one', printed), chatRoute('two', printed)])
+    await gateway.chat(request, contextOf())
+    expect(printed).to.deep.equal(['one'])
+  })
+
+  it('prints the next one when the first has failed, each once', async () => {
+    const printed: string[] = []
+    const routes = [chatRoute('one', printed, { fails: true }), chatRoute('two', printed)]
+    const { gateway } = gatewayWith(routes)
+    const { receipt } = await gateway.chat(request, contextOf())
+    expect(receipt.provider).to.equal('two')
+    expect(printed).to.deep.equal(['one', 'two'])
+  })
+
+  it('prints none when the answer is remembered', async () => {
+    const printed: string[] = []
+    const { gateway } = gatewayWith([chatRoute('one', printed)])
+    await gateway.chat(request, contextOf())
+    await remembered()
+    const { receipt } = await gateway.chat(request, contextOf())
+    expect(receipt.cache).to.equal('hit')
+    expect(printed).to.deep.equal(['one'])
+  })
+
+  it('never gives a strict caller what was adjusted for another', async () => {
+    const { gateway, rows } = gatewayWith([chatRoute('one', [], { warnings: [adjusted] })])
+    const { receipt } = await gateway.chat(request, contextOf())
+    expect(receipt.warnings).to.deep.equal([adjusted])
+    await remembered()
+    const error = await gateway
+      .chat(request, contextOf({ strict: true }))
+      .catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(GatewayError)
+    expect(error).to.include({ code: 'unsupported_parameter', param: 'seed' })
+    expect(rows).to.have.length(1)
+  })
+
+  it('lets a strict caller pass by a route that would adjust, to one that would not', async () => {
+    const routes = [chatRoute('one', [], { warnings: [adjusted] }), chatRoute('two', [])]
+    const { gateway } = gatewayWith(routes)
+    const { receipt } = await gateway.chat(request, contextOf({ strict: true }))
+    expect(receipt.provider).to.equal('two')
+  })
+})
+
+describe('the input pictures of a call', () => {
+  const image: ImageAdapter = {
+    picturesPerCall: () => 1,
+    generate: () => Promise.reject(new Error('Nobody is asked.')),
+  }
+  const painter = routeOf('one', { image, model: 'gpt-image-2' })
+  const asked = { model: 'gpt-image-2', prompt: 'a fox', n: 1 }
+  const addresses = [{ address: 'https://example.com/a.png', param: 'images[0].image_url' }]
+
+  it("are read within the call's deadline", async () => {
+    const limits = {
+      chatTimeoutMs: 1,
+      imageTimeoutMs: 1,
+      imageCallsConcurrentMax: 1,
+      cacheEntryBytesMax: 0,
+    }
+    let reason: unknown
+    const { gateway, rows } = gatewayWith([painter], {
+      limits,
+      readSources: (_addresses, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason
+            reject(new GatewayError('timeout', 'Too late.'))
+          })
+        }),
+    })
+    const error = await gateway
+      .image(asked, contextOf(), { addresses })
+      .catch((thrown: unknown) => thrown)
+    expect(error).to.include({ code: 'timeout' })
+    expect(reason).to.be.instanceOf(ProviderFailure).with.property('kind', 'timeout')
+    expect(rows).to.deep.equal([])
+  })
+
+  it('are not read when no route would take them', async () => {
+    let reads = 0
+    const { gateway } = gatewayWith([painter], {
+      readSources: async () => {
+        reads++
+        return []
+      },
+    })
+    const many = Array.from({ length: 50 }, () => addresses[0]!)
+    const error = await gateway
+      .image(asked, contextOf(), { addresses: many, param: 'messages' })
+      .catch((thrown: unknown) => thrown)
+    expect(error).to.include({ code: 'model_capability_mismatch', param: 'messages' })
+    expect(reads).to.equal(0)
+  })
+})
