@@ -76,3 +76,41 @@ export type OperationId = (typeof operations)[number]['id']
 /** How an operation is spoken to; all but `rest` read their own bodies and word their own errors. */
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
+
+/** The ways to say who calls. */
+export const securitySchemes = ["bearer","apiKey"] as const
+export type SecurityScheme = (typeof securitySchemes)[number]
+
+/** The methods of the contract, in upper case. */
+export const contractMethods = ["POST","GET","DELETE"] as const
+/** The headers that requests may carry, in lower case. */
+export const requestHeaders = [
+  "content-type",
+  "authorization",
+  "x-api-key",
+  "cache-control",
+  "x-gateway-cache-ttl",
+  "x-gateway-strict",
+  "x-gateway-no-fallback",
+  "mcp-protocol-version"
+] as const
+/** The headers that answers may carry. */
+export const responseHeaders = [
+  "x-request-id",
+  "x-gateway-model",
+  "x-gateway-provider",
+  "x-gateway-cache",
+  "x-gateway-cost-usd",
+  "x-gateway-attempts",
+  "x-gateway-warnings",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Deprecation",
+  "Sunset",
+  "WWW-Authenticate",
+  "x-should-retry",
+  "Retry-After"
+] as const

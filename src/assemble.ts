@@ -10,10 +10,11 @@ import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
 import type { CatalogModel } from './core/model.ts'
-import { bindOperations, errorAnswersByPath } from './http/contract-router.ts'
+import { createContractRouter, errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer } from './http/error-answer.ts'
 import type { ExchangeState } from './http/exchange.ts'
+import { createSecurity } from './http/security.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import { createToolServer, type ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
@@ -71,7 +72,8 @@ export async function assemble({
   const { limits } = config
   const metrics = createMetrics()
   const events = createEvents(log, metrics)
-  const store = await openStore(config)
+  // Both take a while, and neither needs the other.
+  const [store, loaded] = await Promise.all([openStore(config), loadContract()])
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
   const house = models({ config, secrets, clock, publicNet })
@@ -81,20 +83,20 @@ export async function assemble({
   const onFailure = events.toolFailed
   const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
   const toolServer = createToolServer(face)
-  const router = new Router<ExchangeState>({ sensitive: true })
   const handlers = {
     ...v1Operations({ gateway, catalog, routes, imageConfigOf, clock }),
     ...toolServer.operations,
   }
-  const bound = bindOperations(router, {
+  const contract = createContractRouter(loaded, {
     handlers,
     forms: v1Forms,
-    identify,
+    security: createSecurity(identify),
     bodyBytesMax: limits.requestBytesMax,
   })
+  const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
+    contract,
     router,
-    operations: bound,
     limits,
     errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),

@@ -1,20 +1,28 @@
+import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
-import type Koa from 'koa'
-import { bodyChecks, type Check } from '../../generated/checks.js'
-import { operations, type OperationId, type Protocol } from '../../generated/operations.ts'
+import type {
+  Context as BackendContext,
+  Document,
+  OpenAPIBackend,
+  Operation as BackendOperation,
+} from 'openapi-backend'
+import {
+  operations,
+  securitySchemes,
+  type OperationId,
+  type Protocol,
+} from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import { joinPieces, type Pieces } from '../bytes/pieces.ts'
-import type { Identify } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { noTexts, type LeftTexts } from '../core/image/image.ts'
 import { assertValid } from './check-error.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
-import type { ExchangeState } from './exchange.ts'
-import { leaveTexts } from './left-texts.ts'
+import type { ExchangeState, OperationHandler } from './exchange.ts'
+import { bodyReader, piecesReader, readQuery } from './operation-input.ts'
 import type { Operation, OperationCall } from './operation.ts'
-import { checkMediaType, mediaType, parseBody, readBody } from './read-body.ts'
-import { parseForm, type FormField } from './read-form.ts'
+import type { FormField } from './read-form.ts'
+import type { SecurityHandlers } from './security.ts'
 
 /** Every operation of the contract: one that is missing does not compile. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -23,73 +31,156 @@ type Options = {
   handlers: Operations
   /** For operations that take a form as well: the JSON body that says the same. */
   forms: Partial<Record<OperationId, (fields: FormField[]) => object>>
-  identify: Identify
+  security: SecurityHandlers
   bodyBytesMax: number
 }
 
-type Handler = (
-  context: Koa.ParameterizedContext<ExchangeState> & { params?: object },
-) => Promise<void>
+type ExchangeContext = Parameters<OperationHandler>[0]
+
+/** The operations of the contract by method and path. */
+export type ContractRouter = {
+  /**
+   * What answers a request; undefined for a path that the contract does not have as it stands, such
+   * as one with a parameter in it.
+   */
+  find(request: IncomingMessage): OperationHandler | undefined
+  /** Binds the operations whose paths have parameters, which may hold slashes. */
+  bindPatterns(router: Router<ExchangeState>): void
+  /** Refuses a request that nothing has answered; `methods` are those that its path takes. */
+  refuse(request: IncomingMessage, methods: readonly string[]): never
+}
+
+const document = new URL('../../generated/openapi.json', import.meta.url)
+
+/** The contract without handlers. openapi-backend, which reads it, is loaded meanwhile. */
+export async function loadContract(): Promise<OpenAPIBackend> {
+  const { OpenAPIBackend } = await import('openapi-backend')
+  const definition = JSON.parse(await readFile(document, 'utf8')) as Document
+  return new OpenAPIBackend({ definition, quick: true, strict: true, validate: false }).init()
+}
 
 /**
- * Binds each operation of the contract to its handler, behind authentication and the checks. What it
- * gives goes before the router: a path without parameters is found by looking it up.
+ * Builds the router from the contract. openapi-backend holds the handlers by operationId and says which
+ * security an operation has; it is asked once, and a table answers from then on, since its own
+ * `handleRequest` flattens the document for each request (docs/performance.md#routing).
  */
-export function bindOperations(
-  router: Router<ExchangeState>,
-  { handlers, forms, identify, bodyBytesMax }: Options,
-): Koa.Middleware<ExchangeState> {
-  const exact = new Map<string, Handler>()
-  const whoIs = (request: IncomingMessage) =>
-    identify({
-      authorization: request.headers.authorization,
-      apiKey: header(request, 'x-api-key'),
-    })
+export function createContractRouter(backend: OpenAPIBackend, options: Options): ContractRouter {
+  registerHandlers(backend, options)
+  const table = new Map<string, OperationHandler>()
+  const patterns: { method: string; path: string; handler: OperationHandler }[] = []
+  const refusals = new Map<string, OperationHandler>()
+  for (const described of backend.router.getOperations()) {
+    const { method, path } = described
+    const handler = handlerOf(described, backend)
+    if (path.includes('{')) patterns.push({ method, path, handler })
+    else table.set(`${method.toUpperCase()} ${path}`, handler)
+  }
+  for (const path of new Set(operations.map((one) => one.path))) {
+    if (!path.includes('{')) refusals.set(path, methodRefusal(path, backend))
+  }
+  return {
+    find: ({ method = '', url = '' }) => {
+      const handler = table.get(`${method} ${url}`)
+      if (handler !== undefined) return handler
+      const path = url.split('?', 1)[0]!.replace(/(?<=.)\/$/, '')
+      const name = `${method === 'HEAD' ? 'GET' : method} ${path}`
+      return table.get(name) ?? refusals.get(path)
+    },
+    bindPatterns: (router) => {
+      for (const { method, path, handler } of patterns) {
+        router.register(patternOf(path), [method], (context) => handler(context))
+      }
+    },
+    refuse: (request, methods) => {
+      const { notFound, methodNotAllowed } = backend.handlers
+      const refuse = methods.length === 0 ? notFound : methodNotAllowed
+      // Both always throw.
+      return refuse!(noContext, request, methods) as never
+    },
+  }
+}
+
+/** The handlers here take all that they need from the exchange. */
+const noContext = {} as BackendContext
+
+function registerHandlers(
+  backend: OpenAPIBackend,
+  { handlers, forms, security, bodyBytesMax }: Options,
+): void {
   for (const operation of operations) {
-    const { id, method, path, bodyTypes } = operation
+    const { id } = operation
     // Which operation this is, only the loop knows: the types of its parts belong together.
     const handle = handlers[id] as Operation<OperationId>
-    const readPieces = piecesReader(bodyTypes, bodyBytesMax)
-    const readOperationBody = bodyReader(operation, forms[id])
-    const answer: Handler = async ({ req: request, state, params }) => {
-      const known = whoIs(request)
-      // What is known at once need not be waited for.
-      const caller = known instanceof Promise ? await known : known
-      state.caller = caller
+    const readPieces = piecesReader(operation.bodyTypes, bodyBytesMax)
+    const readBody = bodyReader(operation, forms[id])
+    backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
       const query = readQuery(request)
       assertValid(queryChecks[id], query)
-      const read = readOperationBody(request, await readPieces(request))
+      const read = readBody(request, await readPieces(request))
       const { body, texts } = read instanceof Promise ? await read : read
-      const { requestId, ending } = state
-      const call = {
-        caller,
-        requestId,
-        ending,
-        request,
-        body,
-        texts,
-        query,
-        path: params,
-        options,
-      }
+      const { requestId, ending, caller } = state
+      const call = { caller, requestId, ending, request, body, texts, query, path: params, options }
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
-    }
-    router[method](routePath(path), answer)
-    if (!path.includes('{')) exact.set(`${method.toUpperCase()} ${path}`, answer)
-  }
-  for (const path of pathsOfOwnProtocol.keys()) {
-    // Such a face tells nothing to strangers, not even which methods it has.
-    router.all(routePath(path), async ({ req: request, state }) => {
-      state.caller = await whoIs(request)
-      const methods = operations.filter((one) => one.path === path).map((one) => one.method)
-      throw new MethodNotAllowed(request, methods)
     })
   }
-  return (context, next) => {
-    const answer = exact.get(`${context.method} ${context.req.url}`)
-    return answer === undefined ? next() : answer(context)
+  backend.register({
+    unauthorizedHandler: (_context, request: IncomingMessage) => security.unauthorized(request),
+    notFound: (_context, { url = '' }: IncomingMessage) => {
+      const path = url.split('?', 1)[0]!.slice(0, 200)
+      throw new GatewayError('not_found', `There is no ${path} here. /docs lists what there is.`)
+    },
+    methodNotAllowed: (_context, request: IncomingMessage, methods: readonly string[]) => {
+      throw new MethodNotAllowed(request, methods)
+    },
+  })
+  for (const scheme of securitySchemes) {
+    const handler = security[scheme]
+    backend.registerSecurityHandler(scheme, (_context, request: IncomingMessage) =>
+      handler(request),
+    )
+  }
+}
+
+function handlerOf(described: BackendOperation, backend: OpenAPIBackend): OperationHandler {
+  const identify = identifierOf(described, backend)
+  const answer = backend.handlers[described.operationId!]!
+  return async (context) => {
+    const known = identify(context.req)
+    // What is known at once need not be waited for.
+    context.state.caller = known instanceof Promise ? await known : known
+    await answer(noContext, context)
+  }
+}
+
+/** Asks the security handlers of an operation in the contract's order. */
+function identifierOf(
+  { security = [] }: BackendOperation,
+  { handlers, securityHandlers }: OpenAPIBackend,
+): (request: IncomingMessage) => Promise<Caller> | Caller {
+  const schemes = security.flatMap((requirement) => Object.keys(requirement))
+  const asked = schemes.map((scheme) => securityHandlers[scheme]!)
+  return (request) => {
+    for (const handler of asked) {
+      const caller = handler(noContext, request) as ReturnType<SecurityHandlers['bearer']>
+      if (caller !== undefined) return caller
+    }
+    return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller
+  }
+}
+
+/** Refuses other methods of a path; a face of its own protocol tells strangers not even which it has. */
+function methodRefusal(path: string, backend: OpenAPIBackend): OperationHandler {
+  const isRest = !pathsOfOwnProtocol.has(path)
+  const methods = operations
+    .filter((one) => one.path === path)
+    .flatMap(({ method }) => (method === 'get' && isRest ? ['head', method] : [method]))
+  const described = backend.router.getOperations().find((one) => one.path === path)!
+  const identify = isRest ? undefined : identifierOf(described, backend)
+  return async ({ req: request, state }) => {
+    if (identify !== undefined) state.caller = await identify(request)
+    backend.handlers['methodNotAllowed']!(noContext, request, methods)
   }
 }
 
@@ -104,73 +195,7 @@ export function errorAnswersByPath(
   return (path) => answers[pathsOfOwnProtocol.get(path.replace(/\/$/, '')) ?? 'rest']
 }
 
-/** `{model}` of the last segment takes slashes too: model identifiers have them. */
-function routePath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}$/g, '*$1')
-}
-
-type ReadBody = { body: unknown; texts: LeftTexts }
-
-/** Reads the bytes of a body that is of one of these types. */
-function piecesReader(
-  types: readonly string[],
-  bytesMax: number,
-): (request: IncomingMessage) => Promise<Pieces> | Pieces {
-  if (types.length === 0) return () => []
-  return (request) => {
-    checkMediaType(request, types)
-    return readBody(request, bytesMax)
-  }
-}
-
-/** Reads what a body says, and checks it. */
-function bodyReader(
-  { id, bodyTypes, protocol }: (typeof operations)[number],
-  form: ((fields: FormField[]) => object) | undefined,
-): (request: IncomingMessage, pieces: Pieces) => Promise<ReadBody> | ReadBody {
-  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts })
-  if (protocol !== 'rest')
-    return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts })
-  const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
-  const checked = (read: ReadBody): ReadBody => {
-    assertValid(check, read.body)
-    return read
-  }
-  return (request, pieces) => {
-    const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
-    return isForm ? readForm(request, pieces, form).then(checked) : checked(readJson(pieces))
-  }
-}
-
-function readJson(body: Pieces): ReadBody {
-  const { pieces, texts } = leaveTexts(body)
-  return { body: parseBody(joinPieces(pieces)), texts }
-}
-
-async function readForm(
-  { headers }: IncomingMessage,
-  pieces: Pieces,
-  bodyOf: (fields: FormField[]) => object,
-): Promise<ReadBody> {
-  const { fields, texts } = await parseForm(joinPieces(pieces), headers['content-type']!)
-  return { body: bodyOf(fields), texts }
-}
-
-function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
-  const start = url.indexOf('?')
-  if (start < 0) return {}
-  // Without a prototype, whose members would be taken for parameters.
-  const query = Object.create(null) as Record<string, unknown>
-  for (const [name, value] of new URLSearchParams(url.slice(start))) {
-    if (name in query) {
-      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
-    }
-    query[name] = value
-  }
-  return query
-}
-
-function header({ headers }: IncomingMessage, name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
+/** A parameter at the end takes slashes too: model identifiers have them. */
+function patternOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}$/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }

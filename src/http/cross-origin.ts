@@ -1,12 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { contractMethods, requestHeaders, responseHeaders } from '../../generated/operations.ts'
 
-const methods = 'GET, POST, DELETE'
-const requestHeaders =
-  'authorization, content-type, x-api-key, cache-control, x-gateway-cache-ttl, x-gateway-strict, x-gateway-no-fallback'
-const responseHeaders =
-  'x-request-id, x-gateway-model, x-gateway-provider, x-gateway-cache, x-gateway-cost-usd, ' +
-  'x-gateway-attempts, x-gateway-warnings, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
-  'x-ratelimit-reset-requests, RateLimit, RateLimit-Policy, Retry-After, Deprecation, Sunset, WWW-Authenticate'
+const methods = contractMethods.join(', ')
+const asked = requestHeaders.join(', ')
+const exposed = responseHeaders.join(', ')
 const preflightSeconds = '86400'
 
 /**
@@ -36,13 +33,13 @@ export function createCrossOrigin(rules: CrossOriginRules): AllowCrossOrigin {
 function allow(allowed: string, request: IncomingMessage, response: ServerResponse): boolean {
   response.setHeader('access-control-allow-origin', allowed)
   if (allowed !== '*') response.setHeader('vary', 'Origin')
-  response.setHeader('access-control-expose-headers', responseHeaders)
-  const asked = request.headers['access-control-request-method']
-  if (request.method !== 'OPTIONS' || asked === undefined) return false
+  response.setHeader('access-control-expose-headers', exposed)
+  const method = request.headers['access-control-request-method']
+  if (request.method !== 'OPTIONS' || method === undefined) return false
   response.setHeader('access-control-allow-methods', methods)
   // OpenAI's clients add headers of their own, which a wildcard would not cover in every browser.
   const wanted = request.headers['access-control-request-headers']
-  response.setHeader('access-control-allow-headers', wanted ?? requestHeaders)
+  response.setHeader('access-control-allow-headers', wanted ?? asked)
   response.setHeader('access-control-max-age', preflightSeconds)
   return true
 }

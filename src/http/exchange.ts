@@ -6,7 +6,7 @@ import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
 import { send, type Answer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
-import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
+import type { ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './read-body.ts'
 
 /** What is known of an exchange when it is over. */
@@ -23,12 +23,20 @@ export type Exchange = {
   left: boolean
 }
 
+/** Answers a request to a path of the contract. */
+export type OperationHandler = (
+  context: Koa.ParameterizedContext<ExchangeState> & { params?: object },
+) => Promise<void>
+
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
   /** Aborted when the other side leaves. */
   ending: AbortController
+  /** What answers it, where that is an operation of the contract. */
+  operation?: OperationHandler | undefined
   caller?: Caller
+  /** Set by whoever answers through `send`; others answer as Koa's middleware do. */
   answer?: Answer
 }
 
@@ -36,6 +44,8 @@ export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
   draining: () => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
+  /** Throws what a request is told that nothing has answered. */
+  refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
   clock: () => number
@@ -43,53 +53,121 @@ export type ExchangeOptions = {
 
 type Context = Koa.ParameterizedContext<ExchangeState>
 
-/** Gives each exchange its id, its one answer, whatever happens, and its line in the log. */
+/**
+ * Gives each exchange its id, its one answer, whatever happens, and its line in the log. An answer that a
+ * handler left in `state.answer` is written here; what a plain Koa middleware set, Koa writes; and what
+ * a handler of Node's has written or will write is only waited for.
+ */
 export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
-  const { limits, draining, allowCrossOrigin, onExchange, clock } = options
-  const { pingIntervalMs } = limits
-  let open = 0
+  const { limits, draining, allowCrossOrigin } = options
+  const slots = createSlots(limits.concurrentRequestsMax)
   return async (context, next) => {
     const { req, res, state } = context
-    // One function of ours writes every answer.
-    context.respond = false
-    const startedAt = clock()
     state.requestId = newRequestId()
     state.ending = new AbortController()
     if (draining()) res.setHeader('connection', 'close')
-    res.once('close', () => {
-      if (res.writableFinished) return
-      left = true
-      state.ending.abort(callerLeft())
-    })
-    let error: unknown
-    let left = false
-    let inWork = true
-    const leaveWork = () => {
-      if (inWork) open--
-      inWork = false
-    }
-    open++
+    // What others write bears it too.
+    if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
+    const record = openRecord(context, slots.take(), options)
     try {
-      if (open > limits.concurrentRequestsMax && !isProbe(req)) throw overloaded()
+      if (slots.isOver() && !isProbe(req)) throw overloaded()
       if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
       else await next()
-      if (state.answer?.held) leaveWork()
+      if (state.answer === undefined) return leaveToOthers(context, record, options)
+      if (state.answer.held) record.leaveWork()
+      context.respond = false
       const { requestId } = state
-      const sent = send(res, state.answer ?? missing(context), { requestId, pingIntervalMs })
+      const { pingIntervalMs } = limits
+      const sent = send(res, state.answer, { requestId, pingIntervalMs })
       if (sent !== undefined) await sent
+      record.end()
     } catch (thrown) {
-      if (!(thrown instanceof ClientLeft)) error = thrown
+      context.respond = false
       await refuse(context, thrown, options)
-    } finally {
-      leaveWork()
-      const { requestId, caller } = state
-      const { method = '' } = req
-      const path = pathOf(req)
-      const status = left && !res.headersSent ? statusOfLeft : res.statusCode
-      const durationMs = clock() - startedAt
-      onExchange({ requestId, method, path, status, durationMs, caller, error, left })
+      record.end(thrown)
     }
+    return undefined
   }
+}
+
+/** Who is in work, and whether they are too many. */
+function createSlots(most: number) {
+  let taken = 0
+  return {
+    isOver: () => taken > most,
+    /** Gives what frees the slot, once. */
+    take: () => {
+      let isHeld = true
+      taken++
+      return () => {
+        if (isHeld) taken--
+        isHeld = false
+      }
+    },
+  }
+}
+
+type ExchangeRecord = ReturnType<typeof openRecord>
+
+/** Follows an exchange to its end, which is told once. */
+function openRecord(
+  { req, res, state }: Context,
+  leaveWork: () => void,
+  { onExchange, clock }: ExchangeOptions,
+) {
+  const startedAt = clock()
+  let left = false
+  let isClosed = false
+  let onClose: (() => void) | undefined
+  res.once('close', () => {
+    isClosed = true
+    if (!res.writableFinished) {
+      left = true
+      state.ending.abort(callerLeft())
+    }
+    onClose?.()
+  })
+  const end = (thrown?: unknown) => {
+    leaveWork()
+    const { requestId, caller } = state
+    const { method = '' } = req
+    const path = pathOf(req)
+    const status = left && !res.headersSent ? statusOfLeft : res.statusCode
+    const durationMs = clock() - startedAt
+    const error = thrown instanceof ClientLeft ? undefined : thrown
+    onExchange({ requestId, method, path, status, durationMs, caller, error, left })
+  }
+  return {
+    leaveWork,
+    end,
+    /** Ends it with its answer, whoever writes that. */
+    endWithAnswer: () => {
+      if (isClosed) end()
+      else onClose = end
+    },
+  }
+}
+
+/** The answer is Koa's to write, or was left to a handler of Node's; one that there is not is refused. */
+function leaveToOthers(
+  context: Context,
+  record: ExchangeRecord,
+  { refuse }: ExchangeOptions,
+): void {
+  const { req, res } = context
+  const isTaken = context.respond === false || res.headersSent || res.writableEnded
+  // Koa's own status until somebody sets another one.
+  const isAnswered = isTaken || context.status !== 404 || context.body != null
+  if (!isAnswered) refuse(req, methodsOf(context))
+  record.endWithAnswer()
+}
+
+type Matched = { matched?: { methods: string[] }[] }
+
+/** The methods that the router has for a path. */
+function methodsOf(context: Context): string[] {
+  const { matched = [] } = context as Matched
+  return [...new Set(matched.flatMap((layer) => layer.methods))]
 }
 
 /** Nobody was there to be answered; nginx writes it so into its log. */
@@ -142,19 +220,6 @@ function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
     })
     request.resume()
   })
-}
-
-type Matched = { matched?: { methods: string[] }[] }
-
-/** Nothing handled it: there is no such path, or it has other methods. */
-function missing(context: Context): Answer {
-  const { matched = [] } = context as Matched
-  const methods = [...new Set(matched.flatMap((layer) => layer.methods))]
-  const path = context.path.slice(0, 200)
-  if (methods.length === 0) {
-    throw new GatewayError('not_found', `There is no ${path} here. /docs lists what there is.`)
-  }
-  throw new MethodNotAllowed(context.req, methods)
 }
 
 function overloaded(): GatewayError {

@@ -38,12 +38,8 @@ export type OperationCall<Id extends OperationId> = {
 /** Handles one operation; throws a GatewayError for what is to be answered as an error. */
 export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Promise<Answer>
 
-export type GatewayOptions = {
-  'cache-control'?: string
-  'x-gateway-cache-ttl'?: number
-  'x-gateway-strict'?: 'true' | 'false'
-  'x-gateway-no-fallback'?: 'true' | 'false'
-}
+/** The headers that say how a call is to be handled; the same for every operation that makes one. */
+export type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>
 
 /** How a caller wants the gateway to handle a call, for the core. */
 export function contextOf<Id extends OperationId>(

@@ -2,13 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '@koa/router'
 import Koa from 'koa'
+import type { ContractRouter } from './contract-router.ts'
 import { exchangeMiddleware, type ExchangeOptions, type ExchangeState } from './exchange.ts'
 import { refuseMalformed } from './malformed.ts'
 
-type Options = Omit<ExchangeOptions, 'draining'> & {
+type Options = Omit<ExchangeOptions, 'draining' | 'refuse'> & {
+  contract: ContractRouter
+  /** What is served outside of the contract. */
   router: Router<ExchangeState>
-  /** Goes before the router. */
-  operations: Koa.Middleware<ExchangeState>
   limits: { requestTimeoutMs: number; drainTimeoutMs: number }
   /** Told when draining begins: what waits for news would keep its connection open. */
   onDrain: () => void
@@ -22,28 +23,51 @@ export type GatewayServer = {
   draining(): boolean
 }
 
+type Run = (context: Koa.Context) => Promise<void>
+/** Koa's own handling of a request, which its types leave out. */
+const { handleRequest: koaHandleRequest } = Koa.prototype as unknown as {
+  handleRequest(this: Koa, context: Koa.Context, run: Run): Promise<void>
+}
+
 /**
- * The exchange writes every answer and hears of every broken connection: Koa's own end of a request,
- * with its listeners, has nothing to do.
+ * Koa, which leaves operations of the contract to the exchange alone: it writes their answers and hears
+ * of their broken connections, so that Koa's own end of a request would only listen a second time.
  */
-class Application<State> extends Koa<State> {
-  handleRequest<T>(context: Koa.Context, run: (context: Koa.Context) => T): T {
+class Application extends Koa<ExchangeState> {
+  readonly #contract: ContractRouter
+
+  constructor(contract: ContractRouter) {
+    super()
+    this.#contract = contract
+    // Errors reach the log through the exchange.
+    this.silent = true
+  }
+
+  handleRequest(context: Koa.Context, run: Run): Promise<void> {
+    const operation = this.#contract.find(context.req)
+    if (operation === undefined) return koaHandleRequest.call(this, context, run)
+    context.state['operation'] = operation
     return run(context)
   }
 }
 
-/** The HTTP server around a router. */
+/** The HTTP server around the contract's router and the router of everything else. */
 export function createHttpServer({
+  contract,
   router,
-  operations,
   limits,
   onDrain,
   ...options
 }: Options): GatewayServer {
   let draining = false
-  const app = new Application<ExchangeState>()
-  app.use(exchangeMiddleware({ ...options, limits, draining: () => draining }))
-  app.use(operations)
+  const app = new Application(contract)
+  const { refuse } = contract
+  app.use(exchangeMiddleware({ ...options, limits, refuse, draining: () => draining }))
+  app.use((context, next) => {
+    const { operation } = context.state
+    return operation === undefined ? next() : operation(context)
+  })
+  contract.bindPatterns(router)
   // Koa's and the router's own types of a context differ in what neither uses here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const { requestTimeoutMs: requestTimeout } = limits

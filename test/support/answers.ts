@@ -6,6 +6,7 @@ import {
   type Header,
   type ResponseObject,
 } from './contract.ts'
+import { backendComplaints } from './contract-backend.ts'
 import { readEvents } from './event-stream.ts'
 
 /** An answer as it came over the wire. */
@@ -21,7 +22,11 @@ export function answerComplaints(id: string, answer: Answer): string[] {
   const declared = operation(id).responses[String(answer.status)]
   if (declared === undefined) return [`${id} does not declare the status ${answer.status}.`]
   const promised = resolve(declared)
-  return [...headerComplaints(promised, answer.headers), ...bodyComplaints(promised, answer)]
+  return [
+    ...headerComplaints(promised, answer.headers),
+    ...bodyComplaints(promised, answer),
+    ...backendComplaints(id, answer),
+  ]
 }
 
 function headerComplaints({ headers: promised = {} }: ResponseObject, headers: Headers): string[] {

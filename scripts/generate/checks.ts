@@ -1,0 +1,162 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import standalone from 'ajv/dist/standalone/index.js'
+import {
+  banner,
+  parametersOf,
+  type Document,
+  type Operation,
+  type OperationRow,
+  type Schema,
+  type Tool,
+} from './document.ts'
+
+/** The checks of bodies, tool arguments, schemas and parameters, with their types. */
+export function checkFiles(
+  document: Document,
+  operations: OperationRow[],
+  tools: Tool[],
+): Record<string, string> {
+  const contract = forChecks(document) as Document
+  const bodies = operations.filter(
+    ({ operation }) => jsonBody(operation) !== undefined && operation['x-protocol'] === undefined,
+  )
+  const schemas = Object.keys(document.components.schemas)
+  const strict = new Ajv2020({ ...options, useDefaults: true })
+  strict.addSchema(contract, 'contract')
+  const lenient = new Ajv2020({ ...options, useDefaults: true, coerceTypes: true })
+  lenient.addSchema(contract, 'contract')
+  const bodyCode = compile(strict, {
+    ...mapped(bodies, 'body', ({ id, operation }) => [id, rebased(jsonBody(operation)!)]),
+    ...mapped(tools, 'tool', ({ name, inputSchema }) => [name, inputSchema]),
+    ...mapped(schemas, 'schema', (n) => [n, { $ref: `contract#/components/schemas/${n}` }]),
+  })
+  const parameterCode = compile(lenient, {
+    ...mapped(operations, 'query', (row) => [row.id, parameters(contract, row.operation, 'query')]),
+    ...mapped(operations, 'header', (row) => [
+      row.id,
+      parameters(contract, row.operation, 'header'),
+    ]),
+  })
+  const ids = operations.map(({ id }) => id)
+  const [bodyIds, toolNames] = [bodies.map(({ id }) => id), tools.map(({ name }) => name)]
+  return {
+    'checks.js':
+      bodyCode +
+      table('bodyChecks', 'body', bodyIds) +
+      table('toolChecks', 'tool', toolNames) +
+      table('schemaChecks', 'schema', schemas),
+    'checks.d.ts': checkTypes(bodyIds),
+    'parameter-checks.js':
+      parameterCode + table('queryChecks', 'query', ids) + table('headerChecks', 'header', ids),
+    'parameter-checks.d.ts': `${banner}
+import type { Check } from './checks.js'
+import type { OperationId } from './operations.ts'
+
+/** Each converts the text of its values, fills defaults in place and says whether they are allowed. */
+export const queryChecks: Record<OperationId, Check<Record<string, unknown>>>
+export const headerChecks: Record<OperationId, Check<Record<string, unknown>>>
+`,
+  }
+}
+
+/** How every check is compiled. */
+export const options = {
+  strict: false,
+  discriminator: true,
+  validateSchema: false,
+  messages: true,
+  verbose: true,
+  inlineRefs: false,
+  code: { source: true, esm: true, lines: false },
+} as const
+
+function jsonBody(operation: Operation): Schema | undefined {
+  return operation.requestBody?.content['application/json']?.schema
+}
+
+/** References into the document, as seen from outside of it. */
+function rebased(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
+}
+
+/** The contract as Ajv takes it: mappings as lists, for refusals, and less what needs the model. */
+function forChecks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(forChecks)
+  if (typeof value !== 'object' || value === null) return value
+  if ('x-checked-by-model' in value) return { type: 'object' }
+  if ('propertyName' in value && 'mapping' in value)
+    return { propertyName: value.propertyName, values: Object.keys(Object(value.mapping)) }
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, forChecks(v)]))
+}
+
+function parameters(document: Document, operation: Operation, place: 'query' | 'header'): Schema {
+  const found = parametersOf(document, operation, place)
+  return {
+    type: 'object',
+    // Other headers are other people's business; an unknown query parameter is a mistake.
+    additionalProperties: place === 'header',
+    required: found.filter((p) => p.required).map((p) => p.name),
+    properties: Object.fromEntries(found.map((p) => [p.name, rebased(p.schema)])),
+  }
+}
+
+function mapped<T>(
+  list: T[],
+  kind: string,
+  entry: (item: T) => [string, Schema],
+): Record<string, Schema> {
+  const named = list.map(entry)
+  return Object.fromEntries(named.map(([name, schema]) => [exportName(kind, name), schema]))
+}
+
+function exportName(kind: string, name: string): string {
+  return `${kind}_${name.replaceAll('-', '_')}`
+}
+
+/** Checks as the code of an ES module. */
+export function compile(ajv: Ajv2020, schemas: Record<string, Schema>): string {
+  for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, name)
+  const names = Object.fromEntries(Object.keys(schemas).map((name) => [name, name]))
+  const code = standalone.default(ajv, names).replace('"use strict";', '')
+  // Ajv's output requires its run-time parts even when it is an ES module.
+  const require = code.includes('require(')
+    ? "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)\n"
+    : ''
+  return `${banner}${require}${code}\n`
+}
+
+function table(name: string, kind: string, keys: string[]): string {
+  const rows = keys.map((key) => `  ${JSON.stringify(key)}: ${exportName(kind, key)},`)
+  return `\nexport const ${name} = {\n${rows.join('\n')}\n}\n`
+}
+
+function checkTypes(bodyIds: string[]): string {
+  const bodies = bodyIds.map(
+    (id) => `  ${id}: Check<operations['${id}']['requestBody']['content']['application/json']>`,
+  )
+  return `${banner}
+import type { components, operations } from './types.ts'
+import type { components as tools } from './tool-types.ts'
+
+export type CheckError = {
+  instancePath: string
+  schemaPath: string
+  keyword: string
+  params: Record<string, unknown>
+  message?: string
+  parentSchema?: { description?: string; discriminator?: { values: string[] } }
+  data?: unknown
+}
+
+/** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */
+export type Check<T> = ((value: unknown) => value is T) & { errors?: CheckError[] | null }
+
+export const bodyChecks: {
+${bodies.join('\n')}
+}
+export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
+export const schemaChecks: {
+  [Name in keyof components['schemas']]: Check<components['schemas'][Name]>
+}
+`
+}

@@ -1,0 +1,57 @@
+import { banner, parametersOf, responsesOf, type Document, type OperationRow } from './document.ts'
+
+/** `operations.ts`: what the router, the security handlers and browsers need to know. */
+export function operationsFile(document: Document, rows: OperationRow[]): string {
+  const { title, version } = document.info
+  const list = rows.map(({ id, method, path, operation }) => ({
+    id,
+    method,
+    path,
+    bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
+    protocol: operation['x-protocol'] ?? 'rest',
+  }))
+  return `${banner}
+/** What the contract is called. */
+export const contractInfo = ${JSON.stringify({ title, version })} as const
+
+/** The operations of openapi.yaml, in its order. */
+export const operations = ${JSON.stringify(list, null, 2)} as const
+
+export type OperationId = (typeof operations)[number]['id']
+/** How an operation is spoken to; all but \`rest\` read their own bodies and word their own errors. */
+export type Protocol = (typeof operations)[number]['protocol']
+export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
+
+/** The ways to say who calls. */
+export const securitySchemes = ${JSON.stringify(Object.keys(document.components.securitySchemes))} as const
+export type SecurityScheme = (typeof securitySchemes)[number]
+
+/** The methods of the contract, in upper case. */
+export const contractMethods = ${JSON.stringify(methodsOf(rows))} as const
+/** The headers that requests may carry, in lower case. */
+export const requestHeaders = ${JSON.stringify(requestHeaders(document, rows), null, 2)} as const
+/** The headers that answers may carry. */
+export const responseHeaders = ${JSON.stringify(responseHeaders(document, rows), null, 2)} as const
+`
+}
+
+function methodsOf(rows: OperationRow[]): string[] {
+  return [...new Set(rows.map(({ method }) => method.toUpperCase()))]
+}
+
+function requestHeaders(document: Document, rows: OperationRow[]): string[] {
+  const schemes = Object.values(document.components.securitySchemes)
+  const credentials = schemes.map(({ type, name }) => (type === 'apiKey' ? name! : 'authorization'))
+  const named = rows.flatMap(({ operation }) =>
+    parametersOf(document, operation, 'header').map(({ name }) => name),
+  )
+  const all = ['content-type', ...credentials, ...named]
+  return [...new Set(all.map((name) => name.toLowerCase()))]
+}
+
+function responseHeaders(document: Document, rows: OperationRow[]): string[] {
+  const named = rows.flatMap(({ operation }) =>
+    responsesOf(document, operation).flatMap(({ headers = {} }) => Object.keys(headers)),
+  )
+  return [...new Set(named)]
+}

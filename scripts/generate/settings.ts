@@ -1,0 +1,37 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { compile, options } from './checks.ts'
+import { banner, type Schema } from './document.ts'
+import { schemaTypes } from './schema-types.ts'
+
+type Setting = Schema & { 'x-env'?: string; default?: unknown; description?: string }
+export type SettingsSchema = Schema & { properties: Record<string, Setting> }
+
+/** The settings' types, their check and the rows of their table. */
+export async function settingsFiles(schema: SettingsSchema): Promise<Record<string, string>> {
+  const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
+  const rows = (settings: Record<string, Setting>, prefix = '') =>
+    Object.entries(settings).map(
+      ([name, { 'x-env': variable, default: standard, description }]) => ({
+        name: prefix + name,
+        variable: variable ?? null,
+        standard: standard ?? null,
+        description: description ?? null,
+      }),
+    )
+  const { limits: _limits, ...plain } = schema.properties
+  const table = [...rows(plain), ...rows(limits, 'limits.')]
+  const ajv = new Ajv2020({ ...options, useDefaults: true, coerceTypes: true, allErrors: true })
+  return {
+    'settings.ts': `${await schemaTypes({ Settings: schema })}
+export const settings = ${JSON.stringify(table, null, 2)} as const
+`,
+    'settings-check.js': compile(ajv, { settingsCheck: schema }),
+    'settings-check.d.ts': `${banner}
+import type { Check } from './checks.js'
+import type { components } from './settings.ts'
+
+/** Converts the texts of variables, fills defaults in place and lists every complaint at once. */
+export const settingsCheck: Check<components['schemas']['Settings']>
+`,
+  }
+}

@@ -1,0 +1,208 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { Router } from '@koa/router'
+import { expect } from 'chai'
+import { Provider, type Configuration } from 'oidc-provider'
+import { errorAnswer } from '../../src/http/error-answer.ts'
+import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
+import { createContractRouter, loadContract } from '../../src/http/contract-router.ts'
+import { createHttpServer, type GatewayServer } from '../../src/http/server.ts'
+import { until } from '../support/until.ts'
+
+const nobody = () => Promise.reject(new Error('No operation is called here.'))
+const stranger = () => {
+  throw new Error('Nobody is asked who they are here.')
+}
+
+describe('what others than the contract answer', () => {
+  let server: GatewayServer
+  let url: string
+  const exchanges: Exchange[] = []
+  const router = new Router<ExchangeState>({ sensitive: true })
+
+  before(async () => {
+    const contract = createContractRouter(await loadContract(), {
+      handlers: {
+        createImage: nobody,
+        createImageEdit: nobody,
+        createChatCompletion: nobody,
+        listModels: nobody,
+        retrieveModel: nobody,
+        postMcp: nobody,
+        getMcp: nobody,
+        deleteMcp: nobody,
+      },
+      forms: {},
+      security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
+      bodyBytesMax: 1000,
+    })
+    server = createHttpServer({
+      contract,
+      router,
+      limits: {
+        concurrentRequestsMax: 2,
+        lingerTimeoutMs: 10,
+        pingIntervalMs: 1000,
+        requestTimeoutMs: 5000,
+        drainTimeoutMs: 100,
+      },
+      errorAnswerAt: () => errorAnswer,
+      allowCrossOrigin: () => false,
+      onDrain: () => undefined,
+      onExchange: (exchange) => exchanges.push(exchange),
+      clock: Date.now,
+    })
+    url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`
+  })
+  after(() => server.drain())
+  beforeEach(() => exchanges.splice(0))
+
+  /** The answer, and what was told of its exchange once that was over. */
+  const get = async (path: string) => {
+    const response = await fetch(url + path, { redirect: 'manual' })
+    const text = await response.text()
+    await until('one exchange is over', () => exchanges.length === 1)
+    const { requestId, status, path: told, left } = exchanges[0]!
+    return { response, text, told: { requestId, status, path: told, left } }
+  }
+  const expectTold = ({ response, told }: Awaited<ReturnType<typeof get>>, path: string) => {
+    expect(told).to.deep.equal({
+      requestId: response.headers.get('x-request-id'),
+      status: response.status,
+      path,
+      left: false,
+    })
+  }
+
+  describe('as a plain Koa middleware does', () => {
+    router.get('/plain/json', (context) => {
+      context.body = { fine: true }
+    })
+    router.get('/plain/text', (context) => {
+      context.status = 201
+      context.body = 'made'
+    })
+    router.get('/plain/nothing', (context) => {
+      context.status = 204
+    })
+    router.get('/plain/stream', (context) => {
+      context.type = 'text/plain'
+      context.body = Readable.from(['one ', 'two'])
+    })
+    router.get('/plain/redirect', (context) => context.redirect('/plain/json'))
+    router.get('/plain/missing', (context) => {
+      context.status = 404
+    })
+    router.get('/plain/failing', () => {
+      throw new Error('This must not be told.')
+    })
+
+    const answers = [
+      { path: '/plain/json', status: 200, body: '{"fine":true}' },
+      { path: '/plain/text', status: 201, body: 'made' },
+      { path: '/plain/nothing', status: 204, body: '' },
+      { path: '/plain/stream', status: 200, body: 'one two' },
+      { path: '/plain/redirect', status: 302, body: undefined },
+    ]
+    for (const { path, status, body } of answers) {
+      it(`answers ${path} with ${status}, and it is logged so`, async () => {
+        const answered = await get(path)
+        expect(answered.response.status).to.equal(status)
+        if (body !== undefined) expect(answered.text).to.equal(body)
+        expectTold(answered, path)
+      })
+    }
+
+    it('is refused as every path when it sets nothing', async () => {
+      const answered = await get('/plain/missing')
+      expect(answered.response.status).to.equal(405)
+      expectTold(answered, '/plain/missing')
+    })
+
+    it('answers 500 without detail when it throws', async () => {
+      const answered = await get('/plain/failing')
+      expect(answered.response.status).to.equal(500)
+      expect(answered.text).to.include('internal_error').and.to.not.include('must not be told')
+      expect(exchanges[0]!.error).to.be.instanceOf(Error)
+    })
+  })
+
+  describe("as a handler of Node's does", () => {
+    router.get('/raw/now', (context) => {
+      context.respond = false
+      context.res.writeHead(202, { 'content-type': 'text/plain' }).end('taken')
+    })
+    router.get('/raw/unannounced', ({ res }) => {
+      res.statusCode = 203
+      res.end('by itself')
+    })
+    const later: (() => void)[] = []
+    router.get('/raw/later', (context) => {
+      context.respond = false
+      later.push(() => context.res.end('at last'))
+    })
+
+    for (const [path, status, body] of [
+      ['/raw/now', 202, 'taken'],
+      ['/raw/unannounced', 203, 'by itself'],
+    ] as const) {
+      it(`answers ${path} with ${status}, and it is logged so`, async () => {
+        const answered = await get(path)
+        expect(answered.response.status).to.equal(status)
+        expect(answered.text).to.equal(body)
+        expect(answered.told).to.deep.include({ status, path, left: false })
+      })
+    }
+
+    it('is in work until it has answered, and logged then', async () => {
+      const [first, second] = [fetch(`${url}/raw/later`), fetch(`${url}/raw/later`)]
+      await until('both wait', () => later.length === 2)
+      expect(exchanges).to.deep.equal([])
+      expect((await fetch(`${url}/plain/json`)).status).to.equal(503)
+      for (const answer of later.splice(0)) answer()
+      expect(await (await first).text()).to.equal('at last')
+      await (await second).text()
+      await until('all are over', () => exchanges.length === 3)
+      expect((await fetch(`${url}/plain/json`)).status).to.equal(200)
+    })
+  })
+
+  describe("as oidc-provider's callback does", () => {
+    before(() => {
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+      const configuration: Configuration = {
+        adapter: class {
+          upsert = nobody
+          find = async () => undefined
+          findByUserCode = nobody
+          findByUid = nobody
+          consume = nobody
+          destroy = nobody
+          revokeByGrantId = nobody
+        },
+        features: { devInteractions: { enabled: false } },
+        jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig' }] },
+      }
+      const callback = new Provider(`${url}/oidc`, configuration).callback()
+      router.all('/oidc{/*path}', (context) => {
+        context.respond = false
+        context.req.url = context.req.url!.slice('/oidc'.length)
+        return callback(context.req, context.res)
+      })
+    })
+
+    it('answers what it has', async () => {
+      const answered = await get('/oidc/.well-known/openid-configuration')
+      expect(answered.response.status).to.equal(200)
+      expect(JSON.parse(answered.text)).to.have.property('token_endpoint')
+      expect(answered.told).to.deep.include({ status: 200, left: false })
+    })
+
+    it('refuses by itself what it has not', async () => {
+      const answered = await get('/oidc/auth?client_id=nobody')
+      expect(answered.response.status).to.equal(400)
+      expect(answered.text).to.include('invalid_client')
+      expect(answered.told).to.deep.include({ status: 400, left: false })
+    })
+  })
+})

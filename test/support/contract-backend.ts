@@ -1,0 +1,39 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { OpenAPIBackend, SetMatchType, ValidationContext, type Document } from 'openapi-backend'
+import { contract } from './contract.ts'
+
+type Answer = { status: number; headers: Headers; text: string }
+
+/** It would hold a 3.1 document against OpenAPI 3.0; the linter checks the document. */
+class Backend extends OpenAPIBackend {
+  override validateDefinition(): Document {
+    return this.document
+  }
+}
+
+const backend = await new Backend({
+  definition: structuredClone(contract) as unknown as Document,
+  quick: true,
+  customizeAjv: (_ajv, _options, context) =>
+    new Ajv2020({
+      strict: false,
+      validateSchema: false,
+      allErrors: true,
+      // Headers that the contract describes as numbers are texts on the wire.
+      coerceTypes: context === ValidationContext.ResponseHeaders,
+    }),
+}).init()
+
+/** What openapi-backend has against an answer of an operation: another reader of the contract. */
+export function backendComplaints(id: string, { status, headers, text }: Answer): string[] {
+  const type = headers.get('content-type') ?? ''
+  const isJson = type.startsWith('application/json')
+  const { validator } = backend
+  const body = isJson ? validator.validateResponse(JSON.parse(text), id, status).errors : []
+  const named = Object.fromEntries(headers)
+  const options = { statusCode: status, setMatchType: SetMatchType.Any }
+  const head = validator.validateResponseHeaders(named, id, options).errors
+  return [...(body ?? []), ...(head ?? [])].map(
+    ({ instancePath, message }) => `openapi-backend: ${instancePath} ${message}`,
+  )
+}
