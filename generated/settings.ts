@@ -210,6 +210,11 @@ export interface components {
                  */
                 circuit_open_max_ms: number;
                 /**
+                 * @description Models of providers whose failures are remembered; the least recently used are forgotten.
+                 * @default 10000
+                 */
+                circuits_max: number;
+                /**
                  * @description Upstream calls at once for the pictures of one request.
                  * @default 4
                  */
@@ -294,6 +299,11 @@ export interface components {
                  * @default 2
                  */
                 ledger_group_pause_max_ms: number;
+                /**
+                 * @description How long the store waits for another process that is writing to it.
+                 * @default 5000
+                 */
+                store_busy_timeout_ms: number;
                 /**
                  * @description Pause after which a comment keeps a stream alive.
                  * @default 15000
@@ -588,6 +598,12 @@ export const settings = [
     "description": "The longest that it can be."
   },
   {
+    "name": "limits.circuits_max",
+    "variable": null,
+    "standard": 10000,
+    "description": "Models of providers whose failures are remembered; the least recently used are forgotten."
+  },
+  {
     "name": "limits.image_calls_concurrent_max",
     "variable": null,
     "standard": 4,
@@ -688,6 +704,12 @@ export const settings = [
     "variable": null,
     "standard": 2,
     "description": "How long a row of the ledger may wait for others while they keep coming."
+  },
+  {
+    "name": "limits.store_busy_timeout_ms",
+    "variable": null,
+    "standard": 5000,
+    "description": "How long the store waits for another process that is writing to it."
   },
   {
     "name": "limits.ping_interval_ms",

@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { createAccounts } from '../src/accounts/accounts.ts'
 import type { Variables } from '../src/config.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
+import type { Store } from '../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 import { projectFolder, runProgram, startProgram, type Ended } from './support/program.ts'
 import { startServer, type ServerProcess } from './support/server-process.ts'
+import { openTestStore } from './support/store.ts'
 import { until } from './support/until.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
 
@@ -33,7 +34,7 @@ describe('the commands', () => {
       variables: { DATA_DIR: dataDir, ...variables },
     })
   const store = async () => {
-    opened = await openStore({ dataDir, durability: 'normal' })
+    opened = await openTestStore(dataDir)
     return opened
   }
 
@@ -226,6 +227,23 @@ describe('the commands', () => {
       const [request] = upstream.requests
       expect(request).to.include({ method: 'GET', path: '/v1/models' })
       expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
+    })
+
+    it('tells the same as JSON, with every setting and no secret', async () => {
+      upstream.answer({ body: { object: 'list', data: [] } })
+      const { code, stdout, stderr } = await run('doctor --json', {
+        OPENAI_API_KEY: secret,
+        OPENAI_BASE_URL: `${upstream.url}/v1`,
+        METRICS_TOKEN: 'this-is-another-secret',
+      })
+      expect(code).to.equal(0)
+      expect(stdout + stderr).to.not.include('secret')
+      const told = JSON.parse(stdout) as { healthy: boolean; providers: object[]; config: object }
+      expect(told.healthy).to.equal(true)
+      expect(told.providers[0]).to.include({ id: 'openai', healthy: true })
+      expect(told.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
+      const { code: wrong } = await run('doctor --xml')
+      expect(wrong).to.equal(2)
     })
 
     it('ends with 1 when a provider refuses its key, which it does not print', async () => {

@@ -10,7 +10,7 @@ type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
  * wait is bounded by the number of requests in work.
  */
 export function createLedger(
-  store: Pick<Store, 'insertMany'>,
+  store: Pick<Store, 'insertion' | 'commit'>,
   limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number },
   onRecorded: (row: UsageRow) => void,
 ): (row: UsageRow) => Promise<void> {
@@ -20,7 +20,7 @@ export function createLedger(
   async function write(): Promise<void> {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
-        await store.insertMany('usage', group.rows.map(toTable))
+        await store.commit(group.rows.map((row) => store.insertion('usage', toTable(row))))
         group.committed.resolve()
         for (const row of group.rows) onRecorded(row)
       } catch (error) {
@@ -75,8 +75,11 @@ function toTable(row: UsageRow): UsageTable {
     cache: row.cache,
     input_tokens: usage.inputTokens,
     cached_input_tokens: usage.cachedInputTokens ?? 0,
+    cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    image_input_tokens: usage.imageInputTokens ?? 0,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens ?? 0,
+    image_output_tokens: usage.imageOutputTokens ?? 0,
     images: usage.images,
     cost_nano_usd: row.costNanoUsd,
     cost_status: row.costStatus,

@@ -14,12 +14,15 @@ type Circuit = {
   probing: boolean
 }
 type Options = {
-  limits: { circuitFailuresMax: number; circuitOpenMs: number; circuitOpenMaxMs: number }
+  limits: {
+    circuitFailuresMax: number
+    circuitOpenMs: number
+    circuitOpenMaxMs: number
+    /** Callers choose the names of models at some endpoints: what is kept of them is bounded. */
+    circuitsMax: number
+  }
   clock: () => number
 }
-
-/** Names of models are the callers' at some endpoints: what is kept of them is bounded. */
-const circuitsMax = 10_000
 
 /**
  * A circuit breaker a route. A route that failed several times in a row, or that has refused our key or
@@ -30,7 +33,7 @@ export function createRouteHealth({
   limits,
   clock,
 }: Options): RouteHealth & { isOpen(route: Route): boolean } {
-  const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
+  const circuits = new LRUCache<string, Circuit>({ max: limits.circuitsMax })
 
   const open = (circuit: Circuit, { retryAfterSeconds = 0 }: ProviderFailure) => {
     const { circuitOpenMs, circuitOpenMaxMs } = limits

@@ -2,8 +2,11 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { StoreError } from './store-error.ts'
 
+/** Whose SQL the migrations are written for, where that differs. */
+export type SqlDialect = 'sqlite' | 'postgres'
+
 /** Forward only, in the order of their names; types are those that SQLite and PostgreSQL both have. */
-const migrations: Record<string, Migration> = {
+const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': {
     up: async (db) => {
       await db.schema
@@ -38,15 +41,25 @@ const migrations: Record<string, Migration> = {
     up: async (db) => {
       await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
       await db.schema.dropIndex('usage_account_at').execute()
-      await createUsage(db)
-        .addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
-        .modifyEnd(sql`without rowid`)
-        .execute()
+      const table = createUsage(db).addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
+      // PostgreSQL keeps no table in the order of its key.
+      await (dialect === 'sqlite' ? table.modifyEnd(sql`without rowid`) : table).execute()
       await sql`insert into usage select * from usage_by_id`.execute(db)
       await db.schema.dropTable('usage_by_id').execute()
     },
   },
-}
+  /** Every class of tokens that has a price of its own. */
+  '0003_usage_token_classes': {
+    up: async (db) => {
+      for (const column of ['cache_write_tokens', 'image_input_tokens', 'image_output_tokens']) {
+        await db.schema
+          .alterTable('usage')
+          .addColumn(column, 'bigint', (added) => added.notNull().defaultTo(0))
+          .execute()
+      }
+    },
+  },
+})
 
 /** As these migrations make it: what changes later, a later migration says. */
 function createUsage(db: Kysely<unknown>) {
@@ -80,7 +93,8 @@ function createUsage(db: Kysely<unknown>) {
  * Brings the store to the newest schema, one process at a time. Throws when the store is newer than
  * this program.
  */
-export async function migrate<T>(db: Kysely<T>): Promise<void> {
+export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<void> {
+  const migrations = migrationsFor(dialect)
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()
   if (error === undefined) return

@@ -2,7 +2,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 export type FileOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
 export type SqlValue = string | number | bigint | null | Uint8Array
-export type SqlRows = readonly (readonly SqlValue[])[]
+/** One statement with its values. */
+export type Statement = { sql: string; parameters: readonly SqlValue[] }
 
 const statementsKept = 500
 
@@ -11,8 +12,8 @@ export type SqliteFile = {
   database: DatabaseSync
   /** A statement, compiled once. */
   prepare(sql: string): StatementSync
-  /** Runs one statement for each row, committed together. Throws what SQLite reports. */
-  insertMany(sql: string, rows: SqlRows): void
+  /** Runs statements in one transaction. Throws what SQLite reports. */
+  commit(statements: readonly Statement[]): void
 }
 
 export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions): SqliteFile {
@@ -34,13 +35,13 @@ export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions)
   return {
     database,
     prepare,
-    insertMany: (sql, rows) => {
-      const statement = prepare(sql)
+    commit: (statements) => {
+      const run = ({ sql, parameters }: Statement) => void prepare(sql).run(...parameters)
       // One statement is a transaction by itself.
-      if (rows.length === 1) return void statement.run(...rows[0]!)
+      if (statements.length === 1) return run(statements[0]!)
       prepare('BEGIN IMMEDIATE').run()
       try {
-        for (const row of rows) statement.run(...row)
+        for (const statement of statements) run(statement)
         prepare('COMMIT').run()
       } catch (error) {
         if (database.isTransaction) prepare('ROLLBACK').run()

@@ -3,18 +3,18 @@
  * answers each message in order.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { openSqliteFile, type FileOptions, type SqlRows, type SqlValue } from './sqlite-file.ts'
+import { openSqliteFile, type FileOptions, type Statement } from './sqlite-file.ts'
 
 export type WorkerRequest =
-  | { id: number; kind: 'query'; sql: string; parameters: readonly SqlValue[] }
-  | { id: number; kind: 'insertMany'; sql: string; rows: SqlRows }
+  | ({ id: number; kind: 'query' } & Statement)
+  | { id: number; kind: 'commit'; statements: readonly Statement[] }
   | { id: number; kind: 'close' }
 export type QueryOutcome = { rows: unknown[]; changes: number }
 export type WorkerReply =
   | { id: number; outcome: QueryOutcome }
   | { id: number; error: { message: string; errcode: number | undefined } }
 
-const { database, prepare, insertMany } = openSqliteFile(workerData as FileOptions)
+const { database, prepare, commit } = openSqliteFile(workerData as FileOptions)
 
 parentPort!.on('message', (request: WorkerRequest) => {
   parentPort!.postMessage(reply(request))
@@ -39,9 +39,9 @@ function run(request: WorkerRequest): QueryOutcome {
       }
       return { rows: [], changes: Number(statement.run(...request.parameters).changes) }
     }
-    case 'insertMany':
-      insertMany(request.sql, request.rows)
-      return { rows: [], changes: request.rows.length }
+    case 'commit':
+      commit(request.statements)
+      return { rows: [], changes: 0 }
     case 'close':
       database.close()
       return { rows: [], changes: 0 }

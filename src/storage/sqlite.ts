@@ -8,8 +8,8 @@ import {
   type Dialect,
   type Driver,
 } from 'kysely'
-import type { FileOptions, SqlRows, SqlValue } from './sqlite-file.ts'
-import { createInserts } from './sqlite-inserts.ts'
+import { createCommits } from './sqlite-commits.ts'
+import type { FileOptions, SqlValue, Statement } from './sqlite-file.ts'
 import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 
@@ -22,8 +22,8 @@ type Unsent = WorkerRequest extends infer R
 /** An SQLite file in a thread of its own. */
 export type SqliteThread = {
   dialect: Dialect
-  /** Runs one statement for each row, committed together. */
-  insertMany(sql: string, rows: SqlRows): Promise<void>
+  /** Runs statements in one transaction. */
+  commit(statements: readonly Statement[]): Promise<void>
 }
 
 /** Opens the file in a worker thread. It has one connection, which a transaction holds alone. */
@@ -32,6 +32,7 @@ export function openSqlite(options: FileOptions): SqliteThread {
   const lock = createLock()
   const connection: DatabaseConnection = {
     executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => {
+      // Tables hold texts, numbers and nulls alone.
       const values = parameters as readonly SqlValue[]
       const { rows, changes } = await ask({ kind: 'query', sql, parameters: values })
       return { rows: rows as Row[], numAffectedRows: BigInt(changes) }
@@ -52,8 +53,8 @@ export function openSqlite(options: FileOptions): SqliteThread {
       lock.release()
     }
   }
-  const inserts = createInserts(options, {
-    insertMany: (sql, rows) => alone({ kind: 'insertMany', sql, rows }),
+  const commits = createCommits(options, {
+    commit: (statements) => alone({ kind: 'commit', statements }),
     checkpoint: () =>
       alone({ kind: 'query', sql: 'PRAGMA wal_checkpoint(RESTART)', parameters: [] }),
   })
@@ -69,7 +70,7 @@ export function openSqlite(options: FileOptions): SqliteThread {
     rollbackTransaction: () => execute('rollback'),
     releaseConnection: async () => lock.release(),
     destroy: async () => {
-      inserts.close()
+      commits.close()
       await stop()
     },
   }
@@ -80,7 +81,7 @@ export function openSqlite(options: FileOptions): SqliteThread {
       createAdapter: createTransactionalAdapter,
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
-    insertMany: inserts.insertMany,
+    commit: commits.commit,
   }
 }
 

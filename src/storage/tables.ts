@@ -40,11 +40,39 @@ export type UsageTable = {
   cache: string
   input_tokens: number
   cached_input_tokens: number
+  cache_write_tokens: number
+  image_input_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  image_output_tokens: number
   images: number
   cost_nano_usd: number | null
   cost_status: string
   attempts: string
   duration_ms: number
+}
+
+type IntegerColumn = {
+  [Name in keyof Tables]: {
+    [Column in keyof Tables[Name]]: number extends Tables[Name][Column] ? Column : never
+  }[keyof Tables[Name]]
+}[keyof Tables]
+type Integers = Record<Extract<IntegerColumn, string>, true>
+
+/** The columns of every table that hold integers: one that is missing here does not compile. */
+export const integerColumns: Readonly<Integers> = {
+  created_at: true,
+  expires_at: true,
+  revoked_at: true,
+  at: true,
+  input_tokens: true,
+  cached_input_tokens: true,
+  cache_write_tokens: true,
+  image_input_tokens: true,
+  output_tokens: true,
+  reasoning_tokens: true,
+  image_output_tokens: true,
+  images: true,
+  cost_nano_usd: true,
+  duration_ms: true,
 }

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { createAccounts, type Accounts } from '../../src/accounts/accounts.ts'
-import { openStore, type Store } from '../../src/storage/store.ts'
+import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
 
 describe('accounts', () => {
   let folder: TemporaryFolder
@@ -13,7 +14,7 @@ describe('accounts', () => {
   beforeEach(async () => {
     folder = makeFolder()
     now = 1_800_000_000_000
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
     accounts = createAccounts(store, () => now)
   })
   afterEach(async () => {
@@ -34,7 +35,7 @@ describe('accounts', () => {
   })
 
   it('begin with one even when two processes start at the same moment', async () => {
-    const other = await openStore({ dataDir: folder.path, durability: 'normal' })
+    const other = await openTestStore(folder.path)
     const found = await Promise.all([accounts.first(), createAccounts(other, () => now).first()])
     await other.close()
     expect(new Set(found.map(({ id }) => id)).size).to.equal(1)
@@ -56,7 +57,7 @@ describe('accounts', () => {
     expect(found()).to.deep.equal([])
     await store.close()
     expect(found()).to.deep.equal([])
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
     const [row] = await store.db.selectFrom('api_keys').select('digest').execute()
     expect(row?.digest).to.have.length(43)
   })

@@ -5,8 +5,9 @@ import { createKey } from '../../src/accounts/api-key.ts'
 import { createIdentify } from '../../src/accounts/identify.ts'
 import type { Credentials, Identify } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
-import { openStore, type Store } from '../../src/storage/store.ts'
+import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
 
 const keyCacheMs = 1000
 
@@ -21,7 +22,7 @@ describe('identifying a caller', () => {
   beforeEach(async () => {
     folder = makeFolder()
     now = 1_800_000_000_000
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
     accounts = createAccounts(store, clock)
     identify = createIdentify({ store, clock, keyCacheMs, keyCacheEntriesMax: 100 })
     accountId = (await accounts.first()).id
@@ -105,7 +106,7 @@ describe('identifying a caller', () => {
         expect(await outcome({ authorization: undefined, apiKey })).to.equal(code)
       }),
     )
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
   })
 
   it('does not take a store that is away for a wrong key', async () => {
@@ -113,7 +114,7 @@ describe('identifying a caller', () => {
     await store.close()
     const error = await Promise.resolve(identify(bearer(key))).catch((thrown: unknown) => thrown)
     expect(error).to.be.an('error').and.not.instanceOf(GatewayError)
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
   })
 
   it('asks the store again only after key_cache_ms', async () => {

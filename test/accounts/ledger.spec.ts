@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createLedger } from '../../src/accounts/ledger.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
-import { openStore } from '../../src/storage/store.ts'
 import { makeFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 
 const row = (id: string): UsageRow => ({
@@ -19,7 +19,17 @@ const row = (id: string): UsageRow => ({
   outcome: 'ok',
   errorCode: null,
   cache: 'miss',
-  usage: { inputTokens: 10, outputTokens: 20, cachedInputTokens: 4, images: 0, estimated: false },
+  usage: {
+    inputTokens: 10,
+    outputTokens: 20,
+    cachedInputTokens: 4,
+    cacheWriteTokens: 3,
+    imageInputTokens: 2,
+    imageOutputTokens: 7,
+    reasoningTokens: 5,
+    images: 0,
+    estimated: false,
+  },
   costNanoUsd: 123_456,
   costStatus: 'exact',
   attempts: [{ provider: 'openai', upstreamModel: 'gpt-5.2', outcome: 'ok', durationMs: 3 }],
@@ -29,11 +39,15 @@ const row = (id: string): UsageRow => ({
 /** A store of which the test decides when and how each commit ends. */
 function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
-  const insertMany = (_table: string, rows: readonly object[]) =>
+  const insertion = (_table: string, { id }: object & { id: string }) => ({
+    sql: 'insert',
+    parameters: [id],
+  })
+  const commit = (statements: readonly { parameters: readonly unknown[] }[]) =>
     new Promise<void>((resolve, reject) => {
-      commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
+      commits.push({ ids: statements.map(({ parameters: [id] }) => String(id)), resolve, reject })
     })
-  return { commits, store: { insertMany } }
+  return { commits, store: { insertion, commit } }
 }
 
 /** With a pause that no test comes to the end of. */
@@ -148,7 +162,7 @@ describe('the ledger', () => {
 
   it('keeps in the store what the receipt says', async () => {
     const folder = makeFolder()
-    const store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    const store = await openTestStore(folder.path)
     await openLedger(store)(row('req_1'))
     const rows = await store.db.selectFrom('usage').selectAll().execute()
     await store.close()
@@ -171,12 +185,15 @@ describe('the ledger', () => {
         input_tokens: 10,
         cached_input_tokens: 4,
         output_tokens: 20,
-        reasoning_tokens: 0,
+        reasoning_tokens: 5,
         images: 0,
         cost_nano_usd: 123_456,
         cost_status: 'exact',
         attempts: JSON.stringify(row('req_1').attempts),
         duration_ms: 13,
+        cache_write_tokens: 3,
+        image_input_tokens: 2,
+        image_output_tokens: 7,
       },
     ])
   })

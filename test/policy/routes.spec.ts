@@ -5,7 +5,12 @@ import { createRouteHealth } from '../../src/policy/route-health.ts'
 import { createRouteOrder } from '../../src/policy/route-order.ts'
 import { routeOf } from '../support/route.ts'
 
-const limits = { circuitFailuresMax: 3, circuitOpenMs: 1000, circuitOpenMaxMs: 3000 }
+const limits = {
+  circuitFailuresMax: 3,
+  circuitOpenMs: 1000,
+  circuitsMax: 100,
+  circuitOpenMaxMs: 3000,
+}
 
 function startHealth() {
   let now = 0

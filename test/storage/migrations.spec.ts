@@ -2,9 +2,10 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { openStore, type Store } from '../../src/storage/store.ts'
+import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { projectFolder, runProgram } from '../support/program.ts'
+import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 describe('opening a store', () => {
@@ -16,7 +17,7 @@ describe('opening a store', () => {
   })
   afterEach(() => folder.remove())
 
-  const open = () => openStore({ dataDir, durability: 'normal' })
+  const open = () => openTestStore(dataDir)
   const closing = async <T>(run: (store: Store) => Promise<T>): Promise<T> => {
     const store = await open()
     try {
@@ -49,6 +50,7 @@ describe('opening a store', () => {
   })
 
   it('takes over the ledger of a store whose rows were kept by id', async () => {
+    const addedLater = { cache_write_tokens: 0, image_input_tokens: 0, image_output_tokens: 0 }
     const rows = [3, 1, 2].map((at) => usageRow(`req_${at}`, at))
     await closing(async ({ db }) => {
       const ddl = await sql<{ sql: string }>`
@@ -60,8 +62,12 @@ describe('opening a store', () => {
       await sql`DROP TABLE usage`.execute(db)
       await sql.raw(before).execute(db)
       await sql`CREATE INDEX usage_account_at ON usage (account_id, at)`.execute(db)
-      await db.insertInto('usage').values(rows).execute()
-      await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db)
+      for (const column of Object.keys(addedLater)) {
+        await db.schema.alterTable('usage').dropColumn(column).execute()
+      }
+      const older = rows.map((row) => Object.entries(row).filter(([name]) => !(name in addedLater)))
+      await db.insertInto('usage').values(older.map(Object.fromEntries)).execute()
+      await sql`DELETE FROM kysely_migration WHERE name NOT LIKE '0001%'`.execute(db)
     })
     const [kept, schema] = await closing(async ({ db }) => [
       await db.selectFrom('usage').selectAll().execute(),

@@ -3,13 +3,18 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { openStore, type Store } from '../../src/storage/store.ts'
+import { StoreError } from '../../src/storage/store-error.ts'
+import type { Store } from '../../src/storage/store.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const rowsFrom = (start: number, count: number): UsageTable[] =>
   Array.from({ length: count }, (_, index) => usageRow(`row_${start + index}`))
+
+const insert = (store: Store, rows: readonly UsageTable[]) =>
+  store.commit(rows.map((row) => store.insertion('usage', row)))
 
 describe('the store', () => {
   let folder: TemporaryFolder
@@ -18,7 +23,7 @@ describe('the store', () => {
   let outside: DatabaseSync
   beforeEach(async () => {
     folder = makeFolder()
-    store = await openStore({ dataDir: folder.path, durability: 'normal' })
+    store = await openTestStore(folder.path)
     outside = new DatabaseSync(join(folder.path, 'gateway.db'))
   })
   afterEach(async () => {
@@ -32,20 +37,20 @@ describe('the store', () => {
   const account = (id: string) => ({ id, name: id, created_at: 0 })
 
   it('has committed a group when it says so', async () => {
-    await store.insertMany('usage', rowsFrom(0, 3))
+    await insert(store, rowsFrom(0, 3))
     expect(countOutside('usage')).to.equal(3)
   })
 
   for (const durability of ['normal', 'full'] as const) {
     it(`commits a group as a whole, with durability ${durability}: nobody sees a part of it`, async () => {
-      const other = await openStore({ dataDir: folder.path, durability })
+      const other = await openTestStore(folder.path, durability)
       const groups = 40
       const size = 250
       const seen = new Set<number>()
       const writing = new AbortController()
       const write = async () => {
         for (let group = 0; group < groups; group++) {
-          await other.insertMany('usage', rowsFrom(group * size, size))
+          await insert(other, rowsFrom(group * size, size))
           await new Promise((resolve) => setImmediate(resolve))
         }
       }
@@ -63,10 +68,10 @@ describe('the store', () => {
   }
 
   it('waits for another process that writes, and holds up nothing meanwhile', async () => {
-    await store.insertMany('usage', rowsFrom(0, 1))
+    await insert(store, rowsFrom(0, 1))
     outside.exec('BEGIN IMMEDIATE')
     let committed = false
-    const inserted = store.insertMany('usage', rowsFrom(1, 2)).then(() => {
+    const inserted = insert(store, rowsFrom(1, 2)).then(() => {
       committed = true
     })
     const turns = 200
@@ -80,7 +85,7 @@ describe('the store', () => {
   it('moves its log into the file under steady writing, so that the log does not grow', async () => {
     const commits = 3000
     for (let commit = 0; commit < commits; commit++) {
-      await store.insertMany('usage', rowsFrom(commit, 1))
+      await insert(store, rowsFrom(commit, 1))
     }
     const logMiB = statSync(join(folder.path, 'gateway.db-wal')).size / 2 ** 20
     // A commit changes three pages of 4 KiB.
@@ -88,13 +93,26 @@ describe('the store', () => {
     expect(countOutside('usage')).to.equal(commits)
   })
 
+  it('commits statements of several tables in one transaction, or none of them', async () => {
+    const change = (id: string, name: string) =>
+      store.db.updateTable('accounts').set({ name }).where('id', '=', id).compile()
+    await store.commit([store.insertion('accounts', account('acc_1')), change('acc_1', 'renamed')])
+    const [row] = rowsFrom(0, 1)
+    await store.commit([store.insertion('usage', row!), change('acc_1', 'settled')])
+    const failed = store.commit([change('acc_1', 'lost'), store.insertion('usage', row!)])
+    expect(await failed.catch((error: unknown) => error)).to.be.instanceOf(StoreError)
+    const { name } = await store.db.selectFrom('accounts').selectAll().executeTakeFirstOrThrow()
+    expect(name).to.equal('settled')
+    expect(countOutside('usage')).to.equal(1)
+  })
+
   it('keeps nothing of a group with one bad row, and rejects that group alone', async () => {
     const good = rowsFrom(0, 2)
     const bad = [...rowsFrom(10, 2), usageRow('row_0')]
     const outcomes = await Promise.allSettled([
-      store.insertMany('usage', good),
-      store.insertMany('usage', bad),
-      store.insertMany('usage', rowsFrom(20, 2)),
+      insert(store, good),
+      insert(store, bad),
+      insert(store, rowsFrom(20, 2)),
       store.db.selectFrom('usage').select('id').execute(),
     ])
     expect(outcomes.map(({ status }) => status)).to.deep.equal([
@@ -143,7 +161,7 @@ describe('the store', () => {
   })
 
   it('loses no change when two processes read and write the same row', async () => {
-    const other = await openStore({ dataDir: folder.path, durability: 'normal' })
+    const other = await openTestStore(folder.path)
     await store.db.insertInto('accounts').values(account('acc_1')).execute()
     const add = ({ db }: Store) =>
       db.transaction().execute(async (inside) => {
@@ -188,7 +206,7 @@ describe('the store', () => {
     { durability: 'full', synchronous: 2 },
   ] as const) {
     it(`flushes as DURABILITY=${durability} says`, async () => {
-      const other = await openStore({ dataDir: folder.path, durability })
+      const other = await openTestStore(folder.path, durability)
       const { rows } = await sql`PRAGMA synchronous`.execute(other.db)
       const journal = await sql`PRAGMA journal_mode`.execute(other.db)
       await other.close()

@@ -28,4 +28,7 @@ const blank: UsageTable = {
   cost_status: 'unknown',
   attempts: '[]',
   duration_ms: 1,
+  cache_write_tokens: 0,
+  image_input_tokens: 0,
+  image_output_tokens: 0,
 }
