@@ -280,6 +280,11 @@ export interface components {
                  */
                 cache_entry_bytes_max: number;
                 /**
+                 * @description Bytes of a stream that are kept to estimate its tokens when its vendor reports none.
+                 * @default 1048576
+                 */
+                estimate_bytes_max: number;
+                /**
                  * @description How long a key that was looked up is trusted; a revoked key works at most so long.
                  * @default 1000
                  */
@@ -680,6 +685,12 @@ export const settings = [
     "variable": null,
     "standard": 4194304,
     "description": "Size of an answer that may be remembered."
+  },
+  {
+    "name": "limits.estimate_bytes_max",
+    "variable": null,
+    "standard": 1048576,
+    "description": "Bytes of a stream that are kept to estimate its tokens when its vendor reports none."
   },
   {
     "name": "limits.key_cache_ms",

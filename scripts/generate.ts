@@ -10,10 +10,12 @@ import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
 
 const root = new URL('../', import.meta.url)
 
-/** Every file of `generated/` by name, as it should be for the contract on disk. */
+/** The text of every file of `generated/` by name, made from the sources on disk. */
 export async function generate(): Promise<Record<string, string>> {
+  // The tests and linters check the sources; these types name what the generators read of them.
   const document = parse(read('openapi.yaml')) as Document
   const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
+  const settings = parse(read('settings.yaml')) as SettingsSchema
   const operations = operationsOf(document)
   return {
     'types.ts': banner + astToString(await openapiTS(read('openapi.yaml'))),
@@ -23,7 +25,7 @@ export async function generate(): Promise<Record<string, string>> {
       Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema])),
     ),
     ...checkFiles(document, operations, tools),
-    ...(await settingsFiles(parse(read('settings.yaml')) as SettingsSchema)),
+    ...(await settingsFiles(settings)),
     'openapi.json': `${JSON.stringify(publicPart(document))}\n`,
   }
 }
@@ -41,7 +43,7 @@ export type ToolName = (typeof tools)[number]['name']
 `
 }
 
-/** The document without what is marked internal: what the gateway shows the world. */
+/** The document without schemas that are marked internal, as the gateway publishes it. */
 function publicPart(document: Document): Document {
   const schemas = Object.entries(document.components.schemas)
   return {

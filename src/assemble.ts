@@ -34,14 +34,14 @@ import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { v1Forms, v1Operations } from './v1/index.ts'
 
-export type Assembled = {
+type Assembled = {
   server: GatewayServer
   accounts: Accounts
   store: Store
   events: Events
   toolServer: ToolServer
   providerIds: readonly string[]
-  /** Ends what the server leaves behind, after it has drained. */
+  /** Closes what the server uses; to be called after it has drained. */
   close: () => Promise<void>
 }
 
@@ -52,13 +52,13 @@ type Options = {
   clock?: () => number
   sleep?: FailoverPolicy['sleep']
   random?: () => number
-  /** What stands for the internet, where callers' addresses lead. */
+  /** How addresses that callers name are resolved, checked and reached; for tests. */
   publicNet?: PublicNet
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
 }
 
-/** Builds each part once, in the order in which they need each other. */
+/** Builds each part once, in the order of their dependencies. */
 export async function assemble({
   config,
   secrets,
@@ -72,13 +72,13 @@ export async function assemble({
   const { limits } = config
   const metrics = createMetrics()
   const events = createEvents(log, metrics)
-  // Both take a while, and neither needs the other.
+  // Both are slow and independent of each other.
   const [store, loaded] = await Promise.all([openStore(config), loadContract()])
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
-  const house = models({ config, secrets, clock, publicNet })
-  const { catalog, providers, routes, guarded } = house
-  const gateway = gatewayOf({ config, clock, sleep, random, store, events, house })
+  const parts = models({ config, secrets, clock, publicNet })
+  const { catalog, providers, routes, guarded } = parts
+  const gateway = gatewayOf({ config, clock, sleep, random, store, events, parts })
 
   const onFailure = events.toolFailed
   const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
@@ -130,7 +130,7 @@ export async function assemble({
 
 type ModelsOptions = Required<Pick<Options, 'config' | 'secrets' | 'clock' | 'publicNet'>>
 
-/** The models, who has them, and how pictures come to them. */
+/** The catalog, the providers, the routes between them, and what fetches and reads pictures. */
 function models({ config, secrets, clock, publicNet }: ModelsOptions) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
@@ -177,13 +177,13 @@ function models({ config, secrets, clock, publicNet }: ModelsOptions) {
 type GatewayOptions = RoutingOptions & {
   store: Store
   events: Events
-  house: ReturnType<typeof models>
+  parts: ReturnType<typeof models>
 }
 
-/** The sequence, with all that it needs from outside. */
-function gatewayOf({ store, events, house, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
+/** The core's gateway with its dependencies. */
+function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
   const { limits } = options.config
-  const { rows, catalog, routes, darkroom, readSources } = house
+  const { rows, catalog, routes, darkroom, readSources } = parts
   const cache = createResponseCache({
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
@@ -210,7 +210,7 @@ type RoutingOptions = Required<Pick<Options, 'config' | 'clock' | 'sleep' | 'ran
   rows: readonly CatalogModel[]
 }
 
-/** Which routes are tried first, and how often. */
+/** The order of routes and the failover policy. */
 function routing({ config, rows, clock, sleep, random }: RoutingOptions) {
   const { limits, routeOrder } = config
   const health = createRouteHealth({ limits, clock })

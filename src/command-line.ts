@@ -16,7 +16,7 @@ const usage = `Usage: npm run gateway -- <command>
   settings               every setting, as a table
 `
 
-/** Ends the command with a message, without a stack. */
+/** Its message is printed without a stack trace. */
 class UsageError extends Error {
   override name = 'UsageError'
 }

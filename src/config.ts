@@ -14,13 +14,13 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Text
 /** Every limit of settings.yaml, with its unit in the name. */
-export type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: number }
+type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: number }
 
-/** What the operator decided, and anybody may see: no secret is in it. */
+/** The operator's settings without secrets, so that it may be printed. */
 export type Config = {
   readonly host: string
   readonly port: number
-  /** Absent when the address that is listened on is the one to show. */
+  /** Undefined when callers use the address that the server listens on. */
   readonly baseUrl: string | undefined
   readonly dataDir: string
   readonly uploadDir: string | undefined
@@ -36,32 +36,32 @@ export type Config = {
   readonly limits: Limits
 }
 
-/** What must reach no log, answer or row. */
+/** Settings that must not appear in logs, answers or the store. */
 export type Secrets = {
   readonly metricsToken: string | undefined
   readonly providerKeys: ProviderKeys
 }
 
-/** Thrown with every complaint at once, each naming the setting and the remedy. */
+/** Everything that is wrong with the settings: one line each, with setting and remedy. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** Text variables by name, such as `process.env`. */
+/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** The variables of the process over those of a `.env` file in the working folder. */
+/** The variables of `.env` in the working directory; those of the process override them. */
 export function readVariables(): Variables {
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
   return { ...file, ...process.env }
 }
 
-/** Makes the renderer of pictures use a font of ours; to be called before the first picture. */
+/** Sets the fonts of the picture renderer; to be called before the first picture. */
 export function setFontConfiguration(file: string): void {
   process.env['FONTCONFIG_FILE'] = file
 }
 
-/** Reads and checks every setting; what may be printed and what may not are apart. Throws a ConfigError. */
+/** Reads and checks every setting; secrets are kept apart. Throws a ConfigError. */
 export function loadConfig(variables: Variables): { config: Config; secrets: Secrets } {
   const complaints: string[] = []
   const merged: Record<string, unknown> = readFile(variables['CONFIG_FILE'], complaints)
@@ -71,7 +71,7 @@ export function loadConfig(variables: Variables): { config: Config; secrets: Sec
   }
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
   complaints.push(...errors.map(complaintText), ...complaintsAbout(merged))
-  // What the check found is told already; the rest is looked at all the same.
+  // Until the throw below only `providers` is read, and only if the check found it valid.
   const checked = merged as Settings
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
     ? []
@@ -113,7 +113,8 @@ export function settingsTable(): string {
   const rows = settings.map(({ name, variable, standard, description }) => {
     const plain = typeof standard === 'string' || typeof standard === 'number'
     const text = plain ? `\`${standard}\`` : ''
-    return `| ${variable === null ? '' : `\`${variable}\``} | \`${name}\` | ${text} | ${description ?? ''} |`
+    const variableText = variable === null ? '' : `\`${variable}\``
+    return `| ${variableText} | \`${name}\` | ${text} | ${description ?? ''} |`
   })
   const keys = vendors.map(({ name, keyVariables, baseUrlVariable, baseUrl }) => {
     const keyNames = keyVariables.map((variable) => `\`${variable}\``).join(' or ')
@@ -205,7 +206,7 @@ function ownEndpoint(
   return { endpoint: { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }, keys }
 }
 
-/** Credentials have no place in an address, which is printed. */
+/** Addresses are printed, so they must not contain credentials. */
 function isAddress(text: string): boolean {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return false
@@ -226,7 +227,7 @@ function keysIn(text = ''): string[] {
 function camelCased(limits: SettingsLimits): Limits {
   const name = (snake: string) =>
     snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  // The type says of each name what this does to it.
+  // `CamelCase` renames the keys of the type in the same way.
   return Object.fromEntries(Object.entries(limits).map(([k, v]) => [name(k), v])) as Limits
 }
 

@@ -16,8 +16,8 @@ const probeBytesMax = 8 * 1024 * 1024
 
 type Finding = { finding: string; healthy: boolean }
 
-/** What the doctor found; it holds no secret. */
-export type Diagnosis = {
+/** The doctor's findings; they contain no secrets. */
+type Diagnosis = {
   healthy: boolean
   node: string
   address: string
@@ -28,7 +28,7 @@ export type Diagnosis = {
   notConfigured: readonly { id: string; variables: readonly string[] }[]
 }
 
-/** Looks at everything that calls depend on. */
+/** Checks the store and all configured providers. */
 export async function diagnose(config: Config, secrets: Secrets): Promise<Diagnosis> {
   const { endpoints, baseUrl, uploadDir } = config
   const store = await checkStore(config)
@@ -49,7 +49,7 @@ export async function diagnose(config: Config, secrets: Secrets): Promise<Diagno
   }
 }
 
-/** The same for people, with what to do about what is missing. */
+/** The diagnosis as text, with the variables of the vendors that are not configured. */
 export function diagnosisText(found: Diagnosis): string {
   const { node, address, store, catalog, uploads, providers, notConfigured } = found
   const lines = [
@@ -86,7 +86,7 @@ async function checkStore(config: Config): Promise<Finding> {
   }
 }
 
-/** Asks an endpoint for its models, which costs nothing. */
+/** Lists an endpoint's models, a request that costs nothing. */
 async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
   const vendor = vendorOf(id)
   const pool = createDispatch(baseUrl, { connectTimeoutMs: probeTimeoutMs, connectionsMax: 1 })

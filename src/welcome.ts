@@ -1,11 +1,11 @@
 type Options = {
   baseUrl: string
-  /** Only at the first start: keys are not stored as they are. */
+  /** Known only at the first start, since keys are stored as hashes. */
   testKey: string | undefined
   providerIds: readonly string[]
 }
 
-/** What the server prints when it is up: where it is, and a line to paste. */
+/** The text printed when the server has started: its addresses, and a command to paste. */
 export function welcome({ baseUrl, testKey, providerIds }: Options): string {
   const providers =
     providerIds.length > 0

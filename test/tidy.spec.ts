@@ -2,14 +2,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
-import { settingsTable } from '../src/config.ts'
+import { vendors } from '../src/providers/index.ts'
+import { contract } from './support/contract.ts'
 
 const root = join(import.meta.dirname, '..')
 const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
 const parts = ['providers', 'policy', 'accounts', 'catalog', 'storage', 'telemetry', 'pictures']
 const ground = ['core', 'bytes', 'generated']
 
-/** Who may import whom (design.md section 2): type-only imports count too. */
+/** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
   'main.ts': ['assemble.ts', 'config.ts', 'welcome.ts', ...parts],
   'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
@@ -39,6 +40,7 @@ const processMembers: Record<string, string[]> = {
   exit: ['main.ts', 'command-line.ts'],
   exitCode: ['main.ts', 'command-line.ts'],
 }
+const schemaNames = new Set(Object.keys(contract.components.schemas))
 const bannedNames = /(^|[-./])(utils?|helpers?|common|shared|managers?|services?|misc)([-./]|$)/
 
 type SourceFile = { name: string; text: string; tree: ts.SourceFile }
@@ -84,6 +86,20 @@ describe('the source', () => {
         importsOf(file)
           .filter((target) => outside.some((o) => target === o || target.startsWith(`${o}/`)))
           .map((target) => `${file.name} -> ${target}`),
+      )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('names a vendor in its folder and the list of vendors alone', () => {
+    const own = new RegExp(
+      `^src/providers/(index\\.ts$|(${vendors.map(({ id }) => id).join('|')})/)`,
+    )
+    const wrong = source
+      .filter(({ name }) => !own.test(name))
+      .flatMap((file) =>
+        textsOf(file)
+          .filter(namesVendor)
+          .map((text) => `${file.name}: ${text}`),
       )
     expect(wrong).to.deep.equal([])
   })
@@ -134,14 +150,6 @@ describe('the source', () => {
     const marks = /TO[D]O|FIX[M]E|XX[X]/
     const wrong = everything.filter(({ text }) => marks.test(text)).map(({ name }) => name)
     expect(wrong).to.deep.equal([])
-  })
-})
-
-describe('the README', () => {
-  it('has the settings as they are', () => {
-    const text = readFileSync(join(root, 'README.md'), 'utf8')
-    const section = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(text)?.[1] ?? ''
-    expect(cellsOf(section)).to.deep.equal(cellsOf(settingsTable()))
   })
 })
 
@@ -201,7 +209,7 @@ function processMembersIn({ tree }: SourceFile): string[] {
   )
 }
 
-function nodesOf(tree: ts.SourceFile): ts.Node[] {
+function nodesOf(tree: ts.Node): ts.Node[] {
   const found: ts.Node[] = []
   const visit = (node: ts.Node): void => {
     found.push(node)
@@ -216,15 +224,25 @@ function linesOf(tree: ts.SourceFile, node: ts.Node): number {
   return line(node.getEnd()) - line(node.getStart()) + 1
 }
 
-/** A table's cells, however its columns are padded. */
-function cellsOf(table: string): string[] {
-  return table
-    .split('\n')
-    .map((line) =>
-      line
-        .replaceAll(/\s*\|\s*/g, '|')
-        .replaceAll(/-+/g, '-')
-        .trim(),
-    )
-    .filter((line) => line !== '')
+/** The identifiers and texts of a file, also those in types, without comments and imports. */
+function textsOf({ tree }: SourceFile): string[] {
+  const nodes = tree.statements.filter((one) => !ts.isImportDeclaration(one)).flatMap(nodesOf)
+  return nodes.flatMap((node) =>
+    ts.isIdentifier(node) || ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node)
+      ? node.text
+      : [],
+  )
+}
+
+/** Whether a text names a vendor; OpenAI's protocol and the contract's names are the gateway's. */
+function namesVendor(text: string): boolean {
+  if (schemaNames.has(text)) return false
+  const words = text
+    .replaceAll(/open-?ai-?compatible/gi, '')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+  return vendors.some(
+    ({ id, name }) => text.includes(name) || (!text.includes(' ') && words.includes(id)),
+  )
 }

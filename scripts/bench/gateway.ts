@@ -16,7 +16,7 @@ const { scripts } = JSON.parse(readFileSync(join(sources, '../package.json'), 'u
 const startFlags = scripts.start.match(/--\S+/g) ?? []
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
-// What the README gives a container (performance.md section 7).
+// What the README gives a container (docs/performance.md#start-flags).
 const tunedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '268435456',
   MALLOC_TOP_PAD_: '67108864',

@@ -10,12 +10,13 @@ import {
   type Tool,
 } from './document.ts'
 
-/** The checks of bodies, tool arguments, schemas and parameters, with their types. */
+/** The files with the checks of bodies, tool arguments, schemas and parameters, by name. */
 export function checkFiles(
   document: Document,
   operations: OperationRow[],
   tools: Tool[],
 ): Record<string, string> {
+  // `forChecks` replaces schemas only.
   const contract = forChecks(document) as Document
   const bodies = operations.filter(
     ({ operation }) => jsonBody(operation) !== undefined && operation['x-protocol'] === undefined,
@@ -59,7 +60,7 @@ export const headerChecks: Record<OperationId, Check<Record<string, unknown>>>
   }
 }
 
-/** How every check is compiled. */
+/** The Ajv options of every check. */
 export const options = {
   strict: false,
   discriminator: true,
@@ -74,12 +75,16 @@ function jsonBody(operation: Operation): Schema | undefined {
   return operation.requestBody?.content['application/json']?.schema
 }
 
-/** References into the document, as seen from outside of it. */
+/** The schema with references that lead from outside into the document named `contract`. */
 function rebased(schema: Schema): Schema {
+  // Only the texts of references change.
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
-/** The contract as Ajv takes it: mappings as lists, for refusals, and less what needs the model. */
+/**
+ * The contract for Ajv: discriminator mappings as lists of values, which error messages name, and
+ * any object where the check depends on the model (`x-checked-by-model`).
+ */
 function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
   if (typeof value !== 'object' || value === null) return value
@@ -93,7 +98,7 @@ function parameters(document: Document, operation: Operation, place: 'query' | '
   const found = parametersOf(document, operation, place)
   return {
     type: 'object',
-    // Other headers are other people's business; an unknown query parameter is a mistake.
+    // Clients and proxies add headers of their own; an unknown query parameter is a mistake.
     additionalProperties: place === 'header',
     required: found.filter((p) => p.required).map((p) => p.name),
     properties: Object.fromEntries(found.map((p) => [p.name, rebased(p.schema)])),
@@ -113,12 +118,12 @@ function exportName(kind: string, name: string): string {
   return `${kind}_${name.replaceAll('-', '_')}`
 }
 
-/** Checks as the code of an ES module. */
+/** The code of an ES module that exports a check for each schema under its name. */
 export function compile(ajv: Ajv2020, schemas: Record<string, Schema>): string {
   for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, name)
   const names = Object.fromEntries(Object.keys(schemas).map((name) => [name, name]))
   const code = standalone.default(ajv, names).replace('"use strict";', '')
-  // Ajv's output requires its run-time parts even when it is an ES module.
+  // Ajv's output loads its runtime with `require` even when it is an ES module.
   const require = code.includes('require(')
     ? "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)\n"
     : ''

@@ -1,8 +1,9 @@
 import { banner, parametersOf, responsesOf, type Document, type OperationRow } from './document.ts'
 
-/** `operations.ts`: what the router, the security handlers and browsers need to know. */
+/** The text of `operations.ts`: operations, security schemes, methods and headers. */
 export function operationsFile(document: Document, rows: OperationRow[]): string {
   const { title, version } = document.info
+  const schemes = Object.keys(document.components.securitySchemes)
   const list = rows.map(({ id, method, path, operation }) => ({
     id,
     method,
@@ -23,7 +24,7 @@ export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 
 /** The ways to say who calls. */
-export const securitySchemes = ${JSON.stringify(Object.keys(document.components.securitySchemes))} as const
+export const securitySchemes = ${JSON.stringify(schemes)} as const
 export type SecurityScheme = (typeof securitySchemes)[number]
 
 /** The methods of the contract, in upper case. */

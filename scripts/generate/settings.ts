@@ -6,8 +6,9 @@ import { schemaTypes } from './schema-types.ts'
 type Setting = Schema & { 'x-env'?: string; default?: unknown; description?: string }
 export type SettingsSchema = Schema & { properties: Record<string, Setting> }
 
-/** The settings' types, their check and the rows of their table. */
+/** The files with the settings' types, their check and the rows of their table, by name. */
 export async function settingsFiles(schema: SettingsSchema): Promise<Record<string, string>> {
+  // `limits` is an object of settings; Schema does not type what it nests.
   const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
   const rows = (settings: Record<string, Setting>, prefix = '') =>
     Object.entries(settings).map(

@@ -8,18 +8,18 @@ type NewKey = {
   accountId: string
   mode: Mode
   name: string
-  /** The only models that the key may call. */
+  /** The only models that the key may call; all if absent. */
   models?: readonly string[]
   expiresAt?: number
 }
 
-/** A key as its owner may see it again. */
-export type KeyRow = Omit<ApiKeysTable, 'digest'>
+/** A key without its digest. */
+type KeyRow = Omit<ApiKeysTable, 'digest'>
 
 export type Accounts = {
-  /** The oldest account, created when there is none; says whether it was. */
+  /** The oldest account; `created` says that there was none before. */
   first(): Promise<{ id: string; created: boolean }>
-  /** Creates a key and gives it, this once. */
+  /** Creates a key and returns it; only its digest is stored. */
   createKey(key: NewKey): Promise<string>
   listKeys(): Promise<KeyRow[]>
   /** Ends a key; false when there is no such active key. */

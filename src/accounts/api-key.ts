@@ -5,13 +5,13 @@ import type { Mode } from '../core/caller.ts'
 const secretBytes = 32
 const shape = /^mag_(live|test)_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/
 
-/** A new key: `mag_<mode>_`, 256 random bits in base64url, and a checksum that catches typing errors. */
+/** `mag_<mode>_`, 256 random bits in base64url, and a checksum that detects typing errors. */
 export function createKey(mode: Mode): string {
   const body = `mag_${mode}_${randomBytes(secretBytes).toString('base64url')}`
   return body + checksum(body)
 }
 
-/** Whether a text can be a key at all; the store is not asked for one that cannot. */
+/** Whether a text has the form and checksum of a key; others need no look-up. */
 export function isWellFormedKey(text: string): boolean {
   return shape.test(text) && text.slice(-6) === checksum(text.slice(0, -6))
 }
@@ -21,7 +21,7 @@ export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url')
 }
 
-/** What a person may see of a key again, to tell it from others. */
+/** Prefix and last characters of the checksum, by which people recognise a key. */
 export function hintOf(key: string): string {
   return `${key.slice(0, 9)}…${key.slice(-4)}`
 }

@@ -8,11 +8,12 @@ type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
   store: Store
   clock: () => number
-  /** A key that was looked up is trusted so long: another process may revoke it. */
+  /** How long a look-up is valid; meanwhile another process may revoke the key. */
   keyCacheMs: number
   keyCacheEntriesMax: number
 }
 
+/** Authenticates keys against the store, and caches those it finds. */
 export function createIdentify({
   store,
   clock,
@@ -22,7 +23,7 @@ export function createIdentify({
   const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Known>>()
 
-  // What one of many calls asks the store, the others need not ask as well.
+  // Concurrent calls with the same key share one look-up.
   const lookUpOnce = (digest: string): Promise<Known> => {
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
@@ -68,6 +69,7 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
     .executeTakeFirst()
   if (row === undefined) throw invalidKey('There is no such API key.')
   if (row.revoked_at !== null) throw invalidKey('This API key was revoked.')
+  // The column is null or written by `createAccounts` from a list of strings.
   const models = row.allowed_models === null ? null : (JSON.parse(row.allowed_models) as string[])
   return {
     caller: { accountId: row.account_id, keyId: row.id, mode: row.mode, models },

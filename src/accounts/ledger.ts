@@ -5,9 +5,9 @@ import type { UsageTable } from '../storage/tables.ts'
 type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
 
 /**
- * Writes usage rows. Rows of one moment, and those that arrive while a group is being committed, make
- * up a group, so that a commit's price is shared and yet every answer waits for its own row. What may
- * wait is bounded by the number of requests in work.
+ * Writes usage rows; resolves when a row is durable. Rows that arrive together, or during a commit,
+ * share the next commit (docs/performance.md#ledger). The limit of concurrent requests bounds the
+ * rows that wait.
  */
 export function createLedger(
   store: Pick<Store, 'insertion' | 'commit'>,
@@ -31,8 +31,8 @@ export function createLedger(
   }
 
   /**
-   * Waits for the other answers of this turn of the event loop; and as long as each turn brings more,
-   * since a large group costs each of its rows half as much. A lone answer waits for nobody.
+   * Commits once a turn of the event loop adds no row: in a large group a row costs half as much. A
+   * single row waits for the end of its turn only.
    */
   function gather(before: number, until: number): void {
     setImmediate(() => {

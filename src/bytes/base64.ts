@@ -1,15 +1,15 @@
 import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 
-/** So much is turned at a time: strings and memory for megabytes cost more than the turning. */
+/** Encoded at a time: allocating strings and buffers of megabytes costs more than encoding. */
 const blockBytes = 24_576
 const blockCharacters = (blockBytes / 3) * 4
-/** Text is kept in buffers of this size: for larger ones the system is asked for fresh memory each time. */
+/** The size of text buffers: each larger one would be fresh memory from the operating system. */
 const textBytes = 65_536
 
-/** Turns bytes into base64 text (RFC 4648 section 4) as they arrive. */
-export type Base64Encoder = {
+/** Encodes bytes as base64 (RFC 4648, section 4) while they arrive. */
+type Base64Encoder = {
   push(piece: Buffer): void
-  /** The text of all that was pushed. */
+  /** The text of everything that was pushed. */
   finish(): Buffer[]
 }
 
@@ -19,7 +19,7 @@ export function createBase64Encoder(): Base64Encoder {
   let written = 0
   let carried: Buffer = nothing
 
-  /** Writes whole groups of three bytes; what is left over at the very end may be less. */
+  /** Takes whole groups of three bytes; only the last call may have an incomplete one. */
   const write = (bytes: Buffer) => {
     for (let at = 0; at < bytes.length;) {
       if (written === text.length) {
@@ -35,7 +35,7 @@ export function createBase64Encoder(): Base64Encoder {
 
   return {
     push: (piece) => {
-      // Three bytes make four letters; what is left over waits for the next piece.
+      // Three bytes make four characters; an incomplete group waits for the next piece.
       const missing = carried.length === 0 ? 0 : 3 - carried.length
       const group = missing === 0 ? carried : Buffer.concat([carried, piece.subarray(0, missing)])
       const rest = piece.subarray(missing)
@@ -51,7 +51,7 @@ export function createBase64Encoder(): Base64Encoder {
   }
 }
 
-/** The base64 text of bytes that are there already. */
+/** Encodes bytes that have all arrived. */
 export function encodeBase64(pieces: Pieces): Buffer[] {
   const encoder = createBase64Encoder()
   for (const piece of pieces) encoder.push(piece)
@@ -60,12 +60,12 @@ export function encodeBase64(pieces: Pieces): Buffer[] {
 
 const nothing = Buffer.alloc(0)
 
-/** The bytes behind base64 text; only about the first `charactersMax` characters of it. */
+/** Decodes base64 text, at most its first `charactersMax` characters. */
 export function decodeBase64(text: Pieces, charactersMax = Infinity): Buffer {
   return Buffer.from(joinPieces(slicePieces(text, 0, charactersMax)).toString('latin1'), 'base64')
 }
 
-/** How many bytes are behind base64 text as `base64Length` knows it. */
+/** The number of bytes that canonical base64 text (as in `base64Length`) decodes to. */
 export function decodedLength(text: Pieces): number {
   const length = piecesLength(text)
   const end = joinPieces(slicePieces(text, length - 2)).toString('latin1')
@@ -74,9 +74,9 @@ export function decodedLength(text: Pieces): number {
 }
 
 /**
- * How long the base64 text is with which these pieces begin. It is 0 unless the text is in the one form
- * that everybody reads: with padding, without line breaks, in the standard alphabet. Then the same bytes
- * always have the same text.
+ * The length of the base64 text at the start of the pieces, in characters; 0 unless the text is
+ * canonical: padded, without line breaks, in the standard alphabet (RFC 4648, section 4). Equal
+ * bytes then have equal text.
  */
 export function base64Length(pieces: Pieces): number {
   const length = runLength(pieces)
@@ -85,12 +85,13 @@ export function base64Length(pieces: Pieces): number {
   return isWhole ? length : 0
 }
 
-/** Decoding passes over what is not base64, and then gives fewer bytes: nothing else looks so fast. */
+/** Validates by decoding, which is fastest: Node skips invalid characters and gives fewer bytes. */
 function runLength(pieces: Pieces): number {
   const block = Buffer.allocUnsafe(blockBytes)
   let length = 0
-  /** Counts letters by fours, and tells whether all of them belong to the text. */
+  /** Takes a multiple of four characters; returns whether all of them are base64. */
   const count = (letters: string): boolean => {
+    // Node would decode the URL-safe alphabet as well.
     const isOther = letters.includes('-') || letters.includes('_')
     const isRun = !isOther && block.write(letters, 'base64') === (letters.length / 4) * 3
     length += isRun ? letters.length : run.exec(letters)![0].length
@@ -116,7 +117,7 @@ function runLength(pieces: Pieces): number {
 
 const run = /^[A-Za-z0-9+/]*={0,2}/
 
-/** Reads bytes here and there behind base64 text, without decoding all of it. */
+/** Random access to the bytes of base64 text; a page at a time is decoded. */
 export function base64Bytes(text: Pieces): (start: number, length: number) => Buffer {
   let page: Buffer = nothing
   let pageStart = 0

@@ -1,12 +1,12 @@
-/** Bytes in the pieces in which they came: to put megabytes together costs more than to walk over them. */
+/** Bytes in the chunks in which they arrived, since joining megabytes costs more than iterating. */
 export type Pieces = readonly Buffer[]
 
-/** How many bytes they are together. */
+/** The total number of bytes. */
 export function piecesLength(pieces: Pieces): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** The bytes from `start` to `end` as pieces that share their memory. */
+/** The bytes from `start` up to `end`, as views of the same memory. */
 export function slicePieces(pieces: Pieces, start: number, end = Infinity): Buffer[] {
   const sliced: Buffer[] = []
   let pieceStart = 0
@@ -19,12 +19,12 @@ export function slicePieces(pieces: Pieces, start: number, end = Infinity): Buff
   return sliced
 }
 
-/** All of them in one; the same memory where it is one already. */
+/** All pieces as one Buffer; a single piece is not copied. */
 export function joinPieces(pieces: Pieces): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
-/** Where `wanted` begins at or behind `start`, also over the ends of pieces; -1 when it does nowhere. */
+/** The first offset of `wanted` from `start` on, also across pieces; -1 when it is not found. */
 export function indexInPieces(pieces: Pieces, wanted: Buffer, start: number): number {
   const overlap = wanted.length - 1
   let pieceStart = 0
@@ -34,7 +34,7 @@ export function indexInPieces(pieces: Pieces, wanted: Buffer, start: number): nu
     if (within >= 0) return pieceStart + within
     const end = pieceStart + piece.length
     if (overlap > 0 && index < pieces.length - 1 && end > start) {
-      // What begins in this piece and ends in a later one.
+      // A match may begin in this piece and end in a later one.
       const seamStart = Math.max(start, end - overlap)
       const seam = Buffer.concat(slicePieces(pieces, seamStart, end + overlap))
       const over = seam.indexOf(wanted)

@@ -7,14 +7,14 @@ import { readPrices } from '../core/price.ts'
 
 export type CatalogOptions = {
   rows: readonly CatalogModel[]
-  /** Endpoints whose models nobody has described. */
+  /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
   undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
   aliases: Readonly<Record<string, string>>
   defaultImageModel: string
   clock: () => number
 }
 
-/** Reads the catalog's data, one file a provider. Throws when a row breaks the schema. */
+/** Reads the catalog's data, one file per provider. Throws when a row violates the schema. */
 export function readCatalogRows(): CatalogModel[] {
   const folder = new URL('./models/', import.meta.url)
   return readdirSync(folder)
@@ -27,7 +27,7 @@ export function readCatalogRows(): CatalogModel[] {
     })
 }
 
-const passingModelsMax = 1000
+const recentModelsMax = 1000
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { rows, undescribed, aliases, defaultImageModel, clock } = options
@@ -41,18 +41,18 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }))
   const models: Model[] = [...described, ...listed]
   const byName = namesOf(models)
-  // Anybody may ask for any name: those that were asked for lately are kept, no more.
-  const passing = new LRUCache<string, Model>({ max: passingModelsMax })
+  // Callers may ask for any name: only the most recently used models are kept.
+  const recent = new LRUCache<string, Model>({ max: recentModelsMax })
 
   const lookUp = (name: string): Model | undefined => {
-    const known = byName.get(name) ?? passing.get(name)
+    const known = byName.get(name) ?? recent.get(name)
     if (known !== undefined) return known
     const [provider = '', ...rest] = name.split('/')
     const open = undescribed.some((one) => one.provider === provider && one.models === '*')
     const upstreamModel = rest.join('/')
     if (!open || upstreamModel === '') return undefined
     const model = undescribedModel(provider, upstreamModel)
-    passing.set(name, model)
+    recent.set(name, model)
     return model
   }
 
@@ -97,14 +97,14 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 }
 
-/** The status of a row at a moment: announced dates take effect by themselves. */
+/** The status of a row at a Unix time in milliseconds: announced dates take effect on their own. */
 export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status'] {
   const past = (date: string | undefined) => date !== undefined && Date.parse(date) <= nowMs
   if (row.status === 'deactivated' || past(row.deactivated_at)) return 'deactivated'
   return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
 }
 
-/** Ids and aliases, and ids without their provider where no other model has that name. */
+/** Models by id and alias, and by id without its provider where that is unambiguous. */
 function namesOf(models: readonly Model[]): Map<string, Model> {
   const names = new Map<string, Model>()
   const short = new Map<string, Model | undefined>()
@@ -119,7 +119,7 @@ function namesOf(models: readonly Model[]): Map<string, Model> {
   return names
 }
 
-/** A model of an endpoint that takes any name: it may do anything, and has no price. */
+/** A model that is not in the catalog: any chat feature may work, and no price is known. */
 function undescribedModel(provider: string, name: string): Model {
   const capabilities = {
     chat: true,

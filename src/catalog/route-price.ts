@@ -3,8 +3,8 @@ import { readPrices } from '../core/price.ts'
 import type { Route } from '../core/route.ts'
 
 /**
- * What a thousand tokens in and out cost at a provider, to compare routes by: the row of the model that
- * the route asks for there, which need not be the model that the caller asked for.
+ * Prices to compare routes by: nano-dollars for a million input plus a million output tokens of the
+ * route's upstream model, which need not be the model that the caller asked for.
  */
 export function createPriceOf(rows: readonly CatalogModel[]): (route: Route) => bigint | undefined {
   const prices = new Map(

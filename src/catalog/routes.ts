@@ -7,7 +7,7 @@ type Options = {
   catalog: Catalog
   /** The configured providers by id. */
   providers: ReadonlyMap<string, Provider>
-  /** Those of test keys: the n-th stands for a model's n-th route. */
+  /** The providers of test keys: the n-th replaces that of a model's n-th route. */
   sandbox: readonly Provider[]
   /** The operator's routes by model id, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
@@ -15,10 +15,10 @@ type Options = {
   settingFor: (providerId: string) => string | undefined
 }
 
-/** Where a model is to be found: a provider, and its name there. */
+/** A provider, and the model's name there. */
 type Target = { provider: string; upstreamModel: string }
 
-/** Which ways lead to a model, for whom. */
+/** Routes by the operator's settings, else by the catalog; only configured providers count. */
 export function createRouteTable(options: Options): RouteTable {
   const { catalog, providers, sandbox, settingFor } = options
 

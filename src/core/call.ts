@@ -16,11 +16,14 @@ import {
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 
-/** What a call needs from outside. */
+/** The dependencies of a call. */
 export type CallParts = {
   startDeadline: StartDeadline
+  /** Called after each try of a route. */
   report: (route: Route, attempt: Attempt, context: CallContext) => void
+  /** Resolves when the row is durable. */
   record: (row: UsageRow) => Promise<void>
+  /** Unix time in milliseconds. */
   clock: () => number
   failover: FailoverPolicy
 }
@@ -31,17 +34,17 @@ type Options = {
   timeoutMs: number
 }
 
-/** What a route delivered, as far as book-keeping cares. */
+/** What a route delivered, as needed for the receipt and the ledger. */
 export type Delivered = { route: Route; usage: Usage | undefined; picture?: PictureTraits }
 
-export type TryOptions = {
-  /** What is known of a route just before it is tried for the first time. */
+type TryOptions = {
+  /** Checks a route just before its first try. */
   ready?: (route: Route) => Readiness
-  /** The answer has only begun when it is there: `succeed` or `fail` tell how the route did. */
+  /** The attempt resolves when a stream begins; `succeed` or `fail` report the route's health. */
   goesOn?: boolean
 }
 
-/** One call on its way through the sequence: its deadline, its attempts and its row in the ledger. */
+/** One call: its deadline, its attempts and its row in the ledger. */
 export type Call = {
   startedAt: number
   deadline: Deadline
@@ -51,22 +54,22 @@ export type Call = {
     attempt: (route: Route) => Promise<T>,
     options?: TryOptions,
   ): Promise<{ value: T; route: Route }>
-  /** The receipt so far, of an answer that is still being delivered. */
+  /** The receipt of an answer that is still being delivered; its cost is not known yet. */
   receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
-  /** Records a delivered answer; the row is durable when the receipt is there. */
+  /** Records a delivered answer; resolves when the row is durable. */
   succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
-  /** Records an answer out of the cache. */
+  /** Records an answer from the cache. */
   replay(
     model: Model,
     provider: string,
     usage: Usage | undefined,
     warnings: readonly Warning[],
   ): Promise<Receipt>
-  /** Records a call that an upstream failed or the caller left, and gives what the caller is told. */
+  /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
 }
 
-/** Opens a call; its deadline runs from here and is cleared by `succeed` and `fail`. */
+/** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
 export function openCall(parts: CallParts, options: Options): Call {
   const { context, modality } = options
   const { mode } = context.caller
@@ -75,7 +78,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   const attempts: Attempt[] = []
   const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
-  let unended = false
+  let healthPending = false
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
     deadline.clear()
@@ -92,7 +95,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     startedAt,
     deadline,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
-      unended = goesOn
+      healthPending = goesOn
       const report = (route: Route, made: Attempt) => {
         tried.add(route)
         parts.report(route, made, context)
@@ -107,7 +110,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     },
     succeed: async ({ route, usage, picture }, warnings) => {
       const { model, provider } = route
-      if (unended) parts.failover.health.ended(route)
+      if (healthPending) parts.failover.health.ended(route)
       const cost = costOfAnswer(model, usage, mode, picture)
       await record({ outcome: 'ok', cache, route, usage, cost })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
@@ -120,10 +123,10 @@ export function openCall(parts: CallParts, options: Options): Call {
     fail: async (thrown, delivered) => {
       deadline.clear()
       const failure = thrown instanceof ProviderFailure ? thrown : undefined
-      // Whatever broke off behind the first byte: the route was taken for a good one until then.
+      // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, tried.size) : toGatewayError(thrown)
-      // A call that never reached a provider, nor waited for one that did, was refused, not made.
+      // Refused before any attempt, its own or that of the call it waited for: not recorded.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
       const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
       const cost = delivered
@@ -135,7 +138,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   }
 }
 
-/** An identical call failed, and this one had waited for its answer. */
+/** Whether this call waited for an identical one, which failed. */
 function wasJoined(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
 }

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 
 export type Mode = components['schemas']['Mode']
 
-/** Whoever a key belongs to. */
+/** The account and API key that a request is authenticated with. */
 export type Caller = {
   accountId: string
   keyId: string
@@ -11,10 +11,10 @@ export type Caller = {
   models: readonly string[] | null
 }
 
-/** The credentials that a request carries, whichever header they came in. */
+/** The credentials of a request, by the header that carried them. */
 export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
 
-/** Finds out who a request is from. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
+/** Authenticates a request. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
 /** The state of a caller's request limit after this call. */
@@ -25,19 +25,20 @@ export type RequestLimit = {
   resetSeconds: number
 }
 
-/** Which face a call came through. */
+/** The face that a call came through. */
 export type Face = 'images' | 'chat' | 'mcp'
 
 /** One call of a caller, and how they want it handled. */
 export type CallContext = {
   caller: Caller
-  /** Names the call in logs and in the ledger; unique. */
+  /** Unique; identifies the call in logs and in the ledger. */
   requestId: string
   face: Face
-  /** Whatever ends the call aborts it, with a ProviderFailure as its reason. */
+  /** Aborted to end the call early; the reason is a ProviderFailure. */
   ending: AbortController
+  /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
-  /** What would be adjusted with a warning is refused instead. */
+  /** A request that would be adjusted with a warning is refused instead. */
   strict: boolean
   /** Whether more than the first route may be tried. */
   fallback: boolean

@@ -2,15 +2,16 @@ import { ProviderFailure } from './failure.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {
-  /** Aborts with a ProviderFailure: `timeout` when time is up, or whatever else ended the call. */
+  /** Aborts with a ProviderFailure: `timeout` when time is up, else the reason given to `abort`. */
   signal: AbortSignal
+  /** Unix time in milliseconds. */
   endsAt: number
-  /** Ends what is still under way for the call. */
+  /** Cancels the upstream requests that are still running. */
   abort: (reason: ProviderFailure) => void
   clear: () => void
 }
 
-/** Ends a call after `timeoutMs`. */
+/** Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before. */
 export type StartDeadline = (
   ending: AbortController,
   timeoutMs: number,
@@ -18,8 +19,8 @@ export type StartDeadline = (
 ) => Deadline
 
 /**
- * Deadlines of many calls. Node takes down and puts up its whole list of timers for the only one of
- * its length, which a lone call would pay for each time; here one timer serves all of a length.
+ * Deadlines that share one timer per distinct timeout. With a timer per call, Node would create and
+ * destroy its list of the timers of that duration for each call that runs alone.
  */
 export function createDeadlines(now = () => performance.now()): StartDeadline {
   const queues = new Map<number, Queue>()
@@ -40,16 +41,16 @@ export function createDeadlines(now = () => performance.now()): StartDeadline {
   })
 }
 
-/** Runs `end` when its time has come, unless what it gives is called before. */
+/** Runs `end` after the timeout of the queue; the returned function cancels it. */
 type Queue = (end: () => void) => () => void
 
-/** What waits equally long is due in the order in which it came. */
+/** All entries have the same timeout, so they are due in insertion order. */
 function createQueue(timeoutMs: number, now: () => number): Queue {
   const dueAt = new Map<() => void, number>()
   let armed = false
   const arm = (delayMs: number) => {
     armed = true
-    // It outlasts the calls it was set for; whatever is open keeps the process running by itself.
+    // Unref'd, since it outlives the calls it was set for; open connections keep the process alive.
     setTimeout(endDue, delayMs).unref()
   }
   const endDue = () => {
@@ -67,7 +68,7 @@ function createQueue(timeoutMs: number, now: () => number): Queue {
   }
 }
 
-/** Why a call ends whose caller has left. */
+/** The reason to abort a call with when its caller has disconnected. */
 export function callerLeft(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The caller left.')
 }

@@ -2,9 +2,9 @@ import type { components } from '../../generated/types.ts'
 import type { RequestLimit } from './caller.ts'
 
 export type ErrorCode = components['schemas']['ErrorCode']
-export type ErrorType = components['schemas']['ErrorType']
+type ErrorType = components['schemas']['ErrorType']
 
-/** Status and type of each code. A code that the contract adds does not compile until it has a row. */
+/** The closed table of docs/behaviour.md#errors: a code without a row here does not compile. */
 const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   invalid_json: { status: 400, type: 'invalid_request_error' },
   invalid_value: { status: 400, type: 'invalid_request_error' },
@@ -42,14 +42,14 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
 type Options = {
   param?: string | undefined
   cause?: unknown
-  /** Where one code has two statuses: 408 when the request, 504 when the provider took too long. */
+  /** Overrides the table: `timeout` is 408 for a slow request, 504 for a slow provider. */
   status?: number
   retryAfterSeconds?: number
-  /** The limit that was reached. */
+  /** The rate limit that was reached. */
   limit?: RequestLimit
 }
 
-/** What a caller is told. The message names the thing and the remedy and holds no secret. */
+/** An error as the caller sees it: the message names cause and remedy, and holds no secret. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
@@ -70,7 +70,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Any thrown value as what the caller may know of it: nothing, unless it was meant for the caller. */
+/** A GatewayError unchanged; any other value as `internal_error`, which hides its details. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   return new GatewayError('internal_error', 'The gateway failed. The log has the detail.', {

@@ -3,65 +3,66 @@ import type { Deadline } from './deadline.ts'
 import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 
-/** One try of one route, as the ledger and the answer's header tell it. */
+/** One try of one route, as stored in the ledger and listed in `x-gateway-attempts`. */
 export type Attempt = {
   provider: string
   upstreamModel: string
   outcome: 'ok' | FailureKind
+  /** The upstream's HTTP status, if it answered. */
   status?: number
   durationMs: number
 }
 
-/** Hears how routes fare, to order them by. */
+/** Collects the outcomes of tries, by which routes are ordered (policy/route-health.ts). */
 export type RouteHealth = {
   began(route: Route): void
-  /** Without a failure the route answered, be it with the caller's own fault. */
+  /** Without a failure, or with one that is the caller's fault, the route counts as healthy. */
   ended(route: Route, failure?: ProviderFailure): void
 }
 
-/** How often and how soon a call is tried again. */
+/** How often a call is retried, and after which pauses. */
 export type FailoverPolicy = {
   limits: {
     /** Tries of one call, all routes together. */
     triesMax: number
-    /** Tries of one route in one call, besides those with another key. */
+    /** Tries of one route in one call; tries with another key do not count. */
     routeTriesMax: number
-    /** The first pause; each one after it is twice as long. */
+    /** The first pause; each further one is twice as long. */
     retryDelayMs: number
-    /** The longest pause. Who is asked to wait for longer is told so instead. */
+    /** The longest pause; a route that asks for a longer one is not retried. */
     retryDelayMaxMs: number
   }
   health: RouteHealth
   sleep: (delayMs: number, signal: AbortSignal) => Promise<void>
-  /** From 0 to below 1. */
+  /** A random number from 0 up to, but excluding, 1. */
   random: () => number
 }
 
-/** Waits; ends early when the signal aborts. */
+/** Waits; resolves early when the signal aborts. */
 export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, { signal }).catch(() => undefined)
 }
 
 type Options<T> = {
   selection: Pick<Selection, 'routes' | 'routesMax' | 'admits' | 'refusal'>
-  /** What is known of a route just before it is tried for the first time. */
+  /** Checks a route just before its first try. */
   ready?: ((route: Route) => Readiness) | undefined
   attempt: (route: Route) => Promise<T>
-  /** Each try is added here, also when all of them fail. */
+  /** Receives each try, also when all of them fail. */
   attempts: Attempt[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
   clock: () => number
   report: (route: Route, attempt: Attempt) => void
   policy: FailoverPolicy
-  /** The answer has only begun: whether the route is well is told when it ends. */
+  /** The attempt resolves when a stream begins; the caller reports the health at its end. */
   goesOn?: boolean
 }
 type Won<T> = { value: T; route: Route }
 
 /**
- * Tries the routes in order until one answers, and then those again that may do better after a pause.
- * Throws the most telling ProviderFailure when none did, at once what another route would refuse as
- * well, and a GatewayError when no route can do what was asked.
+ * Tries the routes in order until one answers, then retries those that may succeed after a pause.
+ * Throws the ProviderFailure of `tellingFailure` when all fail, at once a failure that any route
+ * would repeat, and a GatewayError when no route can do what was asked.
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
   const { selection, attempt, deadline, policy } = options
@@ -73,7 +74,7 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
     for (const route of waiting) {
       let failure: ProviderFailure
       do {
-        if (triesLeft-- <= 0) throw told(failures)
+        if (triesLeft-- <= 0) throw failureToReport(failures)
         const startedAt = begin(options, route)
         try {
           const value = await attempt(route)
@@ -87,14 +88,14 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
       } while (failure.concernsKey && route.provider.hasSpareKey?.() === true)
     }
     if (failures.size === 0) throw selection.refusal()
-    if (round >= routeTriesMax || triesLeft <= 0) throw told(failures)
+    if (round >= routeTriesMax || triesLeft <= 0) throw failureToReport(failures)
     const again = await waitForRound(options, failures, round)
-    if (again.length === 0) throw told(failures)
+    if (again.length === 0) throw failureToReport(failures)
     waiting = again
   }
 }
 
-/** The routes in order, each looked at when its turn has come. */
+/** The routes in order, each checked only when its turn comes. */
 function* ableRoutes<T>({ selection, ready }: Options<T>): Generator<Route> {
   let left = selection.routesMax
   for (const route of selection.routes) {
@@ -116,7 +117,7 @@ function answered<T>(options: Options<T>, route: Route, startedAt: number): void
   note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
 }
 
-/** What failed, noted; whatever else was thrown is thrown on. */
+/** Notes a ProviderFailure and returns it; rethrows anything else. */
 function failed<T>(
   options: Options<T>,
   route: Route,
@@ -134,7 +135,7 @@ function failed<T>(
   return error
 }
 
-/** Whatever it was, it says nothing about the route. */
+/** Ends a try whose error says nothing about the route's health. */
 const notAsked = new ProviderFailure('cancelled', 'The route was not asked.')
 
 type Made = { route: Route; status?: number | undefined } & Pick<Attempt, 'outcome' | 'durationMs'>
@@ -150,7 +151,7 @@ function note(
   report(route, attempt)
 }
 
-/** Waits, and gives the routes that are worth another try then; none when it would be too long. */
+/** Waits, then gives the routes to retry; none when the pause or the deadline does not allow it. */
 async function waitForRound<T>(
   { deadline, clock, policy }: Options<T>,
   failures: ReadonlyMap<Route, ProviderFailure>,
@@ -162,7 +163,7 @@ async function waitForRound<T>(
     .map(([route, { retryAfterSeconds = 0 }]) => ({ route, askedMs: retryAfterSeconds * 1000 }))
     .filter(({ askedMs }) => askedMs <= retryDelayMaxMs)
   if (again.length === 0) return []
-  // Half of it is chance, so that callers who failed together do not come back together.
+  // Half of the delay is random, so that calls that failed together do not retry together.
   const backOffMs = retryDelayMs * 2 ** (round - 1) * (0.5 + policy.random() / 2)
   const askedMs = Math.min(...again.map((one) => one.askedMs))
   const delayMs = Math.max(Math.min(backOffMs, retryDelayMaxMs), askedMs)
@@ -172,6 +173,6 @@ async function waitForRound<T>(
   return again.filter((one) => one.askedMs <= delayMs).map(({ route }) => route)
 }
 
-function told(failures: ReadonlyMap<Route, ProviderFailure>): Error {
+function failureToReport(failures: ReadonlyMap<Route, ProviderFailure>): Error {
   return tellingFailure([...failures.values()]) ?? new Error('No route was tried.')
 }

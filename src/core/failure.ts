@@ -3,8 +3,8 @@ import { GatewayError, type ErrorCode } from './error.ts'
 type Kind = { mayTryNext: boolean; mayTryAgain: boolean; code: ErrorCode }
 
 /**
- * What an upstream can do to us, whether the next route may be tried, whether this one may be tried
- * again after a pause, and what the caller is told when no route is left (providers.md section 0.3).
+ * The kinds of upstream failure (docs/vendors.md#failure-kinds): whether another route may be tried
+ * or the same one retried after a pause, and the caller's error when no route is left.
  */
 const kinds = {
   unreachable: { mayTryNext: true, mayTryAgain: true, code: 'provider_error' },
@@ -32,7 +32,7 @@ type Options = {
   status?: number
 }
 
-/** What an upstream did to us. The message may be shown to the caller when the fault is theirs. */
+/** A failed upstream call. Its message is shown to the caller only if the request was at fault. */
 export class ProviderFailure extends Error {
   override name = 'ProviderFailure'
   readonly kind: FailureKind
@@ -53,22 +53,22 @@ export class ProviderFailure extends Error {
     return kinds[this.kind].mayTryNext
   }
 
-  /** Whether the same route may do better in a moment. */
+  /** Whether the same route may succeed after a pause. */
   get mayTryAgain(): boolean {
-    // Who was silent until our patience ended would be silent again; a timeout of theirs may pass.
+    // Without a status the upstream was silent until our own time limit, and may be so again.
     if (this.kind === 'timeout' && this.status === undefined) return false
     return kinds[this.kind].mayTryAgain
   }
 
-  /** Whether another key may be treated otherwise. */
+  /** Whether a try with another key of the same provider may succeed. */
   get concernsKey(): boolean {
     return keyKinds.has(this.kind)
   }
 }
 
 /**
- * Of the failures of several routes, the one to tell of: the caller cannot mend what is wrong at the
- * providers, and a model that one of them lacks is no reason to say that there is none.
+ * Of the failures of several routes, the one to report; undefined when there is none. A provider
+ * error comes first. An unknown model comes last, since other providers do have it.
  */
 export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFailure | undefined {
   const ranks: ErrorCode[] = ['model_not_found', 'timeout', 'rate_limit_exceeded', 'provider_error']
@@ -77,13 +77,13 @@ export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFa
   return failures.findLast((failure) => rank(failure) === highest)
 }
 
-/** Whether a call failed because its caller left. */
+/** Whether an error was caused by a cancellation: its caller left. */
 export function wasCancelled(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof ProviderFailure && cause.kind === 'cancelled'
 }
 
-/** The caller's error after the last of `routesTried` routes failed so. */
+/** The caller's error when `failure` is the one to report of `routesTried` routes. */
 export function errorAfter(failure: ProviderFailure, routesTried: number): GatewayError {
   const { code } = kinds[failure.kind]
   const options = { cause: failure, param: failure.param }

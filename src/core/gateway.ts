@@ -2,7 +2,7 @@ import { openCall, type CallParts } from './call.ts'
 import type { CallContext, Caller, RequestLimit } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
-import type { StreamedChat } from './chat/stream.ts'
+import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import { createDeadlines } from './deadline.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
@@ -16,33 +16,34 @@ import type { Remembered } from './recall/remembered.ts'
 import { selectRoutes, type Route } from './route.ts'
 import type { Answered, Work } from './work.ts'
 
-/** What the core needs from outside. */
+/** The dependencies of the core. */
 export type GatewayParts = ImageParts &
   Omit<CallParts, 'startDeadline'> & {
     /** Throws a GatewayError when the caller's limit is reached. */
     admit: (caller: Caller) => Promise<RequestLimit>
+    /** Looks an answer up in the response cache. */
     recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
+    /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
     remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
-    /** The routes of the named models, as listed. Throws a GatewayError when there are none. */
+    /** The routes of the named models, in that order. Throws a GatewayError when there are none. */
     routes: (models: readonly string[], caller: Caller) => { routes: Route[]; warnings: Warning[] }
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
     findModel: (id: string) => Model
-    limits: {
+    limits: StreamLimits & {
       chatTimeoutMs: number
       imageTimeoutMs: number
       imageCallsConcurrentMax: number
-      cacheEntryBytesMax: number
     }
   }
 
 export type Gateway = {
   /** Answers a conversation with a language model. Throws a GatewayError. */
   chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
-  /** The same as a stream; resolves once the first event is there. */
+  /** The same as a stream; resolves when the first event has arrived. */
   chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
-  /** Makes `n` pictures, from the inputs where there are some: all of them, or an error. */
+  /** Makes `n` pictures, from inputs if given. Throws a GatewayError unless all are made. */
   image(
     request: AskedImage,
     context: CallContext,
@@ -50,7 +51,7 @@ export type Gateway = {
   ): Promise<Answered<ImageResult>>
 }
 
-/** The one sequence of every call, whichever face it came through (ARCHITECTURE.md, One sequence). */
+/** The sequence that every call of any face passes (ARCHITECTURE.md, One sequence). */
 export function createGateway(given: GatewayParts): Gateway {
   const parts = {
     ...given,
@@ -58,7 +59,7 @@ export function createGateway(given: GatewayParts): Gateway {
     inFlight: createInFlight<Remembered>(),
     startDeadline: createDeadlines(),
   }
-  const { chatTimeoutMs, imageTimeoutMs, cacheEntryBytesMax } = parts.limits
+  const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   return {
     chat: async (request, context) => {
       checkConversation(request)
@@ -66,7 +67,7 @@ export function createGateway(given: GatewayParts): Gateway {
     },
     chatStream: async (request, context) => {
       checkConversation(request)
-      return pass(parts, context, chatStreamWork(request, chatTimeoutMs, cacheEntryBytesMax))
+      return pass(parts, context, chatStreamWork(request, parts.limits))
     },
     image: (request, context, inputs) =>
       pass(parts, context, imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })),
@@ -86,7 +87,7 @@ async function pass<Made, Answer>(
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs })
   let making: Making<Remembered> | undefined
   try {
-    // Before the cache is asked: what a key may not have, it may not have out of the cache either.
+    // Before the cache lookup: a key must not get from the cache what it may not call.
     const found = parts.routes(models, context.caller)
     const warnings = [...work.warnings, ...found.warnings]
     const { strict, fallback } = context
@@ -122,8 +123,8 @@ function keyOf(
 }
 
 /**
- * A remembered answer; before that, where `signal` limits the wait for it, the answer of an identical call
- * under way, which the one who waits may have to make in its place.
+ * The answer of an identical call in flight (only with `signal`, which limits the wait), else the
+ * cached one; undefined when this call has to make the answer, also as a promoted waiter.
  */
 function recall(
   { inFlight, recall }: Parts,
@@ -136,7 +137,7 @@ function recall(
   return running ?? recall(key)
 }
 
-/** What keeps an answer for those who wait for it and those who ask later. */
+/** Passes an answer to the identical calls that wait for it, and stores it in the cache. */
 function keeper(
   { remember }: Parts,
   { cache }: CallContext,

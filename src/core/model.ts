@@ -6,45 +6,51 @@ type Schemas = components['schemas']
 export type CatalogModel = Schemas['CatalogModel']
 export type ImageAbilities = Schemas['ImageAbilities']
 
-/** A model as the core knows it: a catalog row, or one made up for an endpoint that takes any model. */
+/** A catalog row with its prices, or a generated row for an endpoint that takes any model name. */
 export type Model = {
   row: CatalogModel
   prices: Prices
-  /** Nobody has described this model, so nothing can be said about what it takes. */
+  /** The model is not in the catalog: what it can do is unknown, so nothing is checked. */
   undescribed: boolean
 }
 
+/** A parameter that was adjusted; `applied` is null when it was dropped. */
 export type Warning = { param: string; requested: unknown; applied: unknown; reason: string }
+
+/** The warning for a parameter that is not sent. */
+export function dropped(param: string, requested: unknown, reason: string): Warning {
+  return { param, requested, applied: null, reason }
+}
 
 /** A reason why a route cannot do what was asked. */
 export type Problem = {
   param: string
   message: string
-  /** What the caller is told; `model_capability_mismatch` unless it says otherwise. */
+  /** Defaults to `model_capability_mismatch`. */
   code?: ErrorCode
 }
 
-/** Which models a list shows; the same for every face. */
-export type ModelFilter = {
+/** Filters for the list of models. */
+type ModelFilter = {
   includeDeactivated?: boolean
   excludeDeprecated?: boolean
-  /** A family or a provider. */
+  /** The name of a family or of a provider. */
   family?: string | undefined
   limit?: number | undefined
 }
 
-/** The models that there are, by name. */
+/** All models, found by name. */
 export type Catalog = {
   /**
    * The model behind an id, an alias, `auto`, or an id without its provider where that is
    * unambiguous. Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }
-  /** The models that pass the filter, in the catalog's order, and how many there are in all. */
+  /** The models that pass the filter, in catalog order; `total` counts them before `limit`. */
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
 }
 
-/** What an adapter is told of a route: the model, and under which name which provider has it. */
+/** What an adapter needs to know of a route. */
 export type Target = {
   model: Model
   provider: { id: string }
@@ -52,7 +58,7 @@ export type Target = {
   upstreamModel: string
 }
 
-/** Whether pictures are what this model makes. */
+/** Whether the model generates or edits pictures. */
 export function makesImages({ row }: Model): boolean {
   return row.capabilities.image_generation || row.capabilities.image_edit
 }

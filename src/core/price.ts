@@ -3,10 +3,10 @@ import type { components } from '../../generated/types.ts'
 type Schemas = components['schemas']
 export type Usage = Schemas['CanonicalUsage']
 export type CostStatus = Schemas['CostStatus']
-export type CostDetails = Schemas['CostDetails']
+type CostDetails = Schemas['CostDetails']
 
-/** Nano-dollars (1e-9 USD) for a million tokens. */
-export type TokenPrices = {
+/** Nano-dollars (1e-9 USD) per million tokens. */
+type TokenPrices = {
   input: bigint
   cachedInput: bigint
   cacheWrite: bigint
@@ -14,18 +14,20 @@ export type TokenPrices = {
   imageInput: bigint
   imageOutput: bigint
 }
-export type ImagePriceRow = {
+/** The price of one picture; a trait that is absent matches any value. */
+type ImagePriceRow = {
   nanoUsd: number
   sizeClass?: string
   quality?: string
   size?: string
 }
-/** A model's prices, ready to count with; null where no price is known. */
+/** A model's prices as integers; `tokens` is null when no token price is known. */
 export type Prices = {
   perImage: readonly ImagePriceRow[]
-  /** The list only estimates what the tokens of a picture will cost. */
+  /** The per-image prices only estimate what the tokens of a picture cost. */
   perImageIsEstimate: boolean
   tokens: TokenPrices | null
+  /** Replace `tokens` for longer inputs; in ascending order. */
   tiers: readonly { inputTokensAbove: number; tokens: TokenPrices }[]
 }
 /** What an answer costs; `nanoUsd` is null when no price is known. */
@@ -49,7 +51,7 @@ export function usdText(nano: number): string {
   return digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
 }
 
-/** A catalog row's pricing in integers. */
+/** Converts a catalog row's decimal prices to integers. */
 export function readPrices(pricing: Schemas['ModelPricing']): Prices {
   return {
     perImage: (pricing.per_image ?? []).map((row) => ({
@@ -82,10 +84,10 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
   }
 }
 
-/** What picks one row of a price list of pictures. */
+/** The traits of a picture that select its row in the per-image prices. */
 export type PictureTraits = { sizeClass?: string; quality?: string; size?: string }
 
-/** The price of these amounts, rounded once, half up. */
+/** The cost of these amounts, rounded once, half up; per image where that price is exact. */
 export function costOf(prices: Prices, usage: Usage, picture: PictureTraits = {}): Cost {
   const status = usage.estimated ? 'estimated' : 'exact'
   if (usage.images === 0) return tokenCost(prices, usage, status)
@@ -125,7 +127,7 @@ function tokenCost({ tokens, tiers }: Prices, usage: Usage, status: CostStatus):
   const prices = tier?.tokens ?? tokens
   const cached = usage.cachedInputTokens ?? 0
   const written = usage.cacheWriteTokens ?? 0
-  // Some of the pictures may have been read from the cache: nothing is paid for twice.
+  // Cached tokens may include picture tokens: none is charged twice.
   const uncached = Math.max(0, usage.inputTokens - cached - written)
   const imageInput = Math.min(usage.imageInputTokens ?? 0, uncached)
   const imageOutput = usage.imageOutputTokens ?? 0

@@ -13,10 +13,10 @@ import {
 } from './price.ts'
 import type { Route } from './route.ts'
 
-export type CacheOutcome = components['schemas']['CacheOutcome']
+type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
 
-/** What the caller is told about how their call was handled. */
+/** How a call was handled, as reported to its caller. */
 export type Receipt = {
   model: Model
   provider: string
@@ -27,9 +27,10 @@ export type Receipt = {
   mode: Mode
 }
 
-/** One row of the ledger; written before the answer ends (design.md section 7, promise 1). */
+/** A row of the ledger; durable before the answer ends (docs/behaviour.md#promises, promise 1). */
 export type UsageRow = {
   id: string
+  /** The start of the call, Unix time in milliseconds. */
   at: number
   accountId: string
   keyId: string
@@ -49,8 +50,8 @@ export type UsageRow = {
   durationMs: number
 }
 
-/** What is known of a call when it ends, well or not. */
-export type Ending = {
+/** What is known of a call when it ends, successfully or not. */
+type Ending = {
   context: CallContext
   modality: Modality
   model: string
@@ -65,7 +66,7 @@ export type Ending = {
   endedAt: number
 }
 
-/** The ledger's row of a call. */
+/** Builds the ledger's row of a call. */
 export function usageRow(ending: Ending): UsageRow {
   const { context, modality, model, route, outcome, cache, cost, attempts } = ending
   return {
@@ -90,7 +91,7 @@ export function usageRow(ending: Ending): UsageRow {
   }
 }
 
-/** The cost of what a vendor delivered; `unknown` where nobody can tell what was used. */
+/** The cost of what a vendor delivered; its status is `unknown` when the usage is not known. */
 export function costOfAnswer(
   model: Model,
   usage: Usage | undefined,
@@ -102,12 +103,12 @@ export function costOfAnswer(
   return { ...cost, details: { mode, ...cost.details } }
 }
 
-/** A remembered answer costs nothing. */
+/** The cost of a cache hit: zero. */
 export function cachedCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'cached', details: { mode } }
 }
 
-/** A call that delivered nothing costs the caller nothing. */
+/** The cost of a call that delivered nothing: zero. */
 export function noCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'exact', details: { mode } }
 }

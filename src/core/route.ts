@@ -4,59 +4,59 @@ import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
 import type { Model, Problem, Target, Warning } from './model.ts'
 
-/** One configured way to reach models. */
+/** A configured provider; it has an adapter for each modality that it supports. */
 export type Provider = {
   id: string
   chat?: ChatAdapter
   image?: ImageAdapter
-  /** Whether a key is left that was not refused lately; absent where there is one key at most. */
+  /** Whether another key is left that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
-  /** Fails only when it is asked to, which says nothing about its health. */
+  /** The sandbox, which fails only on request: its failures do not count against its health. */
   simulated?: true
 }
 
-/** One way to have a model answer. */
+/** A model at a provider. */
 export type Route = Target & { provider: Provider }
 
-/** Which routes lead to a model, for which caller. */
+/** Finds the routes to a model for a caller. */
 export type RouteTable = {
   /** The routes of the named models, in order. Throws a GatewayError when there are none. */
   routes(names: readonly string[], caller: Caller): { routes: Route[]; warnings: Warning[] }
-  /** Whether this caller can have the model answer at all. */
+  /** Whether the caller's key may use the model and at least one route leads to it. */
   usable(model: Model, caller: Caller): boolean
 }
 
-/** Why a route whose provider lacks a modality is set aside. */
+/** The problem of a route whose provider lacks an adapter; `what` is what it would answer. */
 export function noAdapter({ provider }: Route, what: string): Problem {
   return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }
 }
 
-/** What a route cannot do of a request, and what it would do otherwise than asked. */
+/** What a route cannot do of a request, and what it would adjust. */
 export type Readiness = { problems: readonly Problem[]; warnings: readonly Warning[] }
 
 /** The routes of one call. */
 export type Selection = {
-  /** Those that are not set aside, in order. */
+  /** Those that can do what was asked, best first. */
   routes: readonly Route[]
   /** How many of them may be tried. */
   routesMax: number
-  /** Whether a route may be tried; one that may not is set aside for good. */
+  /** Whether a route may be tried; the problems of one that may not are added to `refusal`. */
   admits(route: Route, readiness: Readiness): boolean
-  /** What the caller is told when none is left: a 400 that names each problem. */
+  /** The caller's error when no route is left: a 400 that names each problem. */
   refusal(): GatewayError
 }
 
 type SelectionOptions = {
   routes: readonly Route[]
   check: (route: Route) => Readiness
-  /** What is not done as asked on any of the routes. */
+  /** Adjustments that apply whichever route answers. */
   warnings: readonly Warning[]
-  /** With `x-gateway-strict: true` what would be adjusted with a warning is a problem. */
+  /** `x-gateway-strict: true` was sent: a warning counts as a problem. */
   strict: boolean
   fallback: boolean
 }
 
-/** Sets aside the routes that cannot do what was asked. Throws a GatewayError when none is left. */
+/** Selects the routes that can do what was asked. Throws a GatewayError when there is none. */
 export function selectRoutes(options: SelectionOptions): Selection {
   const { check, warnings, strict, fallback } = options
   const problems: Problem[] = strict ? warnings.map(asProblem) : []

@@ -6,40 +6,41 @@ import type { Remembered } from './recall/remembered.ts'
 import type { Modality, Receipt } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 
-/** What a modality, and its way to deliver an answer, bring to the one sequence. */
+/** What a modality plugs into the sequence of all calls (ARCHITECTURE.md, One sequence). */
 export type Work<Made, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */
   models: readonly string[]
   timeoutMs: number
-  /** What was not done as asked before the sequence began. */
+  /** Adjustments made before the sequence began. */
   warnings: readonly Warning[]
-  /** Whether a route can do it, as far as that is known before its vendor's wire is printed. */
+  /** Whether a route can do it, as far as is known before the vendor's request is built. */
   check(route: Route): Readiness
-  /** Reads what the request only names, within the call's deadline. Throws a GatewayError. */
+  /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
   read?(signal: AbortSignal): Promise<void>
-  /** What the cache's key covers; called once everything is read. */
+  /** What the cache key covers; called after `read`. */
   canonical(): unknown
-  /** Whether identical calls at the same time share this one. */
+  /** Whether identical calls in flight share one upstream call. */
   isShared: boolean
-  /** Tries the routes. Throws a ProviderFailure or GatewayError when none makes it. */
+  /** Tries the routes. Throws a ProviderFailure or GatewayError when all fail. */
   make(call: Call, selection: Selection): Promise<Made>
-  /** Hands over what was made; the call is recorded before the answer ends. */
+  /** Turns what was made into the answer; the call is recorded before the answer ends. */
   deliver(made: Made, delivery: Delivery): Promise<Answer>
-  /** The same for a remembered answer, which is recorded already. */
+  /** The same for a cached answer, whose call is recorded already. */
   replay(known: Remembered, receipt: Receipt, limit: RequestLimit): Answer
 }
 
+/** What `deliver` needs to know of the call. */
 export type Delivery = {
   call: Call
-  /** What is not done as asked, whichever route answers. */
+  /** Adjustments that apply whichever route answers. */
   warnings: readonly Warning[]
   limit: RequestLimit
-  /** Keeps an answer for identical calls; absent when none is to be kept. */
+  /** Passes the answer to waiting identical calls and to the cache; absent when not wanted. */
   keep: ((answer: Remembered) => void) | undefined
 }
 
-/** What came of a call that is answered in one piece. */
+/** The outcome of a call that is answered in one piece. */
 export type Answered<Result> = {
   result: Result
   usage: Usage | undefined
@@ -47,15 +48,15 @@ export type Answered<Result> = {
   limit: RequestLimit
 }
 
-/** `bytes` is about how much memory the result takes. */
+/** A complete result; `bytes` is roughly the memory it takes. */
 export type Whole<Result> = Delivered & {
   result: Result
   bytes: number
-  /** What only the route that answered does otherwise than asked. */
+  /** Adjustments of the route that answered. */
   warnings: readonly Warning[]
 }
 
-/** Records an answer that is there as a whole, and keeps it as `pack` makes it. */
+/** Records a complete answer, and caches it in the form that `pack` gives. */
 export async function deliverWhole<Result>(
   made: Whole<Result>,
   { call, warnings, limit, keep }: Delivery,
@@ -65,7 +66,7 @@ export async function deliverWhole<Result>(
   const receipt = await call.succeed(made, joined(warnings, made.warnings))
   if (keep !== undefined) {
     const { model, provider, warnings } = receipt
-    // The answer goes out before; identical calls find it under way until then.
+    // Deferred so that the answer is sent first; until then identical calls find it in flight.
     setImmediate(() =>
       keep({ modelId: model.row.id, provider, usage, warnings, bytes, result: pack(result) }),
     )
@@ -73,7 +74,7 @@ export async function deliverWhole<Result>(
   return { result, usage, receipt, limit }
 }
 
-/** Warnings of the call, then those of the route; without a copy where there is nothing to add. */
+/** Both lists of warnings in order; without a copy when the second is empty. */
 export function joined(warnings: readonly Warning[], more: readonly Warning[]): readonly Warning[] {
   return more.length === 0 ? warnings : [...warnings, ...more]
 }

@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { EventSink } from '../core/chat/chat.ts'
 import { eventWriter } from './event-writer.ts'
 
-/** What a handler answers; one function writes all of them. */
+/** What a handler answers with; `send` writes it. */
 export type Answer = {
   status: number
   headers?: Record<string, string>
-  /** Sent as JSON; a text is JSON already. */
+  /** Sent as JSON; a string is JSON text already. */
   json?: object | string
-  /** Sent as they are, with the content type among the headers. */
+  /** Sent as they are; `headers` must have the content type. */
   pieces?: readonly (string | Buffer)[]
-  /** A stream of server-sent events, which ends when the promise is kept, with what that gives. */
+  /** Writes server-sent events to the sink; resolves with the last ones when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
-  /** The stream waits for news: it is open, but it is not a request in work. */
+  /** The stream stays open for notifications: it does not count as a request in work. */
   held?: true
 }
 
@@ -21,13 +21,13 @@ const ping = Buffer.from(': ping\n\n')
 type SendOptions = {
   requestId: string
   pingIntervalMs: number
-  /** A JSON answer is whole at once, but ends, and with it perhaps its connection, only behind this. */
+  /** A JSON answer is written at once; its end, which may close the connection, waits for this. */
   requestRead?: Promise<void> | undefined
 }
 
 /**
- * Writes an answer to the end. A stream's end is promised, also when the other side leaves in the
- * middle.
+ * Writes an answer. Returns a promise for streams only, which resolves at the stream's end, also
+ * when the client disconnects before.
  */
 export function send(
   response: ServerResponse,
@@ -35,9 +35,9 @@ export function send(
   { requestId, pingIntervalMs, requestRead }: SendOptions,
 ): Promise<void> | undefined {
   const { status, json, events } = answer
-  // Handed over together: headers that are set one by one are checked twice.
+  // Passed to `writeHead` together: Node checks headers that are set one by one twice.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
-  // A stream is heard to its end also when nobody listens: its call has to be closed and recorded.
+  // A stream is consumed even when the client has left: its call has to be closed and recorded.
   if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
   if (response.destroyed || response.headersSent) return undefined
   if (json !== undefined) {
@@ -58,7 +58,7 @@ function sendText(
   requestRead: Promise<void> | undefined,
 ): void {
   const length = Buffer.byteLength(text)
-  // A text without letters beyond ASCII is its own bytes, and goes out without being encoded.
+  // As many bytes as characters means ASCII, which latin1 writes without encoding it.
   const encoding = length === text.length ? 'latin1' : 'utf8'
   headers['content-length'] = String(length)
   response.writeHead(status, headers)
@@ -83,7 +83,7 @@ function sendPieces(
     response.end(pieces[0])
     return
   }
-  // One system call for all of them instead of one each.
+  // One system call for all pieces instead of one each.
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()
@@ -99,7 +99,7 @@ async function sendEvents(
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
   headers['cache-control'] = 'no-cache, no-transform'
-  // Proxies such as nginx must not collect the events.
+  // Keeps proxies such as nginx from buffering the events.
   headers['x-accel-buffering'] = 'no'
   if (!response.destroyed) response.writeHead(status, headers)
   const sink = eventWriter(response)
@@ -109,12 +109,12 @@ async function sendEvents(
   let last: Buffer | undefined
   try {
     const ended = events(sink)
-    // With the first event, where that is there already, the head goes out in one piece.
+    // A first event that is there already has taken the head with it in one write.
     if (!sink.begun() && !response.destroyed) response.flushHeaders()
     last = await ended
   } finally {
     clearInterval(pings)
-    // In one system call with the end.
+    // The last events and the end of the stream share one system call.
     response.end(response.destroyed ? undefined : last)
   }
 }

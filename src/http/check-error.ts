@@ -8,8 +8,8 @@ export function assertValid<T>(check: Check<T>, value: unknown, prefix = ''): as
 }
 
 /**
- * Of the complaints of all branches of a choice, the one that went deepest says what is wrong; of
- * equals, the one that is not about a value of another type.
+ * Ajv reports the errors of all branches of an `anyOf`. The deepest one is the most specific; among
+ * equals, wrong types and enum values say the least.
  */
 function mostTelling(errors: readonly CheckError[]): CheckError | undefined {
   const clarity = (keyword: string) => (keyword === 'type' ? 0 : keyword === 'enum' ? 1 : 2)
@@ -38,11 +38,12 @@ function errorOf(error: CheckError | undefined, prefix: string): GatewayError {
     }
     case 'additionalProperties': {
       const param = within(params['additionalProperty'])
-      const text = `'${param}' is not a parameter of this operation. Remove it; /openapi.json lists those it has.`
-      return make('unknown_parameter', param, text)
+      const text = `'${param}' is not a parameter of this operation.`
+      const remedy = 'Remove it; /openapi.json lists those it has.'
+      return make('unknown_parameter', param, `${text} ${remedy}`)
     }
     case 'enum': {
-      const allowed = params['allowedValues'] as unknown[]
+      const allowed = [params['allowedValues']].flat()
       const code = allowed.length === 1 ? 'unsupported_parameter' : 'invalid_value'
       return make(
         code,
@@ -116,7 +117,7 @@ function quoted(path: string): string {
   return path === '' ? 'The body' : `'${path}'`
 }
 
-/** `/images/0/image_url` as `images[0].image_url`. */
+/** A JSON pointer as a parameter's name: `/images/0/image_url` as `images[0].image_url`. */
 function pathText(pointer: string): string {
   return pointer
     .split('/')

@@ -24,12 +24,12 @@ import type { Operation, OperationCall } from './operation.ts'
 import type { FormField } from './read-form.ts'
 import type { SecurityHandlers } from './security.ts'
 
-/** Every operation of the contract: one that is missing does not compile. */
+/** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
 type Options = {
   handlers: Operations
-  /** For operations that take a form as well: the JSON body that says the same. */
+  /** For operations that also take a form: converts its fields to the equivalent JSON body. */
   forms: Partial<Record<OperationId, (fields: FormField[]) => object>>
   security: SecurityHandlers
   bodyBytesMax: number
@@ -37,32 +37,33 @@ type Options = {
 
 type ExchangeContext = Parameters<OperationHandler>[0]
 
-/** The operations of the contract by method and path. */
+/** Finds the handlers of the contract's operations by method and path. */
 export type ContractRouter = {
   /**
-   * What answers a request; undefined for a path that the contract does not have as it stands, such
-   * as one with a parameter in it.
+   * The handler of a request, which refuses it when only the method is wrong. Undefined for a path
+   * that is not literally in the contract: it is unknown or matches a path with parameters.
    */
   find(request: IncomingMessage): OperationHandler | undefined
-  /** Binds the operations whose paths have parameters, which may hold slashes. */
+  /** Registers the operations whose paths have parameters; a trailing one may hold slashes. */
   bindPatterns(router: Router<ExchangeState>): void
-  /** Refuses a request that nothing has answered; `methods` are those that its path takes. */
+  /** Throws `method_not_allowed`, or `not_found` when the path takes no `methods`. */
   refuse(request: IncomingMessage, methods: readonly string[]): never
 }
 
 const document = new URL('../../generated/openapi.json', import.meta.url)
 
-/** The contract without handlers. openapi-backend, which reads it, is loaded meanwhile. */
+/** The contract in openapi-backend, without handlers. */
 export async function loadContract(): Promise<OpenAPIBackend> {
   const { OpenAPIBackend } = await import('openapi-backend')
+  // Generated from the linted openapi.yaml.
   const definition = JSON.parse(await readFile(document, 'utf8')) as Document
   return new OpenAPIBackend({ definition, quick: true, strict: true, validate: false }).init()
 }
 
 /**
- * Builds the router from the contract. openapi-backend holds the handlers by operationId and says which
- * security an operation has; it is asked once, and a table answers from then on, since its own
- * `handleRequest` flattens the document for each request (docs/performance.md#routing).
+ * Builds the router from the contract. openapi-backend holds the handlers by operationId and the
+ * security of each operation. It is read once into a table, since its own `handleRequest` flattens
+ * the document for each request (docs/performance.md#routing).
  */
 export function createContractRouter(backend: OpenAPIBackend, options: Options): ContractRouter {
   registerHandlers(backend, options)
@@ -94,13 +95,13 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
     refuse: (request, methods) => {
       const { notFound, methodNotAllowed } = backend.handlers
       const refuse = methods.length === 0 ? notFound : methodNotAllowed
-      // Both always throw.
+      // Both handlers always throw.
       return refuse!(noContext, request, methods) as never
     },
   }
 }
 
-/** The handlers here take all that they need from the exchange. */
+/** openapi-backend's own context, which no handler here reads. */
 const noContext = {} as BackendContext
 
 function registerHandlers(
@@ -109,7 +110,7 @@ function registerHandlers(
 ): void {
   for (const operation of operations) {
     const { id } = operation
-    // Which operation this is, only the loop knows: the types of its parts belong together.
+    // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
     const handle = handlers[id] as Operation<OperationId>
     const readPieces = piecesReader(operation.bodyTypes, bodyBytesMax)
     const readBody = bodyReader(operation, forms[id])
@@ -122,6 +123,7 @@ function registerHandlers(
       const { body, texts } = read instanceof Promise ? await read : read
       const { requestId, ending, caller } = state
       const call = { caller, requestId, ending, request, body, texts, query, path: params, options }
+      // Body, query and headers have passed the checks of this operation.
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
     })
   }
@@ -148,13 +150,13 @@ function handlerOf(described: BackendOperation, backend: OpenAPIBackend): Operat
   const answer = backend.handlers[described.operationId!]!
   return async (context) => {
     const known = identify(context.req)
-    // What is known at once need not be waited for.
+    // Awaiting a value that is no promise would still cost a turn of the microtask queue.
     context.state.caller = known instanceof Promise ? await known : known
     await answer(noContext, context)
   }
 }
 
-/** Asks the security handlers of an operation in the contract's order. */
+/** Tries the security handlers of an operation in the contract's order. */
 function identifierOf(
   { security = [] }: BackendOperation,
   { handlers, securityHandlers }: OpenAPIBackend,
@@ -163,14 +165,16 @@ function identifierOf(
   const asked = schemes.map((scheme) => securityHandlers[scheme]!)
   return (request) => {
     for (const handler of asked) {
+      // `registerHandlers` registers handlers of `SecurityHandlers` only.
       const caller = handler(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller !== undefined) return caller
     }
+    // Registered from `SecurityHandlers` too.
     return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller
   }
 }
 
-/** Refuses other methods of a path; a face of its own protocol tells strangers not even which it has. */
+/** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
 function methodRefusal(path: string, backend: OpenAPIBackend): OperationHandler {
   const isRest = !pathsOfOwnProtocol.has(path)
   const methods = operations
@@ -188,14 +192,14 @@ const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
   operations.flatMap(({ path, protocol }) => (protocol === 'rest' ? [] : [[path, protocol]])),
 )
 
-/** How errors are worded at a path: as the contract says, by its face where it has a protocol of its own. */
+/** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
 export function errorAnswersByPath(
   answers: Record<Protocol, ErrorAnswer>,
 ): (path: string) => ErrorAnswer {
   return (path) => answers[pathsOfOwnProtocol.get(path.replace(/\/$/, '')) ?? 'rest']
 }
 
-/** A parameter at the end takes slashes too: model identifiers have them. */
+/** A path for @koa/router; a trailing parameter takes slashes, which model identifiers contain. */
 function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}$/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }

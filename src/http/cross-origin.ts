@@ -2,23 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contractMethods, requestHeaders, responseHeaders } from '../../generated/operations.ts'
 
 const methods = contractMethods.join(', ')
-const asked = requestHeaders.join(', ')
+const contractHeaders = requestHeaders.join(', ')
 const exposed = responseHeaders.join(', ')
 const preflightSeconds = '86400'
 
 /**
- * Lets a page of another origin read an answer, where it may. Says whether this was only the
- * browser's question beforehand.
+ * Sets the CORS headers of an answer if its origin is allowed. Returns whether the request is a
+ * preflight, which needs no further answer.
  */
 export type AllowCrossOrigin = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /**
- * What `access-control-allow-origin` says for an origin, by the beginning of a path; undefined keeps
- * its pages out. A key is in the request itself, never in a cookie.
+ * By path prefix: the value of `access-control-allow-origin` for an origin, undefined to refuse it.
+ * `*` is safe because API keys are never in cookies.
  */
-export type CrossOriginRules = Readonly<Record<string, (origin: string) => string | undefined>>
+type CrossOriginRules = Readonly<Record<string, (origin: string) => string | undefined>>
 
-/** Rules by the beginning of a path; what no rule names is for the gateway's own pages. */
+/** Applies the first rule whose prefix matches; other paths get no CORS headers. */
 export function createCrossOrigin(rules: CrossOriginRules): AllowCrossOrigin {
   const list = Object.entries(rules)
   return (request, response) => {
@@ -37,9 +37,9 @@ function allow(allowed: string, request: IncomingMessage, response: ServerRespon
   const method = request.headers['access-control-request-method']
   if (request.method !== 'OPTIONS' || method === undefined) return false
   response.setHeader('access-control-allow-methods', methods)
-  // OpenAI's clients add headers of their own, which a wildcard would not cover in every browser.
+  // Echoed: OpenAI's clients add headers of their own, and not every browser takes a wildcard.
   const wanted = request.headers['access-control-request-headers']
-  response.setHeader('access-control-allow-headers', wanted ?? asked)
+  response.setHeader('access-control-allow-headers', wanted ?? contractHeaders)
   response.setHeader('access-control-max-age', preflightSeconds)
   return true
 }

@@ -4,10 +4,10 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from './answer.ts'
 import { limitHeaders } from './receipt-headers.ts'
 
-/** Words an error as a path's protocol has it. */
+/** Formats an error for the protocol of a path. */
 export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
 
-/** A method that a path does not have (RFC 9110 section 15.5.6). */
+/** A method that a path does not take; `methods` are those it takes (RFC 9110 section 15.5.6). */
 export class MethodNotAllowed extends GatewayError {
   readonly methods: readonly string[]
 
@@ -19,12 +19,12 @@ export class MethodNotAllowed extends GatewayError {
   }
 }
 
-/** A GatewayError as every path answers it that has no protocol of its own. */
+/** The answer to an error in the `rest` protocol. */
 export function errorAnswer(error: GatewayError): Answer {
   return { status: error.status, headers: errorHeaders(error), json: errorBody(error) }
 }
 
-/** The error body of every path (docs/behaviour.md#errors). */
+/** The body of an error in the `rest` protocol (docs/behaviour.md#errors). */
 export function errorBody(error: GatewayError): components['schemas']['ErrorResponse'] {
   const { message, type, param, code } = error
   return { error: { message, type, param, code } }
@@ -32,7 +32,7 @@ export function errorBody(error: GatewayError): components['schemas']['ErrorResp
 
 const retryAfterSecondsMax = 60
 
-/** The headers that say what to do about an error. */
+/** The headers of an error in every protocol: how to authenticate, when to retry, which limits. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const { status, retryAfterSeconds = 1, limit } = error
   const headers: Record<string, string> = limit === undefined ? {} : limitHeaders(limit)

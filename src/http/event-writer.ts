@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { EventSink } from '../core/chat/chat.ts'
 
-/** Copying more than this costs as much as what it saves. */
+/** Copying a larger event costs as much as the single write saves. */
 const framedBytesMax = 16_384
 const hexDigits = Buffer.from('0123456789abcdef')
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
 /**
- * Writes events to a response whose head is written. Node frames each of them as four buffers (RFC 9112
- * section 7.1); framed into one here, a stream of small events takes a tenth less of the processor.
+ * Writes events to a response whose head is written. Chunked framing (RFC 9112 section 7.1) is done
+ * here: Node makes four buffers of each chunk, and one buffer saves a tenth of the CPU time of a
+ * stream of small events (docs/performance.md#event-streams). `begun`: whether any was written.
  */
 export function eventWriter(response: ServerResponse): EventSink & { begun(): boolean } {
   let begun = false
@@ -17,12 +18,12 @@ export function eventWriter(response: ServerResponse): EventSink & { begun(): bo
     write: (piece) => {
       if (response.destroyed) return true
       const { socket } = response
-      // The head goes out with the first event; a response whose turn has not come has no socket yet, and
-      // one that Node holds back until the end of this turn (from Node 26 on) must not be overtaken.
+      // The head goes out with the first event, through Node. A pipelined response has no socket
+      // until its turn. What Node corks (from 26 on, until the end of the tick) must go out first.
       const framed =
         begun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
       begun = true
-      // A frame without bytes would end the stream.
+      // A chunk without bytes would end the stream.
       if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
         return response.write(piece)
       }
@@ -36,7 +37,7 @@ export function eventWriter(response: ServerResponse): EventSink & { begun(): bo
   }
 }
 
-/** Byte by byte: to print the length as a text takes longer than all the rest. */
+/** One chunk. Its length is written by hand, since `toString(16)` costs more than the rest. */
 function frameOf(piece: Buffer): Buffer {
   const { length } = piece
   const digits = Math.ceil((32 - Math.clz32(length)) / 4)

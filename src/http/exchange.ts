@@ -9,7 +9,7 @@ import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './read-body.ts'
 
-/** What is known of an exchange when it is over. */
+/** What is known of an exchange (a request and its answer) when it is over. */
 export type Exchange = {
   requestId: string
   method: string
@@ -17,9 +17,9 @@ export type Exchange = {
   status: number
   durationMs: number
   caller: Caller | undefined
-  /** What was thrown, when something was. */
+  /** What was thrown, if anything. */
   error: unknown
-  /** The other side left before the answer was whole. */
+  /** The client disconnected before the answer was complete. */
   left: boolean
 }
 
@@ -31,12 +31,12 @@ export type OperationHandler = (
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
-  /** Aborted when the other side leaves. */
+  /** Aborted when the client disconnects. */
   ending: AbortController
-  /** What answers it, where that is an operation of the contract. */
+  /** The handler, when the path is one of the contract's without parameters. */
   operation?: OperationHandler | undefined
   caller?: Caller
-  /** Set by whoever answers through `send`; others answer as Koa's middleware do. */
+  /** Set for an answer through `send`; plain Koa middleware and Node handlers leave it unset. */
   answer?: Answer
 }
 
@@ -44,7 +44,7 @@ export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
   draining: () => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
-  /** Throws what a request is told that nothing has answered. */
+  /** Throws the error for a request that nothing has answered. */
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
@@ -54,9 +54,9 @@ export type ExchangeOptions = {
 type Context = Koa.ParameterizedContext<ExchangeState>
 
 /**
- * Gives each exchange its id, its one answer, whatever happens, and its line in the log. An answer that a
- * handler left in `state.answer` is written here; what a plain Koa middleware set, Koa writes; and what
- * a handler of Node's has written or will write is only waited for.
+ * Gives each exchange its request id, exactly one answer and one record in the log. An answer in
+ * `state.answer` is written here; what plain Koa middleware set is written by Koa; the answer of a
+ * raw Node handler is only waited for.
  */
 export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
   const { limits, draining, allowCrossOrigin } = options
@@ -66,7 +66,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     state.requestId = newRequestId()
     state.ending = new AbortController()
     if (draining()) res.setHeader('connection', 'close')
-    // What others write bears it too.
+    // Answers that `send` does not write carry the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
     const record = openRecord(context, slots.take(), options)
     try {
@@ -90,12 +90,12 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
   }
 }
 
-/** Who is in work, and whether they are too many. */
+/** Counts the requests in work and tells when they are too many. */
 function createSlots(most: number) {
   let taken = 0
   return {
     isOver: () => taken > most,
-    /** Gives what frees the slot, once. */
+    /** Takes a slot; the returned function frees it and is idempotent. */
     take: () => {
       let isHeld = true
       taken++
@@ -109,7 +109,7 @@ function createSlots(most: number) {
 
 type ExchangeRecord = ReturnType<typeof openRecord>
 
-/** Follows an exchange to its end, which is told once. */
+/** Follows an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
 function openRecord(
   { req, res, state }: Context,
   leaveWork: () => void,
@@ -140,7 +140,7 @@ function openRecord(
   return {
     leaveWork,
     end,
-    /** Ends it with its answer, whoever writes that. */
+    /** Ends it when the response closes, for an answer that is written elsewhere. */
     endWithAnswer: () => {
       if (isClosed) end()
       else onClose = end
@@ -148,7 +148,7 @@ function openRecord(
   }
 }
 
-/** The answer is Koa's to write, or was left to a handler of Node's; one that there is not is refused. */
+/** Leaves the answer to Koa or a raw Node handler; throws when the request was not answered. */
 function leaveToOthers(
   context: Context,
   record: ExchangeRecord,
@@ -156,7 +156,7 @@ function leaveToOthers(
 ): void {
   const { req, res } = context
   const isTaken = context.respond === false || res.headersSent || res.writableEnded
-  // Koa's own status until somebody sets another one.
+  // 404 is Koa's default status.
   const isAnswered = isTaken || context.status !== 404 || context.body != null
   if (!isAnswered) refuse(req, methodsOf(context))
   record.endWithAnswer()
@@ -166,14 +166,15 @@ type Matched = { matched?: { methods: string[] }[] }
 
 /** The methods that the router has for a path. */
 function methodsOf(context: Context): string[] {
+  // @koa/router adds `matched` to the context, which Koa's types do not know.
   const { matched = [] } = context as Matched
   return [...new Set(matched.flatMap((layer) => layer.methods))]
 }
 
-/** Nobody was there to be answered; nginx writes it so into its log. */
+/** Logged when the client left before an answer, as nginx does; never sent. */
 const statusOfLeft = 499
 
-/** Whoever watches a busy gateway must not take it for a dead one. */
+/** Probes are answered under overload: monitoring must not take a busy gateway for a dead one. */
 function isProbe(request: IncomingMessage): boolean {
   return request.url === '/health' || request.url === '/metrics'
 }
@@ -183,8 +184,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
 }
 
 /**
- * A name for an exchange, unique, and in the order of time: the ledger's index then grows at its end,
- * instead of changing a page somewhere for each row.
+ * A unique request id that sorts by time, so that the ledger's index grows at its end instead of
+ * changing a random page for each row.
  */
 export function newRequestId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
@@ -192,7 +193,7 @@ export function newRequestId(): string {
   return `req_${time}${chance.slice(24)}${chance.slice(0, 8)}`
 }
 
-/** Answers an error; what is left of the request's body is read for a moment, then cut off. */
+/** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
 async function refuse(
   { req: request, res: response, state: { requestId } }: Context,
   thrown: unknown,
@@ -210,7 +211,7 @@ async function refuse(
   await send(response, error, { requestId, pingIntervalMs, requestRead: read })
 }
 
-/** Closed in the middle of an upload, a connection may lose the answer before it is read. */
+/** Closing a connection in the middle of an upload may lose the answer before it is read. */
 function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, limitMs)

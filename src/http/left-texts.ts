@@ -9,12 +9,12 @@ import {
 } from '../bytes/pieces.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
 
-/** A body with tickets in the places of the texts that were left out of it. */
-export type LightBody = { pieces: Pieces; texts: LeftTexts }
+/** A JSON body with tickets (random UUIDs) in the places of the texts that were cut out of it. */
+type LightBody = { pieces: Pieces; texts: LeftTexts }
 
-/** Parsing costs less than leaving out what is shorter. */
+/** Shorter texts cost less to parse (docs/performance.md#large-base64-texts). */
 const textBytesMin = 16_384
-/** No request has more pictures; whoever sends more of them must not keep the gateway busy. */
+/** More than a request may have pictures; bounds the search in a body full of false matches. */
 const looksMax = 100
 
 const beginning = Buffer.from('"data:image/')
@@ -23,10 +23,10 @@ const nameBefore = /"(?:image_)?url"[ \t\r\n]*:[ \t\r\n]*$/
 const head = /^"data:image\/[a-z]+;base64,/
 
 /**
- * Leaves the base64 of large pictures out of a JSON body, so that megabytes are neither parsed nor
- * turned into a string: a ticket takes the place of each. Nobody can know a ticket who wrote the body
- * before. What is written otherwise than clients write it, or is not valid, stays as it is: the body
- * is then read as well, and what is wrong with it is found where it always is.
+ * Cuts the base64 of large pictures out of a JSON body, so that megabytes are neither parsed nor
+ * turned into a string, and puts a ticket in the place of each. Tickets are random, so that a body
+ * cannot contain one already. Data URLs in an unusual notation and invalid base64 stay in the body,
+ * which is then parsed and checked as usual.
  */
 export function leaveTexts(body: Pieces): LightBody {
   if (piecesLength(body) < textBytesMin) return { pieces: body, texts: noTexts }
@@ -48,9 +48,9 @@ export function leaveTexts(body: Pieces): LightBody {
   return { pieces: [...pieces, ...slicePieces(body, copied)], texts }
 }
 
-/** Where the base64 of a data URL starts; nowhere when it is not the value of a member for pictures. */
+/** Where the base64 of a data URL starts; Infinity if it is not the value of `(image_)url`. */
 function textStart(body: Pieces, at: number): number {
-  // A quote that is escaped has a backslash before it, and never the name of a member.
+  // Inside a string the quote would be escaped: after a backslash, not after a member's name.
   const before = joinPieces(slicePieces(body, Math.max(0, at - 64), at)).toString('latin1')
   if (!nameBefore.test(before)) return Infinity
   const url = joinPieces(slicePieces(body, at, at + 64)).toString('latin1')
@@ -61,7 +61,7 @@ function byteAt(body: Pieces, at: number): number | undefined {
   return slicePieces(body, at, at + 1)[0]?.[0]
 }
 
-/** The same value with every text that was left out of it back in its place. */
+/** The value with each ticket in a data URL replaced by its text again. */
 export function withTexts<T>(value: T, texts: LeftTexts): T {
   if (texts.size === 0) return value
   const put = (inner: unknown): unknown => {
@@ -70,7 +70,7 @@ export function withTexts<T>(value: T, texts: LeftTexts): T {
     if (typeof inner !== 'object' || inner === null) return inner
     return Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, put(one)]))
   }
-  // Only texts change, and each for a text.
+  // Only strings change, and each stays a string.
   return put(value) as T
 }
 

@@ -18,7 +18,7 @@ const badRequest = {
   error: new GatewayError('invalid_value', 'This is not an HTTP request.'),
 }
 
-/** What Node's parser refuses never reaches Koa; it gets the same shape of answer. */
+/** Answers what Node's HTTP parser rejects, which never reaches Koa, with the usual error body. */
 export function refuseMalformed(cause: NodeJS.ErrnoException, socket: Socket): void {
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -13,7 +13,7 @@ type Described = (typeof operations)[number]
 
 type ReadBody = { body: unknown; texts: LeftTexts }
 
-/** Reads the bytes of a body that is of one of these types. */
+/** Reads the bytes of a body. Throws `unsupported_media_type` or `request_too_large`. */
 export function piecesReader(
   types: readonly string[],
   bytesMax: number,
@@ -25,7 +25,7 @@ export function piecesReader(
   }
 }
 
-/** Reads what a body says, and checks it. Throws a GatewayError that names the parameter. */
+/** Parses and checks a body, or keeps its bytes outside of `rest`. Throws a GatewayError. */
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: ((fields: FormField[]) => object) | undefined,
@@ -33,6 +33,7 @@ export function bodyReader(
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts })
   if (protocol !== 'rest')
     return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts })
+  // Each `rest` operation with a body has a check, which the type of `id` does not tell.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
   const checked = (read: ReadBody): ReadBody => {
     assertValid(check, read.body)
@@ -58,12 +59,12 @@ async function readForm(
   return { body: bodyOf(fields), texts }
 }
 
-/** The query's parameters as texts. Throws `invalid_value` for one that is given twice. */
+/** The query parameters as strings. Throws `invalid_value` for one that is given twice. */
 export function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
   const start = url.indexOf('?')
   if (start < 0) return {}
-  // Without a prototype, whose members would be taken for parameters.
-  const query = Object.create(null) as Record<string, unknown>
+  // No prototype: its members, such as `toString`, would count as parameters already given.
+  const query: Record<string, unknown> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(start))) {
     if (name in query) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })

@@ -10,7 +10,7 @@ type Parameters<
   Place extends 'query' | 'path',
 > = operations[Id]['parameters'] extends { [P in Place]?: infer T } ? NonNullable<T> : object
 
-/** The JSON body of an operation with its defaults filled in; bytes where the face reads them itself. */
+/** The JSON body of an operation with its defaults filled in; unparsed bytes outside of `rest`. */
 export type Body<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/json': infer T } }
 }
@@ -24,24 +24,24 @@ export type OperationCall<Id extends OperationId> = {
   caller: Caller
   requestId: string
   body: Body<Id>
-  /** Base64 texts of pictures that stand in the body as tickets (`left-texts.ts`). */
+  /** Base64 texts of pictures by the tickets that replace them in the body (`left-texts.ts`). */
   texts: LeftTexts
   query: Parameters<Id, 'query'>
   path: Parameters<Id, 'path'>
-  /** The headers that the contract names, as values. */
+  /** The headers that the contract defines, converted to their types. */
   options: GatewayOptions
-  /** Aborted when the caller leaves. */
+  /** Aborted when the caller disconnects. */
   ending: AbortController
   request: IncomingMessage
 }
 
-/** Handles one operation; throws a GatewayError for what is to be answered as an error. */
+/** Handles one operation. Throws a GatewayError to answer with an error. */
 export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Promise<Answer>
 
-/** The headers that say how a call is to be handled; the same for every operation that makes one. */
-export type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>
+/** The headers that control a call, the same for every operation that calls a model. */
+type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>
 
-/** How a caller wants the gateway to handle a call, for the core. */
+/** The core's context of a call, with cache, strictness and fallback as its headers ask. */
 export function contextOf<Id extends OperationId>(
   call: OperationCall<Id>,
   face: Face,

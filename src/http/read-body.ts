@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http'
 import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
 
-/** The media type of a request's body, without parameters, in lower case; `''` when none is named. */
+/** The media type of a request's body, without parameters, in lower case; `''` without one. */
 export function mediaType({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 
-/** Throws `unsupported_media_type` unless the body is of one of these types, in plain UTF-8. */
+/** Throws `unsupported_media_type` unless the body has one of these types and is plain UTF-8. */
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } =
     request.headers
@@ -28,14 +28,14 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
     throw unsupported('The charset is not read.', 'Send UTF-8.')
 }
 
-/** Whoever sends smaller ones must not make the gateway walk over millions of them. */
+/** A body in smaller pieces on average is joined: walking over millions of them would be slow. */
 const pieceBytesMin = 4096
 
-/** Reads a whole body. Throws `request_too_large`, also when its length was not announced. */
+/** Reads a whole body. Throws ClientLeft, or (also without Content-Length) `request_too_large`. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Pieces> {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > bytesMax) throw tooLarge(bytesMax)
-  // They may have left before anybody listened.
+  // The client may have disconnected before the listeners below are set.
   if (request.destroyed) throw new ClientLeft()
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
@@ -56,12 +56,12 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Pi
   })
 }
 
-/** The caller closed the connection before the request was whole. */
+/** The client closed the connection before the request was complete. */
 export class ClientLeft extends Error {
   override name = 'ClientLeft'
 }
 
-/** Reads a JSON body. Throws `invalid_json`, or `invalid_value` for absurd nesting. */
+/** Parses a JSON body. Throws `invalid_json`, or `invalid_value` when it is nested too deeply. */
 export function parseBody(bytes: Buffer): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body.')
   if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.')
@@ -80,11 +80,11 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Reading JSON has no limit, but printing it again overflows the stack some thousand levels deep. */
+/** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
 const levelsMax = 1000
 const [quote, backslash] = [0x22, 0x5c]
 
-/** Whether valid JSON has more levels; strings, which are most of a body, are jumped over. */
+/** Whether valid JSON has more levels; skips over strings, which are most of a body. */
 function isNestedDeeper(bytes: Buffer, levels: number): boolean {
   if (bytes.length <= 2 * levels) return false
   let depth = 0
@@ -98,6 +98,7 @@ function isNestedDeeper(bytes: Buffer, levels: number): boolean {
   return false
 }
 
+/** Where a string ends: at a quote after an even number of backslashes. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let end = bytes.indexOf(quote, start + 1); ; end = bytes.indexOf(quote, end + 1)) {
     let before = end

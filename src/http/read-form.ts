@@ -4,7 +4,7 @@ import type { Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 
-/** One field of a form; a file is given as a data URL, with a ticket in the place of its base64. */
+/** One field of a form. A file's value is a data URL with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }
 
 /** Reads a `multipart/form-data` body (RFC 7578). Throws `invalid_value`. */
@@ -19,7 +19,7 @@ export async function parseForm(
     .catch((cause: unknown) => {
       throw new GatewayError(
         'invalid_value',
-        'The body is not a multipart form. Send it as OpenAI clients do, or send JSON.',
+        'The body is not a multipart form. Send multipart/form-data with its boundary, or send JSON.',
         { cause },
       )
     })
@@ -28,7 +28,7 @@ export async function parseForm(
     if (typeof value === 'string') return { name, value, file: false }
     const ticket = randomUUID()
     texts.set(ticket, encodeBase64([Buffer.from(await value.arrayBuffer())]))
-    // The media type that a client names is a guess; the bytes will tell.
+    // A client's media type may be wrong; the format is read from the bytes later.
     return { name, value: `data:application/octet-stream;base64,${ticket}`, file: true }
   })
   return { fields: await Promise.all(fields), texts }

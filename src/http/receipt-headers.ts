@@ -2,7 +2,7 @@ import type { RequestLimit } from '../core/caller.ts'
 import { usdText } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 
-/** The response headers that tell how a call was handled (behaviour.md section 5). */
+/** The response headers that tell how a call was handled (docs/behaviour.md#headers). */
 export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<string, string> {
   const { model, provider, cost, cache, attempts, warnings } = receipt
   const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = model.row
@@ -17,7 +17,7 @@ export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<st
     headers['x-gateway-attempts'] = attempts.map((a) => `${a.provider}=${a.outcome}`).join(', ')
   }
   if (warnings.length > 0) headers['x-gateway-warnings'] = String(warnings.length)
-  // RFC 9745 wants seconds behind an @, RFC 8594 an HTTP date.
+  // RFC 9745 takes Unix seconds after an @, RFC 8594 an HTTP date.
   if (deprecatedAt !== undefined) headers['deprecation'] = `@${Date.parse(deprecatedAt) / 1000}`
   if (deactivatedAt !== undefined) headers['sunset'] = new Date(deactivatedAt).toUTCString()
   return headers
@@ -34,7 +34,7 @@ export function limitHeaders(limit: RequestLimit): Record<string, string> {
   }
 }
 
-/** A name that an endpoint of any model was asked for may hold what a header cannot. */
+/** An endpoint that takes any model name may get characters that a header cannot carry. */
 function headerText(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?')
 }

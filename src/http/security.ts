@@ -3,18 +3,18 @@ import type { SecurityScheme } from '../../generated/operations.ts'
 import type { Caller, Identify } from '../core/caller.ts'
 
 /**
- * Finds out who calls by one scheme of the contract; undefined when the request has no credentials of
- * that scheme. Throws a GatewayError for credentials that are not good.
+ * Identifies the caller by one security scheme of the contract; undefined when the request has no
+ * credentials of that scheme. Throws a GatewayError for invalid credentials.
  */
-export type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
+type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
 
-/** Which handler reads which scheme: one that is missing does not compile. */
+/** A handler for each scheme; a missing one is a compile error. */
 export type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
-  /** Throws the refusal of a request without any credentials. */
+  /** Throws the GatewayError for a request without any credentials. */
   unauthorized: (request: IncomingMessage) => Promise<Caller> | Caller
 }
 
-/** API keys, in either of the headers that the product document names (Authentication). */
+/** API keys, as a bearer token or in `x-api-key` (the product document, Authentication). */
 export function createSecurity(identify: Identify): SecurityHandlers {
   return {
     bearer: ({ headers: { authorization } }) =>

@@ -8,30 +8,30 @@ import { refuseMalformed } from './malformed.ts'
 
 type Options = Omit<ExchangeOptions, 'draining' | 'refuse'> & {
   contract: ContractRouter
-  /** What is served outside of the contract. */
+  /** Routes outside of the contract. */
   router: Router<ExchangeState>
   limits: { requestTimeoutMs: number; drainTimeoutMs: number }
-  /** Told when draining begins: what waits for news would keep its connection open. */
+  /** Called when draining begins, to end idle event streams, which would stay open. */
   onDrain: () => void
 }
 
 export type GatewayServer = {
-  /** Resolves with the port. */
+  /** Resolves with the port that is bound, also when `port` is 0. */
   listen(port: number, host: string): Promise<number>
-  /** Stops taking connections and lets open requests finish, within the limit. */
+  /** Stops accepting connections and waits for open requests, up to `drainTimeoutMs`. */
   drain(): Promise<void>
   draining(): boolean
 }
 
 type Run = (context: Koa.Context) => Promise<void>
-/** Koa's own handling of a request, which its types leave out. */
+/** Koa's internal handling of a request, which its types leave out. */
 const { handleRequest: koaHandleRequest } = Koa.prototype as unknown as {
   handleRequest(this: Koa, context: Koa.Context, run: Run): Promise<void>
 }
 
 /**
- * Koa, which leaves operations of the contract to the exchange alone: it writes their answers and hears
- * of their broken connections, so that Koa's own end of a request would only listen a second time.
+ * Koa, except that it does not end requests to operations of the contract: the exchange writes
+ * their answers and listens for closed connections, so that Koa would only add a second listener.
  */
 class Application extends Koa<ExchangeState> {
   readonly #contract: ContractRouter
@@ -39,7 +39,7 @@ class Application extends Koa<ExchangeState> {
   constructor(contract: ContractRouter) {
     super()
     this.#contract = contract
-    // Errors reach the log through the exchange.
+    // The exchange logs errors; Koa must not print them as well.
     this.silent = true
   }
 
@@ -51,7 +51,7 @@ class Application extends Koa<ExchangeState> {
   }
 }
 
-/** The HTTP server around the contract's router and the router of everything else. */
+/** The HTTP server: operations of the contract first, then the router for everything else. */
 export function createHttpServer({
   contract,
   router,
@@ -68,7 +68,7 @@ export function createHttpServer({
     return operation === undefined ? next() : operation(context)
   })
   contract.bindPatterns(router)
-  // Koa's and the router's own types of a context differ in what neither uses here.
+  // Koa and the router type the context differently, in members that are not used here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const { requestTimeoutMs: requestTimeout } = limits
   const handle = app.callback()
@@ -81,7 +81,7 @@ export function createHttpServer({
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     running++
     handle(request, response).then(ended, () => {
-      // Whatever is thrown behind the exchange's own handling leaves no answer to give.
+      // An error that escapes the exchange leaves no valid answer to send.
       response.destroy()
       ended()
     })
@@ -90,7 +90,7 @@ export function createHttpServer({
     {
       requestTimeout,
       headersTimeout: requestTimeout,
-      // Node looks for late requests this often; a short limit needs a shorter pause.
+      // How often Node looks for timed-out requests; a short timeout needs a shorter interval.
       connectionsCheckingInterval: Math.min(requestTimeout, checkingIntervalMsMax),
     },
     serve,
@@ -102,9 +102,9 @@ export function createHttpServer({
       draining = true
       onDrain()
       await close(server, limits.drainTimeoutMs)
-      // Calls whose connection is gone still write their rows.
+      // Calls whose connection is closed still write their ledger rows.
       if (running > 0)
-        await Promise.race([idle.promise, sleep(afterwordTimeoutMs, undefined, unheld)])
+        await Promise.race([idle.promise, sleep(lastRowsTimeoutMs, undefined, unreferenced)])
     },
     draining: () => draining,
   }
@@ -124,10 +124,10 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 }
 
 const idleSweepMs = 50
-const afterwordTimeoutMs = 5000
-const unheld = { ref: false }
+const lastRowsTimeoutMs = 5000
+const unreferenced = { ref: false }
 
-/** Kept connections are closed as soon as they are idle, so that draining takes no longer than the work. */
+/** Closes keep-alive connections once they are idle, so that draining ends with the last call. */
 function close(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)

@@ -1,18 +1,18 @@
 import type { EventSink } from '../core/chat/chat.ts'
 import type { Answer } from '../http/answer.ts'
 import { joined } from './content.ts'
-import type { Pieces } from './json-rpc.ts'
+import type { PrintedJson } from './json-rpc.ts'
 
-/** The answer to one POST: JSON, until there is something to stream. */
+/** The answer to one POST: JSON, or an event stream once `stream` or `notify` is called. */
 export type AnswerLine = {
   answer: Promise<Answer>
-  /** Makes it a stream from here on, where the client accepts one. */
+  /** Turns the answer into an event stream if the client accepts one. */
   stream(): void
-  /** A message on the way; without a stream there is nowhere to tell it. */
-  notify(message: Pieces): void
-  reply(message: Pieces): void
+  /** Sends a message before the reply; dropped if the client accepts no event stream. */
+  notify(message: PrintedJson): void
+  reply(message: PrintedJson): void
   end(): void
-  /** Ends what cannot be answered, because of a fault of ours. */
+  /** Ends the event stream, or rejects `answer` with the error if there is none. */
   fail(error: unknown): void
 }
 
@@ -24,12 +24,12 @@ const eventEnd = Buffer.from('\n\n')
 export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine {
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>()
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
-  const replies: Pieces[] = []
-  const waiting: Pieces[] = []
+  const replies: PrintedJson[] = []
+  const waiting: PrintedJson[] = []
   let isStream = false
   let sink: EventSink | undefined
 
-  const send = (message: Pieces) => {
+  const send = (message: PrintedJson) => {
     if (sink === undefined) waiting.push(message)
     else writeEvent(sink, message)
   }
@@ -68,8 +68,8 @@ export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine 
   }
 }
 
-/** Nothing to answer is 202 with an empty body. */
-function repliesAnswer(replies: readonly Pieces[], isBatch: boolean): Answer {
+/** Without replies the answer is 202 with an empty body. */
+function repliesAnswer(replies: readonly PrintedJson[], isBatch: boolean): Answer {
   const [first] = replies
   if (first === undefined) return { status: 202, pieces: [] }
   const pieces = isBatch
@@ -78,12 +78,12 @@ function repliesAnswer(replies: readonly Pieces[], isBatch: boolean): Answer {
   return jsonAnswer(joined(pieces))
 }
 
-/** JSON that is printed already. */
-export function jsonAnswer(pieces: Pieces): Answer {
+/** A 200 answer whose JSON is already text. */
+export function jsonAnswer(pieces: PrintedJson): Answer {
   return { status: 200, headers: { 'content-type': 'application/json' }, pieces }
 }
 
-function writeEvent(sink: EventSink, message: Pieces): void {
+function writeEvent(sink: EventSink, message: PrintedJson): void {
   sink.write(eventHead)
   for (const piece of joined(message)) {
     sink.write(typeof piece === 'string' ? Buffer.from(piece) : piece)

@@ -10,12 +10,12 @@ import type { Params } from './messages.ts'
 import { startProgress, type ProgressNotification } from './progress.ts'
 import type { BoundTool } from './tool.ts'
 
-export type CallToolOptions = {
+type Options = {
   tools: ReadonlyMap<string, BoundTool>
   streams: EventStreams
   levels: LogLevels
   progressIntervalMs: number
-  /** Told of each call that a tool did not answer. */
+  /** Called for each call that ends with an error of the tool. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   clock: () => number
 }
@@ -26,10 +26,10 @@ export type CallTool = (
 ) => Promise<PrintedResult>
 
 /**
- * `tools/call`: what is wrong with the call itself is an error of the protocol, what the tool has to
- * complain about is a result that a model can read (behaviour.md section 7).
+ * `tools/call`. Throws a JsonRpcError for an unknown tool or malformed `arguments`. An error
+ * of the tool is a result with `isError`, which a model can read (docs/behaviour.md#tool-server).
  */
-export function createCallTool(options: CallToolOptions): CallTool {
+export function createCallTool(options: Options): CallTool {
   const { tools, onFailure } = options
   return async (params, context, notify) => {
     const { name, arguments: given = {} } = params
@@ -60,18 +60,15 @@ function noTool(name: unknown): JsonRpcError {
   return new JsonRpcError(rpcCodes.invalidParams, `${what} The method tools/list lists the tools.`)
 }
 
-type Announced = Pick<CallToolOptions, 'streams'> & {
+type Announced = {
   params: Params
   context: CallContext
   notify: (notification: ProgressNotification) => void
-  options: CallToolOptions
+  options: Options
 }
 
-/** Tells the caller, and those who hold a stream of the account open, how far the work is. */
-function announce(
-  tool: BoundTool,
-  { params, context, notify, options }: Omit<Announced, 'streams'>,
-) {
+/** Reports progress to the client; for generating tools also to the account's event streams. */
+function announce(tool: BoundTool, { params, context, notify, options }: Announced) {
   const { streams, levels, progressIntervalMs, clock } = options
   const { name } = tool.description
   const { caller, requestId } = context
@@ -106,7 +103,7 @@ function announce(
   }
 }
 
-/** The shape of `_meta` was checked with the message. */
 function tokenOf({ _meta: meta }: Params): MessageId | undefined {
+  // `readMessages` has checked `_meta` of every request.
   return (meta as { progressToken?: MessageId } | undefined)?.progressToken
 }

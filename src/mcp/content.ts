@@ -1,21 +1,21 @@
-import type { Pieces } from './json-rpc.ts'
+import type { PrintedJson } from './json-rpc.ts'
 
-export type TextBlock = { type: 'text'; text: string }
-/** A picture as base64 text, in the pieces in which it arrived. */
-export type ImageBlock = { type: 'image'; base64: readonly Buffer[]; mimeType: string }
-/** What a tool answers; `json` is a block of any other type, as it is. */
+type TextBlock = { type: 'text'; text: string }
+/** A picture as base64, in the chunks in which it arrived. */
+type ImageBlock = { type: 'image'; base64: readonly Buffer[]; mimeType: string }
+/** A block of a tool's answer; `json` is a block of any other type, sent verbatim. */
 export type ToolContent = TextBlock | ImageBlock | { json: object }
 
-/** A result that is JSON already: megabytes of base64 are not printed again. */
-export type PrintedResult = { printed: Pieces }
+/** A result as JSON text, so that megabytes of base64 are not serialized again. */
+export type PrintedResult = { printed: PrintedJson }
 
-/** The blocks of a tool as the result of `tools/call`. */
+/** The result of `tools/call` with these blocks. */
 export function printContent(blocks: readonly ToolContent[]): PrintedResult {
   const printed = blocks.flatMap((block, index) => [index === 0 ? '' : ',', ...printBlock(block)])
   return { printed: ['{"content":[', ...printed, ']}'] }
 }
 
-/** A sentence that tells a model what went wrong, so that it can correct itself. */
+/** The result of a failed `tools/call`; its text must tell a model what to correct. */
 export function printFailure(text: string): PrintedResult {
   return { printed: [JSON.stringify({ content: [{ type: 'text', text }], isError: true })] }
 }
@@ -27,8 +27,8 @@ function printBlock(block: ToolContent): (string | Buffer)[] {
   return ['{"type":"image","data":"', ...block.base64, `","mimeType":"${block.mimeType}"}`]
 }
 
-/** Joins neighbouring texts, since each piece is a write of its own. */
-export function joined(pieces: Pieces): (string | Buffer)[] {
+/** Joins adjacent strings, since each piece is a separate write. */
+export function joined(pieces: PrintedJson): (string | Buffer)[] {
   const list: (string | Buffer)[] = []
   for (const piece of pieces) {
     const last = list.at(-1)

@@ -3,17 +3,17 @@ import type { EventSink } from '../core/chat/chat.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 
-/** The streams that clients hold open for news. */
+/** The event streams that clients hold open with GET /mcp. */
 export type EventStreams = {
-  /** Opens one. Throws `rate_limit_exceeded` when the account holds as many as it may. */
+  /** Throws `rate_limit_exceeded` at the account's limit, `overloaded` at the gateway's. */
   open(caller: Caller, signal: AbortSignal): Answer
-  /** Whether anybody of the account would hear a message. */
+  /** Whether the account has an open stream. */
   isHeard(accountId: string): boolean
-  /** Tells a message to the streams of an account, but not to keys that want no such messages. */
+  /** Sends a message to the account's streams whose key wants it. */
   publish(accountId: string, message: object, isWanted: (keyId: string) => boolean): void
-  /** Tells a message to everybody. */
+  /** Sends a message to all streams. */
   broadcast(message: object): void
-  /** Ends all of them, and opens no more. */
+  /** Ends all streams and opens no more. */
   close(): void
 }
 
@@ -31,7 +31,7 @@ export function createEventStreams(limits: Limits): EventStreams {
       const { promise: over, resolve: end } = Promise.withResolvers<void>()
       const line = openLine()
       const stream = { keyId, write: line.write, end }
-      // From here on, whether or not a single byte can still be sent.
+      // Counts against the limits from here on, before its first byte is sent.
       held.add(accountId, stream)
       const leave = () => {
         held.remove(accountId, stream)
@@ -63,9 +63,9 @@ export function createEventStreams(limits: Limits): EventStreams {
   }
 }
 
-const nobody: ReadonlySet<Stream> = new Set()
+const noStreams: ReadonlySet<Stream> = new Set()
 
-/** Which streams are open, for whom, within the bounds. */
+/** The open streams by account, within the limits. */
 function createHeldStreams(limits: Limits) {
   const byAccount = new Map<string, Set<Stream>>()
   let count = 0
@@ -96,7 +96,7 @@ function createHeldStreams(limits: Limits) {
       if (streams.size === 0) byAccount.delete(accountId)
       count--
     },
-    of: (accountId: string) => byAccount.get(accountId) ?? nobody,
+    of: (accountId: string) => byAccount.get(accountId) ?? noStreams,
     all: () => [...byAccount.values()].flatMap((streams) => [...streams]),
     close: () => {
       isClosed = true
@@ -104,12 +104,12 @@ function createHeldStreams(limits: Limits) {
   }
 }
 
-/** A message of the protocol as an event. */
-export function eventOf(message: object): Buffer {
+/** A JSON-RPC message as a server-sent event. */
+function eventOf(message: object): Buffer {
   return Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
 }
 
-/** News that a slow reader cannot take are dropped: nothing is kept for later. */
+/** Drops events while the client reads too slowly; none is kept for later. */
 function openLine() {
   let sink: EventSink | undefined
   let isFull = false

@@ -1,13 +1,13 @@
 import { GatewayError } from '../core/error.ts'
 import type { ImageFormat } from '../core/image/image.ts'
 
-/** With room for a counter and an extension below the 255 bytes that file systems allow. */
+/** Leaves room for a counter and an extension within the 255 bytes of common file systems. */
 const bytesMax = 200
 
-/** Separators, and what looks like one or becomes one when a system normalises the name. */
+/** Separators, their lookalikes, and characters that Unicode normalisation turns into one. */
 const separators =
   /[/\\\u2044\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9\ufe68\uff0f\uff3c]/u
-/** Characters that Windows refuses or gives a meaning, such as drives and streams. */
+/** Characters that Windows refuses or interprets, as in drives and alternate data streams. */
 const special = /[<>:"|?*\ua789\uff1a]/u
 /** Control characters, and invisible ones that make a name look like another. */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u
@@ -37,7 +37,10 @@ const rules: readonly { isBroken: (name: string) => boolean; text: string }[] = 
   },
 ]
 
-/** Throws unless a name is the plain name of a file on every system (behaviour.md section 7). */
+/**
+ * Throws `invalid_value` unless a name is a plain file name on every system
+ * (docs/behaviour.md#preview-files).
+ */
 export function checkFileName(name: string): void {
   const rule = rules.find(({ isBroken }) => isBroken(name))
   if (rule === undefined) return
@@ -50,14 +53,15 @@ const extensions: Record<ImageFormat, readonly string[]> = {
   webp: ['.webp'],
 }
 
-/** The format that a name announces. */
+/** The format of a name's extension; undefined for any other extension and for none. */
 export function formatOf(name: string): ImageFormat | undefined {
   const own = extensionOf(name).toLowerCase()
+  // `Object.entries` widens the keys to strings, but they are those of the record.
   const formats = Object.entries(extensions) as [ImageFormat, readonly string[]][]
   return formats.find(([, fitting]) => fitting.includes(own))?.[0]
 }
 
-/** The name in two parts, with an extension that says what the bytes are. */
+/** The name in two parts; an extension that is missing or not of this format is corrected. */
 export function splitName(name: string, format: ImageFormat): { stem: string; extension: string } {
   const own = extensionOf(name)
   const stem = own === '' ? name : name.slice(0, -own.length)
@@ -65,7 +69,7 @@ export function splitName(name: string, format: ImageFormat): { stem: string; ex
   return { stem, extension: fitting.includes(own.toLowerCase()) ? own : fitting[0]! }
 }
 
-/** Its letter tells it from the end of a version. */
+/** An extension must begin with a letter: `.2` at the end of `v1.2` is none. */
 function extensionOf(name: string): string {
   return /\.[a-z][a-z0-9]{0,9}$/i.exec(name)?.[0] ?? ''
 }

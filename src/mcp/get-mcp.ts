@@ -3,7 +3,7 @@ import type { EventStreams } from './event-streams.ts'
 import { toolServerCard } from './methods.ts'
 import { accepts } from './post-mcp.ts'
 
-/** GET /mcp: a stream of news, or a sign of life. */
+/** GET /mcp: an event stream if `Accept` names one, else a description of the tool server. */
 export function getMcp(streams: EventStreams): Operation<'getMcp'> {
   return async ({ request, caller, ending }) => {
     const { method, headers } = request

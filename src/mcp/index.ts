@@ -43,17 +43,17 @@ export type ToolServer = {
   /** The operations of /mcp. */
   operations: Pick<Operations, McpId>
   errorAnswer: ErrorAnswer
-  /** The origin itself when its pages may use the tool server. */
+  /** The origin itself if its pages may use the tool server, else undefined. */
   allowedOrigin: (origin: string) => string | undefined
-  /** Tells everybody that the tools or models are others now: to be called after a reload. */
+  /** Sends `tools/list_changed` to all event streams; to be called when tools have changed. */
   announceToolsChanged(): void
-  /** Ends the streams that wait for news. */
+  /** Ends all event streams. */
   close(): void
 }
 
 /**
- * The tool server: one SDK server behind a Streamable HTTP transport of our own. The SDK is loaded with
- * the first call of a tool: it takes a fifth of the heap, which every collection has to look through.
+ * The tool server: one SDK server behind a Streamable HTTP transport of our own. The SDK is loaded
+ * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
   const { config, moreTools, onFailure, clock } = options
@@ -94,7 +94,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make())
 }
 
-/** Keeps out pages of other origins (MCP specification, transports, security warning). */
+/** Answers pages of other origins with 403 (MCP specification, transports, security warning). */
 function guarded<Id extends McpId>(
   handle: Operation<Id>,
   allowsOrigin: AllowsOrigin,
@@ -103,7 +103,8 @@ function guarded<Id extends McpId>(
     const { origin } = call.request.headers
     if (origin === undefined || allowsOrigin(origin)) return handle(call)
     const text =
-      'Pages of this origin may not use the tool server. The setting allowed_origins lists those that may.'
+      'Pages of this origin may not use the tool server. ' +
+      'The setting allowed_origins lists those that may.'
     return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
   }
 }

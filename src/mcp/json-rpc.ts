@@ -4,11 +4,11 @@ import type { ErrorCode, GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { errorHeaders } from '../http/error-answer.ts'
 
-/** JSON that is printed already, in pieces. */
-export type Pieces = readonly (string | Buffer)[]
+/** JSON text in pieces, so that megabytes of base64 are not copied into one string. */
+export type PrintedJson = readonly (string | Buffer)[]
 export type MessageId = string | number
 
-/** The codes of JSON-RPC 2.0, and those that MCP's servers use beside them. */
+/** The error codes of JSON-RPC 2.0, and two of its server range (-32000 to -32099). */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -19,7 +19,7 @@ export const rpcCodes = {
   unauthorized: -32001,
 } as const
 
-/** Refuses one message of the protocol; what a tool has to complain about is a result instead. */
+/** Refuses one JSON-RPC message; errors of tools are results instead. */
 export class JsonRpcError extends Error {
   override name = 'JsonRpcError'
   readonly code: number
@@ -54,8 +54,8 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
 }
 
 /**
- * Words the errors of /mcp as JSON-RPC, with the challenge of behaviour.md section 7: it leads a
- * client without a key to the metadata of RFC 9728.
+ * The errors of /mcp as JSON-RPC. A 401 has a challenge that names the metadata of RFC 9728
+ * (docs/tool-protocol.md#errors-and-the-challenge).
  */
 export function createErrorAnswer(baseUrl: string | undefined) {
   return (error: GatewayError, request: IncomingMessage): Answer => {
@@ -77,7 +77,7 @@ function challenge(baseUrl: string, code: ErrorCode): string {
   return `Bearer realm="mcp", resource_metadata="${metadata}", scope="mcp"${invalid}`
 }
 
-/** Where the caller reached us; a forged name comes back to its forger alone. */
+/** The address that the caller used; only the sender of a forged Host header sees it again. */
 function addressOf({ headers, socket }: IncomingMessage): string {
   const host = /^[\w.[\]:-]{1,255}$/.exec(headers.host ?? '')?.[0]
   return `http://${host ?? `${socket.localAddress}:${socket.localPort}`}`

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
-/** Which log messages the clients of a key want (MCP specification, logging). */
+/** The log levels that clients have set, by API key (MCP specification, logging). */
 export type LogLevels = {
-  /** False for a level that there is not. */
+  /** Returns false if there is no such level. */
   set(keyId: string, level: unknown): boolean
   wantsInfo(keyId: string): boolean
 }
@@ -11,7 +11,7 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 const info = levels.indexOf('info')
 const keysMax = 10_000
 
-/** Without sessions a level belongs to the key; one that nobody set is `info`. */
+/** There are no sessions, so a level belongs to the key. The default is `info`. */
 export function createLogLevels(): LogLevels {
   const chosen = new LRUCache<string, number>({ max: keysMax })
   return {

@@ -5,16 +5,19 @@ import type { MessageId } from './json-rpc.ts'
 
 export type Params = Readonly<Record<string, unknown>>
 export type RequestMessage = { kind: 'request'; id: MessageId; method: string; params: Params }
-/** What a client may send in one POST. */
+/** A JSON-RPC message of a client. */
 export type Message =
   | RequestMessage
   | { kind: 'notification'; method: string; params: Params }
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-export type Messages = { isBatch: boolean; messages: Message[] }
+type Messages = { isBatch: boolean; messages: Message[] }
 
-/** Reads the body of a POST: one message, or a batch of them. Throws a GatewayError for neither. */
+/**
+ * Reads the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
+ * GatewayError for invalid JSON and for a batch that is empty or too long.
+ */
 export function readMessages(body: Buffer, batchMessagesMax: number): Messages {
   const value = parseBody(body)
   if (!Array.isArray(value)) return { isBatch: false, messages: [readMessage(value)] }
@@ -51,7 +54,7 @@ function invalid(id: MessageId | null, reason: string): Message {
 function idOf(value: unknown): MessageId | null {
   if (typeof value !== 'object' || value === null || !('id' in value)) return null
   const { id } = value
-  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as MessageId) : null
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null
 }
 
 function metaReason(meta: unknown): string | undefined {

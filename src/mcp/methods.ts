@@ -9,10 +9,10 @@ const { title, version } = contractInfo
 export const serverInfo = { name: 'model-access-gateway', title, version }
 export const capabilities = { tools: { listChanged: true }, logging: {} }
 const instructions =
-  'Language and image models of many providers. list-models and list-image-models show what there is, ' +
-  'with prices; chat, generate-image and generate-image-preview use it.'
+  'Language and image models of many providers. list-models and list-image-models show what ' +
+  'there is, with prices; chat, generate-image and generate-image-preview use it.'
 
-/** What a plain GET says about the tool server. */
+/** The answer to a GET /mcp that does not ask for an event stream. */
 export const toolServerCard = {
   name: serverInfo.name,
   version,
@@ -21,7 +21,7 @@ export const toolServerCard = {
   capabilities,
 }
 
-/** Answers, as JSON, every request that is no work: all but those that call a tool. */
+/** Answers every request but `tools/call` at once, with the response as JSON text. */
 export type AnswerAtOnce = (request: RequestMessage, keyId: string) => string
 
 type Method = (params: Params, keyId: string) => string
@@ -53,7 +53,7 @@ function initialize({ protocolVersion: asked }: Params): string {
   return JSON.stringify({ protocolVersion: agreed, capabilities, serverInfo, instructions })
 }
 
-/** The list has one page, so that no cursor is ours. */
+/** The list has one page, so every cursor is invalid. */
 function onlyPage({ cursor }: Params, page: string): string {
   if (cursor === undefined) return page
   throw new JsonRpcError(

@@ -1,35 +1,35 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { CallContext } from '../core/caller.ts'
-import { errorMessage, rpcCodes, type MessageId, type Pieces } from './json-rpc.ts'
+import { errorMessage, rpcCodes, type MessageId, type PrintedJson } from './json-rpc.ts'
 import type { RequestMessage } from './messages.ts'
 
-/** Where what belongs to one request goes. */
-export type Line = {
-  /** A notification on the way to the answer. */
-  notify(message: Pieces): void
-  /** The answer; undefined when it was cancelled, and nobody waits for one. */
-  end(reply: Pieces | undefined): void
+/** Receives the messages that belong to one request. */
+type Line = {
+  /** A notification before the answer. */
+  notify(message: PrintedJson): void
+  /** The answer; undefined when the request was cancelled and gets none. */
+  end(reply: PrintedJson | undefined): void
 }
 /** A request while it is being answered. */
-export type OpenRequest = { message: RequestMessage; context: CallContext; line: Line }
+type OpenRequest = { message: RequestMessage; context: CallContext; line: Line }
 
 /**
- * Carries the requests of all clients over one SDK server, which sees them as those of one client:
- * each gets a number of its own, and what comes back is led by it.
+ * Carries the requests of all clients over one SDK server, which sees them as those of one client.
+ * Each request gets a unique number in place of its id, by which its answer is delivered.
  */
 export type Multiplexer = {
   transport: Transport
   find(number: MessageId): OpenRequest
-  /** Hands a request to the server, and gives its number. */
+  /** Passes a request to the server; returns its number. */
   send(request: OpenRequest): number
-  /** Ends the request of this number; its line ends when the work has. */
+  /** Cancels a request; its line ends when its handler has ended. */
   cancel(number: number): void
-  /** Ends the youngest request that a caller gave this id. */
+  /** Cancels the latest open request with this client's id that came with this key. */
   cancelByClient(keyId: string, id: unknown): void
-  /** The work for a request is over; if nothing was answered, nothing will be. */
+  /** To be called when a handler has ended; without an answer the line ends with undefined. */
   settle(number: MessageId): void
-  /** The server refuses what it was just handed. */
+  /** To be called when the server rejects the message that `send` is passing to it. */
   refuse(): void
 }
 
@@ -40,7 +40,7 @@ export function createMultiplexer(): Multiplexer {
   let count = 0
   let sending: number | undefined
 
-  const close = (number: MessageId, reply: Pieces | undefined) => {
+  const close = (number: MessageId, reply: PrintedJson | undefined) => {
     const request = open.get(number)
     if (request === undefined) return
     open.delete(number)
@@ -83,10 +83,10 @@ export function createMultiplexer(): Multiplexer {
     },
     cancel,
     cancelByClient: (keyId, id) => {
-      const number = byClient.youngest(keyId, id)
+      const number = byClient.latest(keyId, id)
       if (number !== undefined) cancel(number)
     },
-    // An answer on its way is here before the next turn of the event loop.
+    // Deferred: the SDK sends a handler's answer before the next turn of the event loop.
     settle: (number) => {
       if (settled.push(number) > 1) return
       setImmediate(() => {
@@ -102,9 +102,10 @@ export function createMultiplexer(): Multiplexer {
   }
 }
 
-/** The numbers behind the ids that clients gave; several may give the same. */
+/** Request numbers by the ids that clients gave; several open requests may have the same id. */
 function createClientIds() {
   const numbers = new Map<string, number[]>()
+  // With the type, since the ids 1 and '1' are different.
   const keyOf = (keyId: string, id: unknown) => `${keyId} ${typeof id} ${String(id)}`
   const keyOfRequest = ({ context, message }: OpenRequest) =>
     keyOf(context.caller.keyId, message.id)
@@ -121,17 +122,17 @@ function createClientIds() {
       if (rest.length === 0) numbers.delete(key)
       else numbers.set(key, rest)
     },
-    /** Ids are of two kinds: a number and its digits as text are not the same. */
-    youngest: (keyId: string, id: unknown): number | undefined =>
+    latest: (keyId: string, id: unknown): number | undefined =>
       numbers.get(keyOf(keyId, id))?.at(-1),
   }
 }
 
 type Reply = Exclude<JSONRPCMessage, { method: string }>
 
-function printReply(message: Reply, id: MessageId | null): Pieces {
+function printReply(message: Reply, id: MessageId | null): PrintedJson {
   if (!('result' in message)) return [JSON.stringify({ ...message, id })]
   const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-  const { printed } = message.result as { printed?: Pieces }
+  // `printed` is a member of the tools' results (PrintedResult) and of nothing else.
+  const { printed } = message.result as { printed?: PrintedJson }
   return [head, ...(printed ?? [JSON.stringify(message.result)]), '}']
 }

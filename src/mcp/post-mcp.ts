@@ -8,7 +8,7 @@ import type { Multiplexer } from './multiplexer.ts'
 
 type Options = {
   multiplexer: Multiplexer
-  /** Resolves when the server is there that works for the multiplexer. */
+  /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
   answerAtOnce: AnswerAtOnce
   limits: {
@@ -32,15 +32,15 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     const line = openAnswerLine({ acceptsEvents, isBatch })
     const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
     const concurrency = limits.batchCallsConcurrentMax
-    const passage: Passage = { ...parts, context, line, concurrency }
-    answerAll(messages, passage)
+    const post: Post = { ...parts, context, line, concurrency }
+    answerAll(messages, post)
       .finally(() => clearTimeout(slow))
       .then(line.end, line.fail)
     return line.answer
   }
 }
 
-/** Whether a client names a media type; a wildcard does not ask for a stream. */
+/** Whether an Accept header names this media type; wildcards do not count. */
 export function accepts(accept: string | undefined, type: string): boolean {
   return (accept ?? '').split(',').some((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
@@ -52,21 +52,21 @@ function isWork({ method }: RequestMessage): boolean {
   return method === 'tools/call'
 }
 
-type Passage = Omit<Options, 'limits'> & {
+type Post = Omit<Options, 'limits'> & {
   context: CallContext
   line: AnswerLine
   concurrency: number
 }
 
-/** Answers the requests of a batch side by side, but not too many at once. */
-async function answerAll(messages: readonly Message[], passage: Passage): Promise<void> {
-  const { multiplexer, connect, answerAtOnce, context, line, concurrency } = passage
+/** Answers all messages of a POST; at most `concurrency` tool calls run at once. */
+async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
+  const { multiplexer, connect, answerAtOnce, context, line, concurrency } = post
   const requests: RequestMessage[] = []
   for (const message of messages) {
     if (message.kind === 'request' && isWork(message)) requests.push(message)
     else if (message.kind === 'request') line.reply([answerAtOnce(message, context.caller.keyId)])
     else if (message.kind === 'invalid') line.reply([JSON.stringify(refusalOf(message))])
-    // The others have nothing to say to a server without sessions.
+    // Other notifications, and responses, need no action without sessions.
     else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       multiplexer.cancelByClient(context.caller.keyId, message.params['requestId'])
     }
@@ -76,19 +76,16 @@ async function answerAll(messages: readonly Message[], passage: Passage): Promis
   const worker = async (): Promise<void> => {
     while (next < requests.length && !context.ending.signal.aborted) {
       const index = next++
-      // Each call has a row of its own in the ledger.
+      // Unique for each call, which has its own row in the ledger.
       const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
-      await answerOne(requests[index]!, { ...passage, context: { ...context, requestId } })
+      await answerOne(requests[index]!, { ...post, context: { ...context, requestId } })
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, requests.length) }, worker))
 }
 
-/** Resolves when the request is answered, or the work for a cancelled one is over. */
-function answerOne(
-  message: RequestMessage,
-  { multiplexer, context, line }: Passage,
-): Promise<void> {
+/** Resolves when the request is answered, or when the handler of a cancelled one has ended. */
+function answerOne(message: RequestMessage, { multiplexer, context, line }: Post): Promise<void> {
   return new Promise((resolve) => {
     const { signal } = context.ending
     const leave = () => multiplexer.cancel(number)

@@ -4,25 +4,25 @@ export type ProgressNotification = {
   method: 'notifications/progress'
   params: { progressToken: MessageId; progress: number; total?: number; message: string }
 }
-/** How a tool tells that it is still at work. */
+/** Reports the progress of one tool call to its client. */
 export type Progress = {
-  /** Tells a value that is above the last one; others are not told. */
+  /** Sends a notification; ignored unless `progress` is above the last value. */
   report(progress: number, message: string, total?: number): void
   stop(): void
 }
 type Options = {
   toolName: string
-  /** The caller's progress token, if they sent one. */
+  /** The client's progress token; without one no notification is sent. */
   token: MessageId | undefined
   notify: (notification: ProgressNotification) => void
-  /** Told the same at the same moments, token or not. */
+  /** Called at each interval; without a token only if `isObserved`. */
   onTick: (elapsedMs: number) => void
   isObserved: boolean
   intervalMs: number
   clock: () => number
 }
 
-/** Notifies at once and then at every interval, until it is stopped (behaviour.md section 7). */
+/** Notifies at once, then at every interval until `stop` (docs/tool-protocol.md#progress). */
 export function startProgress(options: Options): Progress {
   const { toolName, token, notify, onTick, isObserved, intervalMs, clock } = options
   const startedAt = clock()

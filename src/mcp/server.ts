@@ -9,36 +9,36 @@ import type { ProgressNotification } from './progress.ts'
 type Options = { multiplexer: Multiplexer; callTool: CallTool }
 
 /**
- * Connects the SDK's server to the multiplexer. It is what work goes through: it starts calls of
- * tools, carries their progress and cancels them.
+ * Connects an SDK server to the multiplexer. It starts tool calls, sends their progress and cancels
+ * them; methods.ts answers all other requests.
  */
 export async function connectServer({ multiplexer, callTool }: Options): Promise<void> {
-  // oxlint-disable-next-line typescript/no-deprecated -- it stays for advanced use, which this is
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated except for advanced use
   const server = new Server(serverInfo, { capabilities })
-  // The SDK's own answers are per connection, of which there are many here.
+  // The SDK's handlers of these assume one client per connection.
   for (const method of ['initialize', 'ping', 'logging/setLevel']) {
     server.removeRequestHandler(method)
   }
-  // A handler without a schema is not checked again: reading a result of megabytes takes milliseconds.
+  // For the fallback handler the SDK skips validating results, which takes 1.2 ms per MiB.
   server.fallbackRequestHandler = async ({ method }, { requestId, signal, sendNotification }) => {
     const notify = (notification: ProgressNotification) => {
-      // It fails when the caller has left.
+      // It rejects when the client has disconnected.
       sendNotification(notification).catch(() => undefined)
     }
     try {
-      if (method !== 'tools/call') throw new JsonRpcError(rpcCodes.methodNotFound, 'No such work.')
+      if (method !== 'tools/call') throw new JsonRpcError(rpcCodes.methodNotFound, 'Not supported.')
       const { message, context } = multiplexer.find(requestId)
       return await callTool(message.params, { ...context, ending: endingWith(signal) }, notify)
     } finally {
       multiplexer.settle(requestId)
     }
   }
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has this one listener
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no addEventListener
   server.onerror = () => multiplexer.refuse()
   await server.connect(multiplexer.transport)
 }
 
-/** Each request ends by itself, be it one of several that came together. */
+/** One controller for each request, so that the requests of a batch are cancelled separately. */
 function endingWith(signal: AbortSignal): AbortController {
   const ending = new AbortController()
   const leave = () => ending.abort(callerLeft())

@@ -5,22 +5,22 @@ import type { CallContext } from '../core/caller.ts'
 import type { ToolContent } from './content.ts'
 import type { Progress } from './progress.ts'
 
-/** One call of a tool, beside its arguments. */
+/** What a handler gets in addition to the arguments of a call. */
 export type ToolCall = { context: CallContext; report: Progress['report'] }
 
-/** A tool as the server offers it. */
+/** A tool with its description, input check and handler. */
 export type BoundTool = {
-  /** As `tools/list` prints it. */
+  /** Printed by `tools/list`. */
   description: { name: string; description: string; inputSchema: object }
   check: Check<object>
-  /** Values of absent arguments that the operator decides, before those of the schema. */
+  /** The operator's defaults of absent arguments; they override those of the schema. */
   defaults?: object
-  /** Its work takes long and costs money, so that others of the account hear of it. */
+  /** Its calls are long and cost money, so the account's event streams announce them. */
   isGeneration: boolean
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
 }
 
-/** Handles one tool, with arguments that passed its schema. Throws a GatewayError. */
+/** Handles one tool; the input has passed its schema. Throws a GatewayError. */
 export type ToolHandler<Name extends ToolName> = (
   input: components['schemas'][Name],
   call: ToolCall,

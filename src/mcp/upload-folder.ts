@@ -9,20 +9,20 @@ import { splitName } from './file-name.ts'
 
 /** The folder in which pictures are saved. */
 export type UploadFolder = {
-  /** Throws a GatewayError while nothing can be saved. */
+  /** Throws `overloaded` if no picture can be saved. */
   checkWritable(): Promise<void>
-  /** Saves a picture under a checked name, and says where or why not. */
+  /** Saves under a name that passed `checkFileName`; returns a sentence with path or failure. */
   save(name: string, picture: Picture): Promise<string>
 }
 
 const namesMax = 1000
 
 /**
- * Writes into this folder and nowhere else: no link is followed, no file is replaced, and no file is
- * seen before it is whole.
+ * Writes into this folder only: no symbolic link is followed, no existing file is replaced, and a
+ * file gets its whole content at once.
  */
 export function createUploadFolder(path: string): UploadFolder {
-  // A link that the operator gave is theirs to choose; one that takes its place later is not.
+  // The operator may configure a link; a link that replaces the folder later is refused.
   const folder = realpathSync(path)
   const checkPlace = async () => {
     if ((await realpath(folder)) !== folder) throw new Error('The folder was replaced by a link.')
@@ -37,7 +37,8 @@ export function createUploadFolder(path: string): UploadFolder {
       } catch (cause) {
         throw new GatewayError(
           'overloaded',
-          'The upload folder of this server cannot be written, so no picture was made. Its operator has to mend UPLOAD_DIR.',
+          'The upload folder of this server cannot be written, so no picture was made. ' +
+            'Its operator has to mend UPLOAD_DIR.',
           { cause },
         )
       }
@@ -47,7 +48,7 @@ export function createUploadFolder(path: string): UploadFolder {
         await checkPlace()
         return `Saved as ${await write(folder, name, picture)}.`
       } catch (error) {
-        // The picture is paid for and delivered all the same.
+        // The picture is paid for, so it is delivered even if it is not saved.
         return `Not saved: ${reasonOf(error)}`
       }
     },
@@ -72,13 +73,13 @@ async function write(folder: string, name: string, picture: Picture): Promise<st
   }
 }
 
-/** Takes the first free name, with a counter where it is taken; the file is ours from then on. */
+/** Reserves the first free name, with a counter if needed, by creating an empty file. */
 async function reserve(folder: string, name: string, { format }: Picture): Promise<string> {
   const { stem, extension } = splitName(name, format)
   for (let count = 1; count <= namesMax; count++) {
     const target = join(folder, `${stem}${count === 1 ? '' : `-${count}`}${extension}`)
     try {
-      // Exclusive: neither a file nor a link of that name is touched.
+      // `wx` fails if there is a file or link of that name.
       const file = await open(target, 'wx', 0o644)
       await file.close()
       return target

@@ -39,12 +39,13 @@ const script = `SwaggerUIBundle({
 const securityHeaders = {
   // Swagger UI writes inline styles; everything else comes from this server.
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+    "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 }
 
-/** The API reference: a page over /openapi.json that asks no other server for anything. */
+/** A file of the API reference, by default its page, which loads nothing from other servers. */
 export async function referencePage(file: string | undefined): Promise<Answer> {
   if (file === undefined) return found('text/html; charset=utf-8', page)
   if (file === 'reference.js') return found('text/javascript', script)

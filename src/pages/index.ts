@@ -13,7 +13,7 @@ type Options = {
 
 const contract = new URL('../../generated/openapi.json', import.meta.url)
 
-/** What is served outside of the contract: health, metrics, the contract itself and its reference. */
+/** Adds the routes outside of the contract: health, metrics, the contract and its reference. */
 export function bindPages(router: Router<ExchangeState>, options: Options): void {
   router.get('/health', ({ state }) => {
     state.answer = { status: 200, json: { status: 'ok' } }

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 
-/** The metrics as text, and the content type that says which text. */
+/** Gives the metrics as text, with its content type. */
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
 type Options = { readMetrics: ReadMetrics; metricsToken: string | undefined }
 
-/** The metrics, for this machine or for whoever has the token. Throws a GatewayError for others. */
+/** The metrics, for requests with the token, or from loopback if none is set; else throws 401. */
 export async function metricsPage(
   request: IncomingMessage,
   { readMetrics, metricsToken }: Options,
@@ -24,7 +24,7 @@ export async function metricsPage(
 
 function isLoopback({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? ''
-  // Behind a proxy everybody seems to be this machine.
+  // Behind a local proxy every client has a loopback address.
   if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) return false
   return address === '::1' || /^(::ffff:)?127\./.test(address)
 }

@@ -8,7 +8,7 @@ import { readPicture } from '../core/image/picture.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
-/** One bound for all work with pixels, wherever it comes from. */
+/** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
 export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limits): Darkroom {
   const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)
   return async (work) => {
@@ -24,9 +24,9 @@ export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limit
 }
 
 /**
- * Makes a vendor's picture the one that was asked for: fitted to the size, cropped at the centre where
- * the shapes differ, and in the format. A picture that is right already passes as it is. Throws a
- * ProviderFailure for a broken one.
+ * Converts a vendor's picture as planned: scaled to the size, cropped at the centre where the
+ * ratios differ, and in the format. A picture that matches already is not touched. Throws a
+ * ProviderFailure if it is broken.
  */
 export function createFinish(darkroom: Darkroom) {
   return (picture: Picture, plan: ImagePlan): Promise<Picture> =>
@@ -54,7 +54,7 @@ function isRight(picture: Picture, plan: ImagePlan): boolean {
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
-  // It takes its memory only where pictures have to be made over.
+  // Loaded on first use, since many gateways never convert a picture and it takes memory.
   const { default: sharp } = await import('sharp')
   const image = sharp(decodeBase64(picture.base64))
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 import { GatewayError } from '../core/error.ts'
 import { Agent, buildConnector, request as send } from 'undici'
 
-/** Why an address was not fetched; the message may be shown to whoever named the address. */
+/** Why an address was not fetched; the message may be shown to the caller. */
 export class FetchRefusal extends Error {
   override name = 'FetchRefusal'
   readonly reason: 'address' | 'size' | 'unreachable'
@@ -21,7 +21,7 @@ type Lookup = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
-/** Replaced in tests alone: what names resolve to, which addresses are public, whom TLS trusts. */
+/** Overridden only in tests: name resolution, the public addresses, the port and the trusted CA. */
 export type PublicNet = {
   lookup?: Lookup
   isPublic?: (address: string) => boolean
@@ -37,12 +37,12 @@ type Options = PublicNet & {
 }
 
 /** Takes the bytes as they arrive. */
-export type ByteSink = { push(piece: Buffer): void }
+type ByteSink = { push(piece: Buffer): void }
 export type GuardedFetch = {
   /**
-   * Fetches an HTTPS address that a stranger named, up to `bytesMax` bytes. Throws a FetchRefusal;
-   * private addresses are refused at each connection, so that no spelling, redirect or second answer
-   * of a name server leads inside (design.md section 7, promise 5).
+   * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
+   * are checked at each connection, so that no spelling, redirect or DNS rebinding reaches a
+   * private network (docs/behaviour.md#promises, promise 5).
    */
   fetch(
     address: string,
@@ -52,7 +52,7 @@ export type GuardedFetch = {
   close(): Promise<void>
 }
 
-/** All of IPv6 that is handed out; the rest holds, among others, old spellings of IPv4 addresses. */
+/** The allocated part of IPv6; the rest includes deprecated notations of IPv4 addresses. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Whether an IP address is on the public internet. */
@@ -89,7 +89,7 @@ function readAddress(address: string, port: number, base?: URL): URL {
   return url
 }
 
-/** Gives the address of a redirect; undefined when the bytes were there. */
+/** The address that it redirects to; undefined when the body was delivered. */
 async function fetchOnce(
   agent: Agent,
   url: URL,
@@ -117,7 +117,7 @@ async function fetchOnce(
       throw tooMany(bytesMax)
     }
     let bytes = 0
-    // A false Content-Length must not help: the bytes themselves are counted.
+    // Content-Length may be false, so bytes are counted. Without an encoding pieces are Buffers.
     for await (const piece of body as AsyncIterable<Buffer>) {
       bytes += piece.length
       if (bytes > bytesMax) throw tooMany(bytesMax)
@@ -126,13 +126,13 @@ async function fetchOnce(
     return undefined
   } catch (error) {
     if (error instanceof FetchRefusal || error instanceof GatewayError) throw error
-    // The guard's refusal arrives as the cause of a failed connection.
+    // A refusal in `connect` or `lookup` arrives as the cause of a failed connection.
     if (error instanceof Error && error.cause instanceof FetchRefusal) throw error.cause
     throw new FetchRefusal('unreachable', 'The address cannot be fetched.', error)
   }
 }
 
-/** Ends a body that nobody reads: it then reports that it broke off, which nobody must stumble over. */
+/** Discards a body; without a listener the `error` of an incomplete one would be uncaught. */
 function drop(body: Readable): void {
   body.once('error', () => undefined)
   body.destroy()
@@ -159,7 +159,7 @@ function guardedAgent(options: Options): Agent {
     bodyTimeout: options.idleTimeoutMs,
     connect: (target, callback) => {
       const host = target.hostname.replaceAll(/^\[|\]$/g, '')
-      // A literal address is never looked up.
+      // `lookup` is not called for a literal address.
       if (isIP(host) !== 0 && !isPublic(host)) {
         return callback(refused('The address is not public.'), null)
       }

@@ -1,4 +1,5 @@
 import { createBase64Encoder, decodedLength, encodeBase64 } from '../bytes/base64.ts'
+import { readDataUrl } from '../bytes/data-url.ts'
 import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import {
@@ -19,7 +20,7 @@ type Limits = {
 }
 type Options = Pick<GuardedFetch, 'fetch'> & { limits: Limits }
 
-/** Reads input pictures through the one door, and lets none pass that is not all there. */
+/** Reads input pictures and checks that each is complete and within the limits. */
 export function createReadSources({ fetch, limits }: Options): ReadSources {
   const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
   return async (addresses, signal, texts = noTexts) => {
@@ -48,35 +49,36 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
     const read = async (named: NamedAddress): Promise<ImageSource> => {
       const { address, param } = named
       const isData = /^data:/i.test(address)
-      const base64 = isData ? readDataUrl(named, texts, bytesMax) : await fetchText(named)
+      const base64 = isData ? decodeDataUrl(named, texts, bytesMax) : await fetchText(named)
       if (isData) spend(decodedLength(base64), param)
       return { format: checkPicture(base64, param, limits), base64 }
     }
     try {
       return await Promise.all(addresses.map(read))
     } finally {
-      // One that is refused leaves no reason to fetch the others.
+      // After one refusal the other fetches are useless.
       siblings.abort()
     }
   }
 }
 
-const dataUrl = /^data:(?<type>[^;,]*)(?:;[^;,]*)*?;base64,/i
-
-/** The base64 text of a data URL, in the one form that everybody reads. */
-function readDataUrl({ address, param }: NamedAddress, texts: LeftTexts, bytesMax: number): Pieces {
-  // Only the head: the pattern must not walk over megabytes.
-  const head = dataUrl.exec(address.slice(0, 256))
-  if (head === null) throw refusal('invalid_value', 'The data URL is not in base64.', param)
-  const text = address.slice(head[0].length)
+/** The base64 text of a data URL, in canonical form. */
+function decodeDataUrl(
+  { address, param }: NamedAddress,
+  texts: LeftTexts,
+  bytesMax: number,
+): Pieces {
+  const text = readDataUrl(address)?.base64
+  if (text === undefined) {
+    throw refusal('invalid_value', 'The data URL is empty or not in base64.', param)
+  }
   const left = texts.get(text)
   const characters = left === undefined ? text.length : piecesLength(left)
   const announced = Math.floor((characters * 3) / 4)
   if (announced > bytesMax + 2) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
   const base64 = left ?? encodeBase64([Buffer.from(text, 'base64')])
   const bytes = decodedLength(base64)
-  if (bytes === 0) throw refusal('invalid_value', 'The data URL is empty.', param)
-  // Decoding passes over what is not base64; then bytes are missing.
+  // The decoder skips invalid characters, so bytes are missing.
   if (announced - bytes > 2) {
     throw refusal('invalid_value', 'The data URL is not in base64.', param)
   }
@@ -102,7 +104,7 @@ function checkPicture(
     )
   }
   if (isWhole(picture)) return format
-  // A vendor would refuse it too, in words of its own.
+  // Vendors would refuse it too, each with another message.
   throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 

@@ -9,9 +9,9 @@ type File = {
 }
 
 /**
- * Whether the file of a picture is all there: its parts follow one another to its end, and it may hold
- * as many pixels as it says. Nothing is decoded, since that costs a hundred times as much, and pixels
- * that are damaged in themselves harm nobody but the picture.
+ * Whether a picture's file is complete: its parts follow one another to its end, and a PNG has
+ * enough data for its size. Pixels are not decoded, since that costs a hundred times as much
+ * (docs/performance.md#large-base64-texts) and damaged ones do no further harm.
  */
 export function isWhole({ format, base64, width, height }: Picture): boolean {
   const [read, bytes] = [base64Bytes(base64), decodedLength(base64)]
@@ -24,7 +24,7 @@ const checks: Record<Picture['format'], (file: File) => boolean> = {
   webp: isWholeWebp,
 }
 
-/** No file has more, and whoever makes one must not keep the gateway busy. */
+/** More than in any real file; it bounds the work for a malicious one. */
 const partsMax = 100_000
 
 /** Chunks up to the last one (PNG, third edition, section 5.3). */
@@ -44,14 +44,14 @@ function isWholePng({ read, bytes, width, height }: File): boolean {
   return false
 }
 
-/** Samples of a pixel by colour type, where they are more than one. */
+/** Samples per pixel by colour type; 1 where absent. */
 const samplesOf: Record<number, number> = { 2: 3, 4: 2, 6: 4 }
-/** Deflate makes no more of a byte. */
+/** The largest compression ratio of deflate (zlib, Technical Details). */
 const deflateRatioMax = 1032
 
 const [startOfScan, endOfImage] = [0xda, Buffer.from([0xff, 0xd9])]
 
-/** Segments up to the pixels, behind which is an end (ITU T.81, section B.1). */
+/** Segments up to the first scan, and an end marker after it (ITU-T T.81, section B.1). */
 function isWholeJpeg({ read, bytes }: File): boolean {
   for (let at = 2, part = 0; at + 4 <= bytes && part < partsMax; part++) {
     const segment = read(at, 4)
@@ -62,7 +62,7 @@ function isWholeJpeg({ read, bytes }: File): boolean {
   return false
 }
 
-/** Among pixels the mark is not to be found: there a zero follows each 0xff. */
+/** Searches backwards. Pixel data cannot hold the marker: there a zero follows each 0xff. */
 function endsAfter(start: number, { read, bytes }: Pick<File, 'read' | 'bytes'>): boolean {
   for (let end = bytes; end > start + 1; end -= lookBytes - 1) {
     const from = Math.max(start, end - lookBytes)
@@ -73,7 +73,7 @@ function endsAfter(start: number, { read, bytes }: Pick<File, 'read' | 'bytes'>)
 
 const lookBytes = 4096
 
-/** Chunks up to the pixels, within the length that the file says it has (RFC 9649, section 2.3). */
+/** Chunks up to the pixels, within the length that the file declares (RFC 9649, section 2.3). */
 function isWholeWebp({ read, bytes }: File): boolean {
   const end = 8 + read(4, 4).readUInt32LE(0)
   if (end > bytes) return false

@@ -4,14 +4,14 @@ import { GatewayError } from '../core/error.ts'
 
 const windowSeconds = 60
 
-/** Counts an account's requests in windows of a minute. Throws `rate_limit_exceeded`. */
+/** Counts each account's requests in fixed windows. Throws `rate_limit_exceeded`. */
 export function createRateLimit(
   requestsPerMinute: number,
 ): (caller: Caller) => Promise<RequestLimit> {
   const limiter = new RateLimiterMemory({
     points: requestsPerMinute,
     duration: windowSeconds,
-    // A text that is put together for each call is hashed for each call.
+    // With a prefix, each call would build and hash a new string.
     keyPrefix: '',
   })
   const admitted = (result: RateLimiterRes) => toLimit(result, requestsPerMinute)

@@ -2,21 +2,21 @@ import type { Keyv } from 'keyv'
 import { LRUCache } from 'lru-cache'
 import type { Remembered } from '../core/recall/remembered.ts'
 
-export type ResponseCache = {
-  /** The answer, at once where the memory has it; a promise only where the far cache is asked. */
+type ResponseCache = {
+  /** Undefined is a miss. A promise only when the far cache has to be asked. */
   recall(key: string): Promise<Remembered | undefined> | Remembered | undefined
-  /** Keeps an answer, unless it is too large; `ttlMs` overrides how long. */
+  /** Stores an answer unless it is too large; `ttlMs` overrides the configured one. */
   remember(key: string, answer: Remembered, ttlMs: number | undefined): void
 }
 
-/** A cache outside of the process: a Keyv whose store is bounded by whoever set it up. */
-export type FarCache = {
+/** A cache outside of the process. The size of its store must be bounded elsewhere. */
+type FarCache = {
   store: Pick<Keyv, 'get' | 'set' | 'on'>
-  /** How long it may take; a slower one counts as a miss. */
+  /** A read that takes longer counts as a miss. */
   timeoutMs: number
-  /** Writes under way at once; further ones are left out. */
+  /** Maximum of concurrent writes; further ones are skipped. */
   writesMax: number
-  /** Told of each failure, which costs callers nothing but a miss. */
+  /** Called for each failure; for callers a failure is only a miss. */
   onFailure: (error: unknown) => void
 }
 
@@ -32,9 +32,9 @@ type Entry = { answer: Remembered; endsAt: number }
 const bookkeepingBytes = 1024
 
 /**
- * Remembered answers in memory, bounded in bytes, least recently used out first; behind it the far cache,
- * where there is one. The memory is not a Keyv itself: Keyv serializes what it keeps, which costs
- * milliseconds for a picture (docs/performance.md#response-cache).
+ * An LRU cache of answers in memory, bounded in bytes, in front of an optional far cache. It is no
+ * Keyv: Keyv serializes its values, which takes milliseconds for a picture
+ * (docs/performance.md#response-cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
   const { bytesMax, entryBytesMax, ttlMs, far, clock } = options
@@ -42,7 +42,7 @@ export function createResponseCache(options: Options): ResponseCache {
     maxSize: Math.max(1, bytesMax),
     sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
   })
-  const farther = far === undefined ? undefined : askFar(far)
+  const farCache = far === undefined ? undefined : connectFar(far)
 
   const recallNear = (key: string): Remembered | undefined => {
     const entry = entries.get(key)
@@ -51,7 +51,7 @@ export function createResponseCache(options: Options): ResponseCache {
     return undefined
   }
   const recallFar = async (key: string): Promise<Remembered | undefined> => {
-    const entry = await farther?.get(key)
+    const entry = await farCache?.get(key)
     if (entry === undefined || entry.endsAt < clock()) return undefined
     entries.set(key, entry)
     return entry.answer
@@ -59,22 +59,22 @@ export function createResponseCache(options: Options): ResponseCache {
   return {
     recall: (key) => {
       const near = recallNear(key)
-      return near === undefined && farther !== undefined ? recallFar(key) : near
+      return near === undefined && farCache !== undefined ? recallFar(key) : near
     },
     remember: (key, answer, ttlOverrideMs) => {
       const ttl = ttlOverrideMs ?? ttlMs
       if (ttl <= 0 || answer.bytes > entryBytesMax) return
       const entry = { answer, endsAt: clock() + ttl }
       entries.set(key, entry)
-      farther?.set(key, entry, ttl)
+      farCache?.set(key, entry, ttl)
     },
   }
 }
 
-/** A far cache that is slow, full or down is a miss, never an error and never a wait. */
-function askFar({ store, timeoutMs, writesMax, onFailure }: FarCache) {
+/** A far cache that is slow or fails is a miss, never an error for the caller. */
+function connectFar({ store, timeoutMs, writesMax, onFailure }: FarCache) {
   let writes = 0
-  // Without a listener Keyv throws what its store reports.
+  // Without a listener Keyv throws the errors of its store.
   store.on('error', onFailure)
   return {
     get: (key: string): Promise<Entry | undefined> =>
@@ -93,7 +93,7 @@ function askFar({ store, timeoutMs, writesMax, onFailure }: FarCache) {
   }
 }
 
-/** Rejects when the promise takes longer. */
+/** Rejects if the promise takes longer than `timeoutMs`. */
 async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const message = `The far cache did not answer within ${timeoutMs} ms.`

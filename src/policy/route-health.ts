@@ -4,13 +4,13 @@ import type { ProviderFailure } from '../core/failure.ts'
 import type { Route } from '../core/route.ts'
 
 type Circuit = {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number
-  /** How often in a row it was opened. */
+  /** Consecutive openings; each lasts twice as long as the one before. */
   openings: number
   /** 0 while it is closed. */
   openUntil: number
-  /** Behind `openUntil` one call at a time finds out whether the route is well again. */
+  /** After `openUntil` one call at a time tests whether the route has recovered. */
   probing: boolean
 }
 type Options = {
@@ -18,16 +18,16 @@ type Options = {
     circuitFailuresMax: number
     circuitOpenMs: number
     circuitOpenMaxMs: number
-    /** Callers choose the names of models at some endpoints: what is kept of them is bounded. */
+    /** Bounds the memory: at some endpoints callers choose the names of models. */
     circuitsMax: number
   }
   clock: () => number
 }
 
 /**
- * A circuit breaker a route. A route that failed several times in a row, or that has refused our key or
- * rate, is not worth a try for a while, twice as long each time; then one call probes it.
- * Our own instead of cockatiel's, which reads the clock by itself and wraps each call in promises.
+ * A circuit breaker for each route. It opens after several failures in a row, at once when the
+ * upstream refuses our key or rate, and closes when a call succeeds. cockatiel's would read the
+ * system clock and wrap each call in promises.
  */
 export function createRouteHealth({
   limits,

@@ -3,14 +3,14 @@ import type { Route } from '../core/route.ts'
 type Options = {
   by: 'listed' | 'price'
   isOpen: (route: Route) => boolean
-  /** What a route costs, in whatever measure compares; undefined where nobody knows. */
+  /** The price of a route in any unit, the same for all routes; undefined when unknown. */
   priceOf: (route: Route) => bigint | undefined
 }
 
 /**
- * Puts routes in the order in which they are tried: those that are well first, within them the models
- * in the caller's order, within a model as listed or the cheapest first. A route that is not well is
- * the last resort, not forbidden: with nothing else left, a try is better than none.
+ * Sorts routes into the order of attempts: closed circuits first, within them the models in the
+ * caller's order, within a model as listed or the cheapest first. Routes with an open circuit come
+ * last but stay, since a try is better than none.
  */
 export function createRouteOrder({ by, isOpen, priceOf }: Options): (routes: Route[]) => Route[] {
   const cheaperFirst = (a: Route, b: Route): number => {
@@ -29,7 +29,7 @@ export function createRouteOrder({ by, isOpen, priceOf }: Options): (routes: Rou
   }
 }
 
-/** Comparing across models would not be an order: neighbours alone are compared. */
+/** Adjacent routes of one model. `cheaperFirst` is not transitive across models. */
 function byModel(routes: readonly Route[]): Route[][] {
   const groups: Route[][] = []
   for (const route of routes) {

@@ -12,19 +12,19 @@ import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
 import { createKeyRing } from './transport/key-ring.ts'
 
-/** A vendor or an endpoint of the operator's own, as it was configured. */
+/** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
 export type EndpointConfig = {
   id: string
   baseUrl: string
-  /** The operator's own endpoint takes any model, or those listed; a vendor those of the catalog. */
+  /** `*` takes any model, a list the named ones, `catalog` (vendors) those of the catalog. */
   models: '*' | readonly string[] | 'catalog'
-  /** Whether it fetches the pictures of a conversation by their address. */
+  /** Whether it fetches the image URLs of a conversation itself; true when absent. */
   fetchesImages?: boolean
 }
-/** The keys of each provider by its id, used in turn. */
+/** API keys by provider id; several keys of one provider are used in rotation. */
 export type ProviderKeys = Readonly<Record<string, readonly string[]>>
 
-export type ProviderLimits = {
+type ProviderLimits = {
   upstreamConnectTimeoutMs: number
   upstreamHeadersTimeoutMs: number
   upstreamIdleTimeoutMs: number
@@ -38,7 +38,7 @@ export type ProviderLimits = {
   circuitOpenMaxMs: number
 }
 
-export type Providers = {
+type Providers = {
   configured: ReadonlyMap<string, Provider>
   sandbox: readonly Provider[]
   close: () => Promise<void>
@@ -55,7 +55,7 @@ type Options = {
   clock: () => number
 }
 
-/** Builds each configured provider, and the sandbox. */
+/** Builds the configured providers and those of the sandbox; `close` drops all connections. */
 export function createProviders(options: Options): Providers {
   const { endpoints, limits } = options
   const upstreamLimits: UpstreamLimits = {
@@ -85,14 +85,14 @@ export function createProviders(options: Options): Providers {
   }
 }
 
-type Outside = Omit<Options, 'endpoints'> & {
+type BuildContext = Omit<Options, 'endpoints'> & {
   upstreamLimits: UpstreamLimits
   coalescing: Endpoint['coalescing']
 }
 
-function build(config: EndpointConfig, outside: Outside) {
+function build(config: EndpointConfig, context: BuildContext) {
   const { id, baseUrl } = config
-  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, clock } = outside
+  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, clock } = context
   const vendor = vendorOf(id)
   const pool = createDispatch(baseUrl, {
     connectTimeoutMs: limits.upstreamConnectTimeoutMs,
@@ -100,7 +100,7 @@ function build(config: EndpointConfig, outside: Outside) {
   })
   const ring = createKeyRing({
     dispatch: pool.dispatch,
-    keys: outside.keys[id] ?? [],
+    keys: context.keys[id] ?? [],
     keyHeader: vendor?.keyHeader,
     badKeyMark: vendor?.badKeyMark,
     restMs: limits.circuitOpenMs,
@@ -137,10 +137,10 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
   })
 }
 
-/** What a vendor would say to a conversation, for the sandbox in its place. */
+/** Checks a request of the sandbox as the vendor that it stands in for would. */
 const checkChat: CheckChat = (request, target) => {
   const { provider: id } = target.model.row
-  // Named as the vendor whom it stands for.
+  // Problems and warnings must name the vendor, not the sandbox.
   const pretended = { ...target, provider: { id } }
   return vendorOf(id)?.writeChat(request, pretended) ?? writeChat(request, pretended, plainDialect)
 }

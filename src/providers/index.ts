@@ -14,7 +14,7 @@ import type { Vendor } from './vendor.ts'
 import { xai } from './xai/index.ts'
 import { zai } from './zai/index.ts'
 
-/** Every vendor that a variable alone configures, as the settings list them. */
+/** All vendors, in the order of the settings; each is enabled by its key variable. */
 export const vendors: readonly Vendor[] = [
   google,
   alibaba,
@@ -33,12 +33,12 @@ export const vendors: readonly Vendor[] = [
 
 const byId = new Map(vendors.map((vendor) => [vendor.id, vendor]))
 
-/** The vendor of an id; undefined for an endpoint of the operator's own. */
+/** The vendor with this id; undefined for an endpoint that the operator configured. */
 export function vendorOf(id: string): Vendor | undefined {
   return byId.get(id)
 }
 
-/** The schema of `image_config` for the models of a provider. */
+/** The name of the contract schema of `image_config` for a provider's models. */
 export function imageConfigOf(providerId: string): ImageConfigSchema {
   return vendorOf(providerId)?.imageConfig ?? 'ImageConfigOpenai'
 }

@@ -6,27 +6,27 @@ import type { ChatDialect } from './openai-compatible/dialect.ts'
 import type { Endpoint } from './transport/endpoint.ts'
 import type { WrittenChat } from './wire/fields.ts'
 
-/** A vendor: how it is configured, and how it is spoken to. */
+/** A vendor: its configuration and its adapters. */
 export type Vendor = {
   id: string
   name: string
-  /** The first that is set holds the key, or several separated by commas. */
+  /** The first one that is set holds the key, or several separated by commas. */
   keyVariables: readonly string[]
   baseUrlVariable: string
   baseUrl: string
-  /** The header of the key; a bearer token when it is absent. */
+  /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string
-  /** What an answer of status 400 says when the key is a bad one. */
+  /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
-  /** Where it lists its models: asking costs nothing, and shows whether the key is good. */
+  /** Lists the models: a free request that shows whether the key is valid. */
   modelsPath: string
-  /** The catalog lists none of its models: any name is passed on. */
+  /** Its models are not in the catalog: any name is passed on. */
   anyModel?: true
-  /** The schema of `image_config` for its models. */
+  /** The contract schema of `image_config` for its models. */
   imageConfig: ImageConfigSchema
-  /** In what its chat differs from OpenAI's; absent where it has another protocol. */
+  /** How its chat differs from OpenAI's; absent for a vendor with a protocol of its own. */
   dialect?: ChatDialect
-  /** A conversation in its words, and what cannot be said in them. */
+  /** The request in the vendor's format, and what that format cannot express. */
   writeChat(request: ChatRequest, target: Target): WrittenChat<object>
   build(endpoint: Endpoint): Provider
 }

@@ -5,8 +5,8 @@ import { integerColumns } from './tables.ts'
 const columns = Object.keys(integerColumns)
 
 /**
- * Gives the integers of rows as numbers: some drivers, such as PostgreSQL's, read 64-bit integers as text
- * (docs/storage.md#portable-types). Throws a StoreError for one that a number cannot hold exactly.
+ * Converts the integers of rows to numbers: some drivers, such as PostgreSQL's, return 64-bit
+ * integers as strings (docs/storage.md#portable-types). Throws a StoreError for unsafe integers.
  */
 export const integersPlugin: KyselyPlugin = {
   transformQuery: ({ node }) => node,
@@ -14,13 +14,13 @@ export const integersPlugin: KyselyPlugin = {
 }
 
 function withNumbers(row: UnknownRow): UnknownRow {
-  const texts = columns.filter((column) => isForeign(row[column]))
-  if (texts.length === 0) return row
-  const numbers = texts.map((column) => [column, readInteger(column, row[column])] as const)
+  const unconverted = columns.filter((column) => isStringOrBigint(row[column]))
+  if (unconverted.length === 0) return row
+  const numbers = unconverted.map((column) => [column, readInteger(column, row[column])] as const)
   return { ...row, ...Object.fromEntries(numbers) }
 }
 
-function isForeign(value: unknown): boolean {
+function isStringOrBigint(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'bigint'
 }
 

@@ -2,10 +2,10 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { StoreError } from './store-error.ts'
 
-/** Whose SQL the migrations are written for, where that differs. */
-export type SqlDialect = 'sqlite' | 'postgres'
+/** Selects the SQL where the databases differ. */
+type SqlDialect = 'sqlite' | 'postgres'
 
-/** Forward only, in the order of their names; types are those that SQLite and PostgreSQL both have. */
+/** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': {
     up: async (db) => {
@@ -36,19 +36,19 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
         .execute()
     },
   },
-  /** Rows in the order in which reports read them: a commit changes half as many pages. */
+  /** Keeps rows in the order in which reports read them; a commit changes half as many pages. */
   '0002_usage_by_account_and_time': {
     up: async (db) => {
       await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
       await db.schema.dropIndex('usage_account_at').execute()
       const table = createUsage(db).addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
-      // PostgreSQL keeps no table in the order of its key.
+      // PostgreSQL has no tables that are stored in the order of their key.
       await (dialect === 'sqlite' ? table.modifyEnd(sql`without rowid`) : table).execute()
       await sql`insert into usage select * from usage_by_id`.execute(db)
       await db.schema.dropTable('usage_by_id').execute()
     },
   },
-  /** Every class of tokens that has a price of its own. */
+  /** Counts of further classes of tokens that have a price of their own. */
   '0003_usage_token_classes': {
     up: async (db) => {
       for (const column of ['cache_write_tokens', 'image_input_tokens', 'image_output_tokens']) {
@@ -61,7 +61,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   },
 })
 
-/** As these migrations make it: what changes later, a later migration says. */
+/** The table of migrations 0001 and 0002; later changes need a migration of their own. */
 function createUsage(db: Kysely<unknown>) {
   return db.schema
     .createTable('usage')
@@ -90,8 +90,8 @@ function createUsage(db: Kysely<unknown>) {
 }
 
 /**
- * Brings the store to the newest schema, one process at a time. Throws when the store is newer than
- * this program.
+ * Migrates the store to the newest schema, one process at a time. Throws a StoreError if a newer
+ * version of the gateway has written it.
  */
 export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<void> {
   const migrations = migrationsFor(dialect)

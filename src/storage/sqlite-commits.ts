@@ -1,21 +1,21 @@
 import { openSqliteFile, type FileOptions, type SqliteFile, type Statement } from './sqlite-file.ts'
 import { toStoreError } from './store-error.ts'
 
-/** What the store's thread does for commits; each call waits its turn there. */
-export type Thread = {
+/** The store's worker thread, which runs calls in order. */
+type Thread = {
   commit(statements: readonly Statement[]): Promise<void>
-  /** Moves the write-ahead log into the database file, so that the log starts anew. */
+  /** Copies the write-ahead log into the database file, so that the log restarts. */
   checkpoint(): Promise<void>
 }
 
-/** SQLite's own default is a thousand pages; a commit of a usual group changes a few. */
+/** Close to SQLite's default of 1000 pages, since a usual commit changes a few pages. */
 const commitsPerCheckpoint = 300
 
 /**
- * Commits on the event loop's own connection where that cannot block it: such a commit only copies a few
- * pages into the page cache, while two messages between threads cost more than the commit itself
- * (docs/storage.md#threads). The thread does whatever may wait: commits that flush to disk
- * (`durability: full`), commits that meet another connection's lock, checkpoints, and the first commit
+ * Commits on the event loop, over its own connection, where that cannot block: such a commit only
+ * copies a few pages into the page cache, which costs less than two messages between threads
+ * (docs/storage.md#threads). The worker thread does what may block: commits that flush to disk
+ * (`durability: full`), commits that find the database locked, checkpoints, and the first commit
  * after a checkpoint, which flushes the log's new header.
  */
 export function createCommits(options: FileOptions, thread: Thread) {
@@ -41,7 +41,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
   const restart = () => {
     commits = 0
     restarting = true
-    // The next checkpoint makes up for one that fails.
+    // If it fails, the next checkpoint copies the whole log.
     thread.checkpoint().catch(() => undefined)
   }
 
@@ -50,7 +50,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
     commit: async (statements: readonly Statement[]): Promise<void> => {
       if (commitHere(statements)) return
       await thread.commit(statements)
-      // The thread works in order: the checkpoint, if there was one, is done.
+      // The thread works in order, so a checkpoint that was pending is done.
       restarting = false
     },
     close: () => here?.database.close(),

@@ -2,17 +2,17 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 export type FileOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
 export type SqlValue = string | number | bigint | null | Uint8Array
-/** One statement with its values. */
+/** One statement with the values of its parameters. */
 export type Statement = { sql: string; parameters: readonly SqlValue[] }
 
 const statementsKept = 500
 
-/** One connection to the store's file; it is synchronous, so that a thread waits for each call. */
+/** One connection to the store's file. Its calls are synchronous and block their thread. */
 export type SqliteFile = {
   database: DatabaseSync
-  /** A statement, compiled once. */
+  /** The compiled statement, cached by its SQL. */
   prepare(sql: string): StatementSync
-  /** Runs statements in one transaction. Throws what SQLite reports. */
+  /** Runs statements in one transaction. Throws the errors of node:sqlite. */
   commit(statements: readonly Statement[]): void
 }
 

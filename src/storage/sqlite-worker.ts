@@ -1,6 +1,6 @@
 /**
- * The embedded store's thread: neither a flush to disk nor a long query may hold up a request. It
- * answers each message in order.
+ * The embedded store's worker thread, which keeps flushes to disk and long queries off the event
+ * loop. It answers messages in order.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openSqliteFile, type FileOptions, type Statement } from './sqlite-file.ts'
@@ -14,6 +14,7 @@ export type WorkerReply =
   | { id: number; outcome: QueryOutcome }
   | { id: number; error: { message: string; errcode: number | undefined } }
 
+// sqlite.ts starts this thread with its FileOptions.
 const { database, prepare, commit } = openSqliteFile(workerData as FileOptions)
 
 parentPort!.on('message', (request: WorkerRequest) => {
@@ -25,6 +26,7 @@ function reply(request: WorkerRequest): WorkerReply {
   try {
     return { id, outcome: run(request) }
   } catch (error) {
+    // Errors of node:sqlite have both members; other errors may have neither.
     const { message = String(error), errcode } = error as { message?: string; errcode?: number }
     return { id, error: { message, errcode } }
   }

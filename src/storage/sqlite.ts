@@ -13,6 +13,7 @@ import type { FileOptions, SqlValue, Statement } from './sqlite-file.ts'
 import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 
+/** A request without its id; distributes `Omit` over the union. */
 type Unsent = WorkerRequest extends infer R
   ? R extends { id: number }
     ? Omit<R, 'id'>
@@ -20,21 +21,22 @@ type Unsent = WorkerRequest extends infer R
   : never
 
 /** An SQLite file in a thread of its own. */
-export type SqliteThread = {
+type SqliteThread = {
   dialect: Dialect
   /** Runs statements in one transaction. */
   commit(statements: readonly Statement[]): Promise<void>
 }
 
-/** Opens the file in a worker thread. It has one connection, which a transaction holds alone. */
+/** Opens the file in a worker thread, whose only connection a transaction holds exclusively. */
 export function openSqlite(options: FileOptions): SqliteThread {
   const { ask, stop } = startWorker(options)
   const lock = createLock()
   const connection: DatabaseConnection = {
     executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => {
-      // Tables hold texts, numbers and nulls alone.
+      // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
       const values = parameters as readonly SqlValue[]
       const { rows, changes } = await ask({ kind: 'query', sql, parameters: values })
+      // Kysely has derived `Row` from the query that returned these rows.
       return { rows: rows as Row[], numAffectedRows: BigInt(changes) }
     },
     // eslint-disable-next-line require-yield -- the interface wants a generator
@@ -45,7 +47,7 @@ export function openSqlite(options: FileOptions): SqliteThread {
   const execute = async (sql: string) => {
     await connection.executeQuery(CompiledQuery.raw(sql))
   }
-  const alone = async (request: Unsent) => {
+  const askExclusively = async (request: Unsent) => {
     await lock.acquire()
     try {
       await ask(request)
@@ -54,9 +56,9 @@ export function openSqlite(options: FileOptions): SqliteThread {
     }
   }
   const commits = createCommits(options, {
-    commit: (statements) => alone({ kind: 'commit', statements }),
+    commit: (statements) => askExclusively({ kind: 'commit', statements }),
     checkpoint: () =>
-      alone({ kind: 'query', sql: 'PRAGMA wal_checkpoint(RESTART)', parameters: [] }),
+      askExclusively({ kind: 'query', sql: 'PRAGMA wal_checkpoint(RESTART)', parameters: [] }),
   })
   const driver: Driver = {
     init: async () => undefined,
@@ -64,7 +66,7 @@ export function openSqlite(options: FileOptions): SqliteThread {
       await lock.acquire()
       return connection
     },
-    // Takes the write lock at the start, so that two processes wait for each other and never fail.
+    // Takes the write lock at once: SQLite may not wait for it in a transaction that has read.
     beginTransaction: () => execute('begin immediate'),
     commitTransaction: () => execute('commit'),
     rollbackTransaction: () => execute('rollback'),
@@ -85,12 +87,12 @@ export function openSqlite(options: FileOptions): SqliteThread {
   }
 }
 
-/** SQLite changes tables in transactions; with that, migrations run under its write lock. */
+/** SQLite can change tables in a transaction, so migrations can run under its write lock. */
 function createTransactionalAdapter(): SqliteAdapter {
   return Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
 }
 
-/** Little of what the thread makes lives for long. */
+/** Saves memory; few objects of the thread live long. */
 const maxYoungGenerationSizeMb = 4
 
 function startWorker(options: FileOptions) {
@@ -129,7 +131,7 @@ function startWorker(options: FileOptions) {
   return { ask, stop }
 }
 
-/** One at a time, in the order of asking. */
+/** A mutex that is granted in the order of `acquire`. */
 function createLock() {
   const waiting: (() => void)[] = []
   let held = false

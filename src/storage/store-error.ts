@@ -1,4 +1,4 @@
-/** What the store reported; `errcode` is SQLite's extended result code. */
+/** An error of the store; `errcode` is SQLite's extended result code. */
 export class StoreError extends Error {
   override name = 'StoreError'
   readonly errcode: number | undefined
@@ -8,14 +8,15 @@ export class StoreError extends Error {
     this.errcode = errcode
   }
 
-  /** Another connection holds the lock; the low byte is SQLITE_BUSY, whatever the reason. */
+  /** Whether another connection holds the lock: 5 is SQLITE_BUSY (sqlite.org/rescode.html). */
   get isBusy(): boolean {
     return ((this.errcode ?? 0) & 0xff) === 5
   }
 }
 
-/** An error of SQLite's as the store reports it; also one that came from another thread. */
+/** Converts an error of node:sqlite, or its copy from the worker thread. */
 export function toStoreError(error: unknown): StoreError {
+  // Errors of node:sqlite have both members; other errors may have neither.
   const { message = String(error), errcode } = error as { message?: string; errcode?: number }
   return new StoreError(message, errcode)
 }

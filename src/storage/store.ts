@@ -7,15 +7,15 @@ import type { SqlValue, Statement } from './sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Tables } from './tables.ts'
 
-/** A statement of a commit, as Kysely compiles one or `insertion` prepares it. */
-export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
+/** A statement for `commit`, compiled by Kysely or made by `insertion`. */
+type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
-/** The relational store: everything that must not be lost. */
+/** The relational store of everything that must not be lost. */
 export type Store = {
   db: Kysely<Tables>
-  /** The statement that inserts a row; its SQL is compiled once a table. */
+  /** The statement that inserts a row; its SQL is compiled once per table. */
   insertion<Name extends keyof Tables>(table: Name, row: Tables[Name]): StoreStatement
-  /** Runs statements in one transaction; resolves when it is durable. Throws a StoreError. */
+  /** Runs statements in one transaction; resolves when they are durable. Throws a StoreError. */
   commit(statements: readonly StoreStatement[]): Promise<void>
   close(): Promise<void>
 }
@@ -42,20 +42,20 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
     db,
     insertion: createInsertions(db),
     commit: async (statements) => {
-      // Tables hold texts, numbers and nulls alone.
+      // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
       if (statements.length > 0) await commit(statements as readonly Statement[])
     },
     close: () => db.destroy(),
   }
 }
 
-/** Inserts of rows whose columns are those of the first row of their table. */
+/** Compiles the SQL of a table from its first row: all further rows must have its columns. */
 function createInsertions(db: Kysely<Tables>): Store['insertion'] {
   const compiled = new Map<string, { sql: string; columns: readonly string[] }>()
   const compile = (table: keyof Tables, row: object) => {
-    // Kysely's types want one table's row; which table it is, the caller's types have checked.
     const { sql } = db
       .insertInto(table)
+      // The type of `insertion` has checked the row, but `values` needs the type of one table.
       .values(row as never)
       .compile()
     const statement = { sql, columns: Object.keys(row) }
@@ -64,7 +64,7 @@ function createInsertions(db: Kysely<Tables>): Store['insertion'] {
   }
   return (table, row) => {
     const { sql, columns } = compiled.get(table) ?? compile(table, row)
-    // By name, since a row may list its columns in another order.
+    // Every column of every table is a SqlValue. Read by name, since the order may differ.
     const values = row as Readonly<Record<string, SqlValue>>
     return { sql, parameters: columns.map((column) => values[column]) }
   }

@@ -5,7 +5,7 @@ export type Tables = {
   usage: UsageTable
 }
 
-export type AccountsTable = {
+type AccountsTable = {
   id: string
   name: string
   created_at: number
@@ -59,7 +59,7 @@ type IntegerColumn = {
 }[keyof Tables]
 type Integers = Record<Extract<IntegerColumn, string>, true>
 
-/** The columns of every table that hold integers: one that is missing here does not compile. */
+/** The integer columns of all tables; a missing one does not compile. */
 export const integerColumns: Readonly<Integers> = {
   created_at: true,
   expires_at: true,

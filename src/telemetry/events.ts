@@ -7,7 +7,7 @@ import type { Route } from '../core/route.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What a line of the access log tells. */
+/** One line of the access log. */
 type Exchange = {
   requestId: string
   method: string
@@ -16,10 +16,11 @@ type Exchange = {
   durationMs: number
   caller: Caller | undefined
   error: unknown
+  /** Whether the caller disconnected before the answer ended. */
   left: boolean
 }
 
-/** One function a business event: what is logged and counted is decided here alone. */
+/** One function per business event: only this file decides what is logged and counted. */
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
@@ -43,7 +44,7 @@ export function createEvents(log: Log, metrics: Metrics) {
       return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
     return log.info({ ...fields, code }, 'request refused')
   }
-  /** For what is printed at once, behind what came before. */
+  /** For lines that are printed at once, after the deferred ones. */
   const now = (): Log => {
     log.settle()
     return log
@@ -61,16 +62,16 @@ export function createEvents(log: Log, metrics: Metrics) {
       log.defer(() => metrics.attempts.inc({ provider, outcome }))
       if (outcome === 'ok' || outcome === 'cancelled') return
       const fields = { requestId, ...attempt }
-      // Only the operator can mend these.
+      // Only the operator can fix these.
       if (outcome === 'credentials' || outcome === 'out_of_credit')
         now().error(fields, 'provider account')
       else now().warn(fields, 'attempt failed')
     },
-    /** A call has its row in the ledger. */
+    /** A call was recorded in the ledger. */
     recorded(row: UsageRow): void {
       log.defer(() => metrics.recorded(row))
     },
-    /** A tool could not answer; its caller was told why. */
+    /** A tool call ended with an error, which its caller received. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
       const { code, status } = error
       const { accountId, keyId } = caller
@@ -91,8 +92,8 @@ export function createEvents(log: Log, metrics: Metrics) {
 }
 
 /**
- * What is logged of an error. What an upstream or a caller did is told by its kind and code; only a bug
- * of ours has a stack, and that without the folders of this machine.
+ * The loggable part of an error. Upstream failures are logged by kind, status and code; any other
+ * error with its message and its stack, without the installation folder.
  */
 function causeOf(error: unknown): object {
   const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error

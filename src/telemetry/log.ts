@@ -2,25 +2,25 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger & {
   /**
-   * Prints or counts soon, together with others: what a line by itself costs is mostly the code that
-   * was not in use since the line before. Whoever prints so says the time.
+   * Runs the task soon, in a batch with others: a line on its own costs mostly CPU cache misses.
+   * The task must set the `time` of the line itself.
    */
   defer(task: () => void): void
-  /** Does what was deferred. */
+  /** Runs the deferred tasks now. */
   settle(): void
 }
 
 const deferMs = 200
 const deferredMax = 300
-/** A write for each line would wake another thread for each. */
+/** Lines are collected for this long, since each write wakes another thread. */
 const flushMs = 50
 const bufferBytes = 16_384
-/** Of lines that nobody takes, what goes beyond is dropped. */
+/** When standard error is not read, lines beyond this are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
 /**
- * The program's log: one JSON object a line, written in batches. What goes into it is decided in
- * events.ts alone, field by field, so that no secret can.
+ * The program's log: one JSON object per line, written in batches. Only events.ts chooses what goes
+ * into it, field by field, so that no secret does.
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const { defer, settle } = createBatch()
@@ -57,11 +57,13 @@ function createBatch(): Pick<Log, 'defer' | 'settle'> {
   }
 }
 
+type Flush = (onFlushed: (error?: Error) => void) => void
+
 /**
- * Collects lines in front of pino's own destination, which copies all that it has collected for each
- * line that it is given.
+ * Collects lines before they reach pino's own destination, which copies its whole buffer for each
+ * line. pino also calls `flush`, which its type of a destination omits.
  */
-function standardError(settle: () => void): DestinationStream {
+function standardError(settle: () => void): DestinationStream & { flush: Flush } {
   const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
   let lines: string[] = []
   let length = 0
@@ -85,9 +87,9 @@ function standardError(settle: () => void): DestinationStream {
       if (length >= bufferBytes) pass()
       else timer ??= setTimeout(pass, flushMs).unref()
     },
-    flush: (onFlushed: (error?: Error) => void) => {
+    flush: (onFlushed) => {
       pass()
       file.flush(onFlushed)
     },
-  } as DestinationStream
+  }
 }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { UsageRow } from '../core/receipt.ts'
 
-/** The numbers of one gateway, in Prometheus' format. */
+/** The metrics of one gateway, in the Prometheus format. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 const durationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -45,8 +45,8 @@ type Sums = {
 }
 
 /**
- * What the ledger's rows add up to. Summed up here and counted when somebody reads: prom-client prints
- * and checks the labels of each addition, of which a row has four.
+ * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client
+ * serializes and checks the labels of each increment, and a row has four.
  */
 function createLedgerCounters(registers: Registry[]) {
   const calls = new Counter({

@@ -7,10 +7,10 @@ import { errorBody } from '../http/error-answer.ts'
 
 type Schemas = components['schemas']
 
-/** What ends every stream that is whole. */
+/** The event that ends every complete stream. */
 export const doneEvent = 'data: [DONE]\n\n'
 
-/** Writes a stream's chunks, and gives the events that end it. */
+/** Writes a stream's chunks to the sink and resolves with the events that end it. */
 export async function streamChat(
   { pipe }: StreamedChat,
   request: ChatRequest,
@@ -19,7 +19,7 @@ export async function streamChat(
   return Buffer.from(lastEvents(await pipe(sink), request))
 }
 
-/** The usage chunk where it was asked for, then the end mark; an error event in their place. */
+/** The usage chunk if requested, then `[DONE]`; after a failure an error event instead. */
 function lastEvents(outcome: StreamOutcome, request: ChatRequest): string {
   if (outcome.error !== undefined) {
     return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error))}\n\n`
@@ -36,7 +36,7 @@ function lastEvents(outcome: StreamOutcome, request: ChatRequest): string {
   return `data: ${JSON.stringify(chunk)}\n\n${doneEvent}`
 }
 
-/** The usage of an answer in OpenAI's form, with its cost. */
+/** The usage of an answer in OpenAI's form, with the cost fields. */
 export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage'] {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
   return {
@@ -56,7 +56,7 @@ export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage']
   }
 }
 
-/** What an answer cost, as every usage of /v1 tells it. */
+/** The cost fields of every `usage` below /v1: `cost` in US dollars, null when it is unknown. */
 export function costFields(cost: Receipt['cost']) {
   return {
     cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,

@@ -26,20 +26,22 @@ type Options = {
   clock: () => number
 }
 
-/** Answers a conversation with an image model: pictures in `message.images`. */
+/** Answers a chat request with an image model: pictures in `message.images`. */
 export async function chatImages(
   { body: request, texts }: { body: ChatRequest; texts: LeftTexts },
   model: Model,
   context: CallContext,
   { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
-  const config: object = request.image_config ?? {}
-  assertValid(schemaChecks[imageConfigOf(model.row.provider)], config, 'image_config')
-  // A warning repeats what was asked; the conversation, with its pictures, is never ignored.
+  const given: object = request.image_config ?? {}
+  assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, 'image_config')
+  // One group's options, as checked above; ImageConfig merges those of all groups.
+  const config: ImageConfig = given
+  // Warnings quote the request with its texts; `messages` is never ignored and stays out.
   const asked = withTexts({ ...request, messages: [] }, texts)
-  const warnings = [...ignoredFields(asked, config as ImageConfig), ...ignoredParts(request)]
+  const warnings = [...ignoredFields(asked, config), ...ignoredParts(request)]
   const addresses = conversationImages(request)
-  const image = chatToImage(request, config as ImageConfig)
+  const image = chatToImage(request, config)
   const inputs = { addresses, texts, param: 'messages', warnings }
   const { result, usage = noUsage, receipt, limit } = await gateway.image(image, context, inputs)
   const identity = {
@@ -49,7 +51,7 @@ export async function chatImages(
   }
   const headers = receiptHeaders(receipt, limit)
   const images = result.pictures.flatMap(imageJson)
-  const content = JSON.stringify(result.text ?? null)
+  const message = `"role":"assistant","content":${JSON.stringify(result.text ?? null)}`
   const usageJson = JSON.stringify(chatUsage(usage, receipt))
   const told = receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
   if (request.stream !== true) {
@@ -58,7 +60,7 @@ export async function chatImages(
       status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
       pieces: [
-        `${head},"choices":[{"index":0,"message":{"role":"assistant","content":${content},"images":[`,
+        `${head},"choices":[{"index":0,"message":{${message},"images":[`,
         ...images,
         `]},"finish_reason":"stop"}],"usage":${usageJson}${told}}`,
       ],
@@ -68,7 +70,7 @@ export async function chatImages(
   const finish = '{"index":0,"delta":{},"finish_reason":"stop"}'
   const wantsUsage = request.stream_options?.include_usage === true
   const pieces = [
-    `data: ${chunk},"choices":[{"index":0,"delta":{"role":"assistant","content":${content},"images":[`,
+    `data: ${chunk},"choices":[{"index":0,"delta":{${message},"images":[`,
     ...images,
     `]},"finish_reason":null}]}\n\ndata: ${chunk},"choices":[${finish}]}\n\n`,
     ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${told}}\n\n`] : []),
@@ -80,8 +82,9 @@ export async function chatImages(
   return { status: 200, headers, events }
 }
 
-/** One item of `images`, with the picture's true media type. */
+/** One item of `images`; the media type is that of the picture's bytes. */
 function imageJson({ base64, format }: Picture, index: number): (string | Buffer)[] {
-  const start = `${index === 0 ? '' : ','}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`
+  const comma = index === 0 ? '' : ','
+  const start = `${comma}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`
   return [start, ...base64, '"}}']
 }

@@ -20,7 +20,7 @@ type Options = {
   clock: () => number
 }
 
-/** POST /v1/chat/completions: a language model answers, or an image model paints. */
+/** POST /v1/chat/completions, for language models and image models. */
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {
   const { gateway, catalog } = options
   return async (call) => {
@@ -45,7 +45,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
 
 type Added = Pick<components['schemas']['ChatCompletion'], 'usage' | 'warnings'>
 
-/** A printed completion with what the gateway says of it. */
+/** A completion's JSON with usage, cost and warnings added. */
 function withReceipt(completion: string, usage: Usage, receipt: Receipt): string {
   const added: Added = { usage: chatUsage(usage, receipt) }
   if (receipt.warnings.length > 0) added.warnings = [...receipt.warnings]

@@ -4,7 +4,7 @@ import type { FormField } from '../http/read-form.ts'
 const numbers = new Set(['n', 'output_compression'])
 const imageFields = new Set(['image', 'image[]'])
 
-/** The JSON body that says the same as a form of the official OpenAI clients; it is then checked as such. */
+/** The JSON body for a form of OpenAI's clients, which is then checked. Throws `invalid_value`. */
 export function editFormBody(fields: readonly FormField[]): object {
   const images = fields
     .filter(({ name, file }) => file && imageFields.has(name))
@@ -24,7 +24,7 @@ export function editFormBody(fields: readonly FormField[]): object {
   return body
 }
 
-/** A form has only texts; what is no number is left for the check to refuse. */
+/** Form values are strings; one that should be a number but is not is refused by the check. */
 function read(name: string, value: string): unknown {
   return numbers.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
 }

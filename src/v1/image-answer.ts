@@ -9,7 +9,7 @@ import { costFields } from './chat-events.ts'
 
 type Schemas = components['schemas']
 
-/** Prints pictures as an ImagesResponse; their base64 goes out as the bytes it came in. */
+/** Prints an ImagesResponse, with base64 passed on as bytes; `createdAt` is in milliseconds. */
 export function imagesAnswer(
   { result, usage, receipt, limit }: Answered<ImageResult>,
   createdAt: number,

@@ -1,7 +1,7 @@
 import type { AskedImage } from '../core/image/image.ts'
 import type { Body } from '../http/operation.ts'
 
-/** A body of the images API in the core's words. OpenAI's clients may send null for what they leave open. */
+/** The core's request for a body of the images API, where null means absent. */
 export function imageRequest(
   body: Omit<Body<'createImage'>, 'response_format'> &
     Pick<Partial<Body<'createImageEdit'>>, 'input_fidelity'>,

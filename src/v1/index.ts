@@ -7,7 +7,8 @@ import { createChatCompletion } from './create-chat-completion.ts'
 import { createImageEdit } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
 import { editFormBody } from './edit-form.ts'
-import { listModels, retrieveModel } from './list-models.ts'
+import { listModels } from './list-models.ts'
+import { retrieveModel } from './retrieve-model.ts'
 
 type Options = {
   gateway: Gateway
@@ -17,10 +18,10 @@ type Options = {
   clock: () => number
 }
 
-/** The operations below /v1 that take a form as well as JSON. */
+/** Converts forms to JSON bodies, for the operations below /v1 that take both. */
 export const v1Forms = { createImageEdit: editFormBody }
 
-/** The operations below /v1. */
+/** The handlers of the operations below /v1. */
 export function v1Operations(
   options: Options,
 ): Pick<

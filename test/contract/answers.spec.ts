@@ -100,7 +100,7 @@ const rows: Row[] = [
   model('qwen-image-plus'),
 ]
 
-/** What every answer of a model carries (behaviour.md section 5). */
+/** What every answer of a model carries (docs/behaviour.md#headers). */
 const always = [
   'x-request-id',
   'x-gateway-model',

@@ -1,6 +1,6 @@
 /**
- * The tables of the product document, and those of behaviour.md that complete it, typed in by hand:
- * derived from the contract they would prove nothing about it.
+ * The tables of the product document, and those of docs/behaviour.md that complete it, typed in by
+ * hand: derived from the contract they would prove nothing about it.
  */
 
 export type Row = {
@@ -31,7 +31,7 @@ export const bodies: Record<string, Row[]> = {
   createImageEdit: [
     { name: 'images', type: 'array', required: true },
     { name: 'prompt', type: 'string', required: true },
-    // The document names no default; behaviour.md section 3 does.
+    // The document names no default; docs/behaviour.md#images does.
     { name: 'model', type: 'string', default: 'auto' },
     { name: 'background', type: 'string', values: ['transparent', 'opaque', 'auto'] },
     { name: 'input_fidelity', type: 'string', values: ['high', 'low'] },
@@ -192,7 +192,7 @@ export const exampleSizes: Record<string, string[]> = {
   bytedance: ['1024x1024', '2048x2048', '4096x4096'],
 }
 
-/** The errors of /v1 (behaviour.md section 2), by status. */
+/** The errors of /v1 (docs/behaviour.md#errors), by status. */
 export const errors: Record<number, { type: string; codes: string[] }> = {
   400: {
     type: 'invalid_request_error',

@@ -81,6 +81,7 @@ function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
       imageTimeoutMs: 5000,
       imageCallsConcurrentMax: 1,
       cacheEntryBytesMax: 1000,
+      estimateBytesMax: 1000,
     },
     ...more,
   })
@@ -153,6 +154,7 @@ describe('the input pictures of a call', () => {
       imageTimeoutMs: 1,
       imageCallsConcurrentMax: 1,
       cacheEntryBytesMax: 0,
+      estimateBytesMax: 1000,
     }
     let reason: unknown
     const { gateway, rows } = gatewayWith([painter], {

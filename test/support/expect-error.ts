@@ -3,7 +3,7 @@ import { expect } from 'chai'
 type ErrorBody = { message: string; type: string; param: string | null; code: string | null }
 type Expected = { status: number; code: string; type?: string; param?: string | null }
 
-/** Checks an error as every path answers it (behaviour.md section 2), and gives its members. */
+/** Checks an error as every path answers it (docs/behaviour.md#errors), and gives its members. */
 export async function expectError(
   response: Response,
   { status, code, type, param }: Expected,

@@ -4,34 +4,35 @@ import type { Usage } from '../price.ts'
 
 type Schemas = components['schemas']
 
-/** A conversation: OpenAI's request is the canonical form, since most upstreams speak it as it is. */
+/** The canonical chat request is OpenAI's, since most upstreams take it unchanged. */
 export type ChatRequest = Schemas['CreateChatCompletionRequest']
 export type ReasoningEffort = Schemas['ReasoningEffort']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
-/** What an adapter made of an upstream's answer; `bytes` is its size. */
+/** An upstream's answer in canonical form; `bytes` is the size of its body. */
 export type ChatAnswer = { completion: ChatCompletion; usage: Usage; bytes: number }
-/** A completion, and the same as JSON: the caller and the cache get it so, and it is printed once. */
+/** A completion and its JSON, which is serialized once for both the caller and the cache. */
 export type ChatResult = { completion: ChatCompletion; text: string }
 
-/** Where a stream is written: `write` says whether more may follow at once, as a Node stream does. */
+/** Where a stream is written. `write` is false for back-pressure, as in a Node stream. */
 export type EventSink = {
   write(events: Buffer): boolean
   onDrain(listener: () => void): void
 }
-/** What names the chunks of a stream. */
+/** The members that all chunks of a stream have in common. */
 export type ChunkIdentity = { id: string; created: number; model: string }
+/** Known after the last event; `usage` only if the upstream reported it. */
 export type StreamEnd = { usage: Usage | undefined; identity: ChunkIdentity }
 
 /** A stream whose first event has arrived. */
 export type ChatStream = {
   /**
-   * Writes whole `chat.completion.chunk` events, without the usage chunk and `[DONE]`, which are the
-   * gateway's to add. Rejects with a ProviderFailure when the upstream breaks off.
+   * Writes whole `chat.completion.chunk` events, without the usage chunk and `[DONE]`, which the
+   * gateway adds. Rejects with a ProviderFailure when the upstream breaks off.
    */
   forward(sink: EventSink): Promise<StreamEnd>
-  /** What the upstream has counted so far, for a stream that does not reach its end. */
+  /** The usage that the upstream has reported so far, for a stream that breaks off. */
   usageSoFar?(): Usage | undefined
 }
 
@@ -42,18 +43,19 @@ export type ChatTurn = {
   createdSeconds: number
 }
 
-/** A request as one route would be asked. */
+/** A request translated for one route. */
 export type PreparedChat = {
   /** Why the route cannot do it. */
   problems: readonly Problem[]
-  /** What the route is asked otherwise than the caller did. */
+  /** What was adjusted for the route. */
   warnings: readonly Warning[]
+  /** Throws a ProviderFailure, and so does `stream`. */
   complete(turn: ChatTurn): Promise<ChatAnswer>
   /** Resolves when the first event has arrived, so that until then another route can be tried. */
   stream(turn: ChatTurn): Promise<ChatStream>
 }
 
 export type ChatAdapter = {
-  /** Writes the request in the vendor's words; pure, so that twice gives the same twice. */
+  /** Translates the request into the vendor's form. Pure: equal arguments, equal result. */
   prepare(request: ChatRequest, target: Target): PreparedChat
 }

@@ -3,10 +3,10 @@ import { makesImages, type Model, type Problem } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 
-/** No tokenizer puts more text than this into a token on average, for any text that people write. */
+/** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
 
-/** Refuses a conversation that no model can read, before any is asked. Throws a GatewayError. */
+/** Throws a GatewayError for a conversation that no model can read. */
 export function checkConversation({ messages, response_format: format }: ChatRequest): void {
   const called = new Set<string>()
   for (const [index, message] of messages.entries()) {
@@ -28,7 +28,7 @@ export function checkConversation({ messages, response_format: format }: ChatReq
   })
 }
 
-/** What the catalog knows that a model cannot do with this request. */
+/** What of a request the model cannot do, according to the catalog. */
 export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   if (model.undescribed) return []
   const { row } = model

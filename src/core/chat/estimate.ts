@@ -4,7 +4,7 @@ import type { ChatRequest } from './chat.ts'
 /** A common rule of thumb: a token is about four characters of text. */
 const charactersPerToken = 4
 
-/** Token counts of texts that no vendor has counted, marked as estimated. */
+/** Estimated token counts of texts that no vendor has counted. */
 export function estimateTokens(input: string, output: string): Usage {
   const tokens = (text: string) => Math.ceil(text.length / charactersPerToken)
   return { inputTokens: tokens(input), outputTokens: tokens(output), images: 0, estimated: true }
@@ -15,7 +15,7 @@ export function estimateStream(request: ChatRequest, events: Buffer): Usage {
   return estimateTokens(conversationText(request), deltaText(events))
 }
 
-/** The words of a conversation. */
+/** All text of a conversation. */
 export function conversationText({ messages }: ChatRequest): string {
   return messages
     .map(({ content }) => {
@@ -34,7 +34,7 @@ function deltaText(events: Buffer): string {
     .join('')
 }
 
-/** All that a model wrote and is paid for, reasoning and tool calls included. */
+/** All text that a model wrote, with reasoning and tool calls, since all of it is billed. */
 export function spokenText(said: Said | undefined): string {
   const calls = (said?.tool_calls ?? []).map((call) => [
     call?.function?.name,
@@ -52,6 +52,7 @@ type Chunk = { choices?: ({ delta?: Said } | null)[] }
 
 function parseChunk(text: string): Chunk | undefined {
   try {
+    // The events of a stream are `chat.completion.chunk` objects; here every member is optional.
     return JSON.parse(text) as Chunk
   } catch {
     return undefined

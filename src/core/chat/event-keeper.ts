@@ -1,24 +1,28 @@
 import type { EventSink } from './chat.ts'
 
-export type KeptEvents = {
-  /** Passes on what is written to it. */
+type KeptEvents = {
+  /** Keeps what is written to it and passes it on. */
   sink: EventSink
-  /** What has passed, up to the bound. */
+  /** The events that were kept. */
   events(): Buffer
-  /** Whether that is all of it. */
+  /** Whether all events were kept, within `cacheBytesMax`. */
   complete(): boolean
 }
 
-/** Enough to estimate an answer's tokens by, also when nothing is to be remembered. */
-const bytesKeptMin = 1_048_576
+/** What is kept for the cache, 0 for nothing, and what is kept to estimate the answer's tokens. */
+type Limits = { cacheBytesMax: number; estimateBytesMax: number }
+
 const slabBytes = 8192
 
 /**
- * Keeps what passes, for the cache and for counting. Copied into slabs: hundreds of small buffers that
- * live as long as a stream are what garbage collection spends its time on.
+ * Keeps the events that pass, for the cache and for token estimates. They are copied into slabs,
+ * since hundreds of small buffers that live as long as a stream burden the garbage collector.
  */
-export function keepEvents(sink: EventSink, bytesMax: number): KeptEvents {
-  const bound = Math.max(bytesMax, bytesKeptMin)
+export function keepEvents(
+  sink: EventSink,
+  { cacheBytesMax, estimateBytesMax }: Limits,
+): KeptEvents {
+  const bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
   const full: Buffer[] = []
   let slab = Buffer.alloc(0)
   let used = 0
@@ -36,12 +40,12 @@ export function keepEvents(sink: EventSink, bytesMax: number): KeptEvents {
 
   return {
     events: () => Buffer.concat([...full, slab.subarray(0, used)]),
-    complete: () => bytes <= bytesMax,
+    complete: () => bytes <= cacheBytesMax,
     sink: {
       onDrain: sink.onDrain,
       write: (piece) => {
         bytes += piece.length
-        if (bytes <= bound) keep(piece)
+        if (bytes <= bytesMax) keep(piece)
         return sink.write(piece)
       },
     },

@@ -6,7 +6,7 @@ const single = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'c
 const named = ['properties', 'patternProperties', '$defs', 'definitions']
 const listed = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
 
-/** Why a value is no JSON Schema (draft 2020-12, its common keywords); undefined when it is one. */
+/** Why a value is not a JSON Schema (draft 2020-12, common keywords only); undefined if it is. */
 export function schemaComplaint(schema: unknown, path = '', depth = 0): string | undefined {
   const at = path === '' ? 'it' : `'${path}'`
   if (typeof schema === 'boolean') return undefined
@@ -39,7 +39,7 @@ function keywordComplaint(schema: Record<string, unknown>, at: string): string |
 function innerSchemas(schema: Record<string, unknown>): [string, unknown][] {
   return [
     ...single.flatMap((key): [string, unknown][] => {
-      // Older drafts let `items` be a list.
+      // Drafts before 2020-12 allow a list in `items`.
       if (Array.isArray(schema[key])) return entriesOf(key, schema[key])
       return schema[key] === undefined ? [] : [[key, schema[key]]]
     }),
@@ -48,7 +48,7 @@ function innerSchemas(schema: Record<string, unknown>): [string, unknown][] {
 }
 
 function entriesOf(key: string, inner: object): [string, unknown][] {
-  return Object.entries(inner).map(([name, one]) => [`${key}.${name}`, one as unknown])
+  return Object.entries(inner).map(([name, one]) => [`${key}.${name}`, one])
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -8,7 +8,7 @@ type TextPart = components['schemas']['TextPart']
 
 type Told = { request: ChatRequest; warnings: readonly Warning[] }
 
-/** A conversation as a model is told it, with the pictures that models drew in it where it sees. */
+/** Moves pictures that models drew into a user message, or drops them if the model cannot see. */
 export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
   if (!request.messages.some((message) => madeBy(message).length > 0)) {
     return { request, warnings: [] }
@@ -21,7 +21,7 @@ export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
   return { request: { ...request, messages }, warnings: hidden }
 }
 
-/** The user shows them in the next message: elsewhere most vendors take none. */
+/** Moves them into the user's next message, since most vendors take pictures only there. */
 function shown(request: ChatRequest): Told {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
@@ -48,7 +48,7 @@ function madeBy(message: Message): readonly ImagePart[] {
   return message.role === 'assistant' ? (message.images ?? []) : []
 }
 
-/** Vendors refuse an answer without a word. */
+/** Vendors refuse an assistant message without content, so a placeholder replaces the pictures. */
 function withoutPictures(message: Message): Message {
   if (message.role !== 'assistant' || message.images === undefined) return message
   const { images, ...rest } = message

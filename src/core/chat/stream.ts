@@ -10,7 +10,7 @@ import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.t
 import { estimateStream, estimateTokens } from './estimate.ts'
 import { keepEvents } from './event-keeper.ts'
 
-/** How a stream ended: whole, with what is told behind its last event, or broken off. */
+/** How a stream ended: complete, with what its closing chunks need, or broken off. */
 export type StreamOutcome =
   | { identity: ChunkIdentity; usage: Usage; receipt: Receipt; error?: never }
   | { error: GatewayError }
@@ -20,31 +20,35 @@ export type StreamedChat = {
   /** What is known of the call so far. */
   receipt: Receipt
   limit: RequestLimit
-  /** Delivers it. Never rejects: what breaks is recorded, and told as the outcome. */
+  /** Delivers the stream. Never rejects: a failure is recorded and becomes the outcome. */
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
 
+/** How much of a stream is kept, for the cache and to estimate its tokens. */
+export type StreamLimits = { cacheEntryBytesMax: number; estimateBytesMax: number }
 type Begun = {
   stream: ChatStream
   route: Route
   warnings: readonly Warning[]
   request: ChatRequest
   delivery: Delivery
-  /** How much of it may be kept for the cache. */
-  keptBytesMax: number
+  limits: StreamLimits
 }
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
-/** Passes the events on, then records the call, and only then gives the outcome. */
+/** Forwards the events, then records the call, and resolves only when the row is durable. */
 export function deliverStream(begun: Begun): StreamedChat {
-  const { stream, route, request, keptBytesMax } = begun
+  const { stream, route, request, limits } = begun
   const { call, limit, keep } = begun.delivery
   const warnings = joined(begun.delivery.warnings, begun.warnings)
   return {
     receipt: call.receiptSoFar(route, warnings),
     limit,
     pipe: async (sink) => {
-      const kept = keepEvents(sink, keep === undefined ? 0 : keptBytesMax)
+      const kept = keepEvents(sink, {
+        cacheBytesMax: keep === undefined ? 0 : limits.cacheEntryBytesMax,
+        estimateBytesMax: limits.estimateBytesMax,
+      })
       try {
         const { usage: reported, identity } = await stream.forward(kept.sink)
         const usage = reported ?? estimateStream(request, kept.events())
@@ -67,13 +71,13 @@ function remembered(
   return { modelId: model.row.id, provider, usage, warnings, bytes: result.events.length, result }
 }
 
-/** A remembered stream, all at once. */
+/** A cached stream, written in one piece. */
 export function replayStream(
   { result, usage = { ...estimateTokens('', ''), images: 0 } }: Remembered,
   receipt: Receipt,
   limit: RequestLimit,
 ): StreamedChat {
-  // Only `deliverStream` remembers under the key of a streamed request.
+  // Only `deliverStream` writes under the cache key of a streamed request.
   const { events, identity } = result as KeptStream
   return {
     receipt,
@@ -85,7 +89,7 @@ export function replayStream(
   }
 }
 
-/** What the upstream has counted is right where it counted; the rest is estimated. */
+/** The upstream's count so far; its output may lag behind, so the estimate is the minimum. */
 function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   const counted = stream.usageSoFar?.()
   if (counted === undefined) return estimated

@@ -12,7 +12,7 @@ import type {
 } from './chat.ts'
 import { modelProblems } from './check.ts'
 import { tellMadePictures } from './made-pictures.ts'
-import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
+import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
@@ -34,6 +34,7 @@ export function chatWork(
     deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
     replay: ({ result, usage }, receipt, limit) => {
       const text = String(result)
+      // `deliver` cached the JSON of a ChatCompletion.
       const completion = JSON.parse(text) as ChatCompletion
       return { result: { completion, text }, usage, receipt, limit }
     },
@@ -42,15 +43,14 @@ export function chatWork(
 
 type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
 
-/** The same piece by piece: from its first event on it can no longer fail over. */
+/** The same as a stream, which cannot fail over after its first event. */
 export function chatStreamWork(
   request: ChatRequest,
-  timeoutMs: number,
-  keptBytesMax: number,
+  limits: StreamLimits & { chatTimeoutMs: number },
 ): Work<BegunStream, StreamedChat> {
   const prepared = preparedChats(request)
   return {
-    ...conversation(request, timeoutMs),
+    ...conversation(request, limits.chatTimeoutMs),
     isShared: false,
     make: async (call, selection) => {
       const turn = turnOf(call)
@@ -59,8 +59,7 @@ export function chatStreamWork(
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
       return { stream, route, warnings: prepared(route).warnings }
     },
-    deliver: async (begun, delivery) =>
-      deliverStream({ ...begun, request, delivery, keptBytesMax }),
+    deliver: async (begun, delivery) => deliverStream({ ...begun, request, delivery, limits }),
     replay: replayStream,
   }
 }
@@ -76,7 +75,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
   }
 }
 
-/** The request in the words of each route that is tried; written once, when it is. */
+/** Translates the request for a route at its first try; later tries reuse that. */
 function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
   const prepared = new Map<Route, PreparedChat>()
   return (route) => {

@@ -1,21 +1,23 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
 import { GatewayError } from '../error.ts'
-import type { Warning } from '../model.ts'
-import type { AskedImage, NamedAddress } from './image.ts'
+import { dropped, type Warning } from '../model.ts'
+import { seedMax, type AskedImage, type NamedAddress } from './image.ts'
 
 type Schemas = components['schemas']
-/** The options of every provider group together; which of them a model takes was checked before. */
-export type ImageConfig = Schemas['ImageConfigGoogle'] &
-  Partial<Omit<Schemas['ImageConfigOpenai'], 'image_size'>> & { image_size?: string }
+type Groups = Schemas['ImageConfig']
+type NamesIn<Group> = Group extends unknown ? keyof Group : never
+type ValuesIn<Group, Name> = Group extends { [Key in Name & string]?: infer Value } ? Value : never
+/** The options of all provider groups; the schema of the model's group has been checked already. */
+export type ImageConfig = { [Name in NamesIn<Groups>]?: ValuesIn<Groups, Name> }
 
-/** The schema that checks the `image_config` of a provider's models (the document's groups). */
+/** The name of the schema that checks the `image_config` of a provider group. */
 export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
 
-/** As many as the images API makes. */
+/** The same limit as in the images API. */
 const imagesMax = 10
 
-/** All pictures of a conversation in order: each is an input of the next one. */
+/** The input pictures: all of the conversation in order, including those that a model made. */
 export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
   return messages.flatMap((message, index) => {
     const { content } = message
@@ -41,8 +43,8 @@ export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
   })
 }
 
-/** What of a chat request an image model heeds; null stands for nothing. */
-const heeded = new Set<string>([
+/** The fields of a chat request that an image model uses; null counts as absent. */
+const usedFields = new Set<string>([
   'model',
   'messages',
   'image_config',
@@ -54,42 +56,36 @@ const heeded = new Set<string>([
   'modalities',
 ])
 
-/** What means nothing to an image model, each as a warning. */
+/** A warning for each field that an image model ignores. */
 export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
   const fields = Object.entries(request)
-    .filter(([name, value]) => !heeded.has(name) && value !== null && value !== undefined)
-    .map(([name, value]) => ignored(name, value, `An image model takes no '${name}'.`))
+    .filter(([name, value]) => !usedFields.has(name) && value !== null && value !== undefined)
+    .map(([name, value]) => dropped(name, value, `An image model takes no '${name}'.`))
   const { seed } = request
   if (seed === undefined || seed === null || config.seed !== undefined || isSeed(seed)) {
     return fields
   }
-  return [...fields, ignored('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
+  return [...fields, dropped('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
 }
 
-function ignored(param: string, requested: unknown, reason: string): Warning {
-  return { param, requested, applied: null, reason }
-}
-
-/** The parts of a conversation that an image model neither reads nor looks at, each as a warning. */
+/** A warning for each content part that an image model ignores: files and audio. */
 export function ignoredParts({ messages }: ChatRequest): Warning[] {
   return messages.flatMap(({ content }, index) =>
     (Array.isArray(content) ? content : []).flatMap(({ type }, place) => {
       if (type !== 'file' && type !== 'input_audio') return []
       const param = `messages[${index}].content[${place}]`
-      return ignored(param, type, `An image model takes no '${type}'.`)
+      return dropped(param, type, `An image model takes no '${type}'.`)
     }),
   )
 }
-
-const seedMax = 2_147_483_647
 
 function isSeed(seed: number): boolean {
   return seed >= 0 && seed <= seedMax
 }
 
 /**
- * Reads a conversation with an image model: the last text of the user is the prompt. Its pictures are
- * read apart, from `conversationImages`.
+ * Converts a conversation to an image request: the text of the user's last message is the prompt.
+ * The input pictures come from `conversationImages`. Throws a GatewayError.
  */
 export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
   const prompt = lastUserText(request)
@@ -130,7 +126,7 @@ function seedIn(request: ChatRequest, config: ImageConfig): { seed?: number } {
   return seed === undefined || !isSeed(seed) ? {} : { seed }
 }
 
-/** A size class goes with an aspect ratio; pixels stand alone. */
+/** A size class is combined with an aspect ratio; a size in pixels replaces both. */
 function sizeOf({ image_size: size, aspect_ratio: aspectRatio }: ImageConfig) {
   if (size?.includes('x')) return { size }
   return {

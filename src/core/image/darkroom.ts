@@ -1,5 +1,5 @@
 /**
- * Runs work with pixels, of which only a little is done at once: rendering and converting take a core
- * for long. Throws `overloaded` when too much of it waits already.
+ * Runs CPU-heavy work (rendering, converting) with limited concurrency and a bounded queue.
+ * Throws `overloaded` when the queue is full.
  */
 export type Darkroom = <T>(work: () => Promise<T>) => Promise<T>

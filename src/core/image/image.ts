@@ -5,22 +5,22 @@ import type { Usage } from '../price.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
-/** An input picture, fetched and checked, as base64 text that is the same for the same picture. */
+/** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
 export type ImageSource = { base64: Pieces; format: ImageFormat }
-/** A request for pictures, whichever face it came through. */
+/** The canonical image request, without its input pictures. */
 export type AskedImage = Schemas['CanonicalImageRequest']
-/** The same with the pictures that it starts from. */
+/** The same with its input pictures. */
 export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 
-/** The input pictures of one request, each with the parameter that names it. */
+/** The address of an input picture, and the request parameter that holds it. */
 export type NamedAddress = { address: string; param: string }
-/** Base64 texts that were left out of a request, each by the ticket that stands in its place. */
+/** Large base64 texts that were cut out of a request, by the ticket that replaces each of them. */
 export type LeftTexts = ReadonlyMap<string, Pieces>
 export const noTexts: LeftTexts = new Map()
 /**
- * Reads input pictures by HTTPS address or data URL, in order; a data URL may hold the ticket of its
- * text. Throws a GatewayError that names the parameter: 400 for what is no picture or cannot be
- * fetched, 413 for what is too large.
+ * Reads input pictures from HTTPS addresses or data URLs, in order; a data URL may hold the ticket
+ * of its text. Throws a GatewayError that names the parameter: 400 when it is not a picture or
+ * cannot be fetched, 413 when it is too large.
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
@@ -40,9 +40,9 @@ export type ImageResult = {
   pictures: Picture[]
   /** Token counts, when the vendor reports them. */
   usage?: Usage
-  /** What the model wrote beside the pictures. */
+  /** Text that the model wrote along with the pictures. */
   text?: string
-  /** As the vendor says, or as it was asked. */
+  /** As reported by the vendor, else as requested. */
   quality?: string
   background?: NonNullable<ImageRequest['background']>
 }
@@ -50,36 +50,37 @@ export type ImageResult = {
 export type Pixels = { width: number; height: number }
 
 export type SizePlan = {
-  /** Pixels that the vendor is asked for, or is known to make; absent when the model decides. */
+  /** Pixels that are requested of the vendor, or that it is known to make; absent if it decides. */
   vendorPixels?: Pixels
-  /** Set where the vendor is asked for a class and a ratio instead of pixels. */
+  /** Set when a class and a ratio are requested of the vendor instead of pixels. */
   sizeClass?: string
   aspectRatio?: string
-  /** Exactly these pixels are delivered; the vendor's own when absent. */
+  /** The size to scale and crop to; when absent the vendor's size is delivered. */
   targetPixels?: Pixels
 }
 
-/** What is asked of the vendor, and what is then made of its pictures. */
+/** What is requested of the vendor, and how its pictures are then converted. */
 export type ImagePlan = SizePlan & {
-  /** Sent to the vendor, when it has such a setting. */
+  /** Sent to the vendor if it has such a setting. */
   quality?: string
-  /** The format that the vendor is asked for, when it has such a setting. */
+  /** Sent to the vendor if it has such a setting. */
   vendorFormat?: ImageFormat
-  /** The format of the delivered picture; the vendor's own when absent. */
+  /** The format of the delivered picture; when absent the vendor's format is delivered. */
   targetFormat?: ImageFormat
+  /** 0 to 100, for JPEG and WebP. */
   compression?: number
-  /** The vendor compresses as it is told; a picture that is right is not compressed again. */
+  /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
   vendorCompresses?: true
   inputFidelity?: string
   seed?: number
   style?: string
-  /** Who the picture is for, where the vendor is told. */
+  /** The end user's identifier, if the vendor takes one. */
   user?: string
-  /** The pixels that the caller named, whatever the vendor then makes. */
+  /** The pixels that the caller requested, whatever the vendor makes. */
   askedPixels?: Pixels
 }
 
-/** `count` pictures asked of one target in one upstream call; `index` is that of the first. */
+/** One upstream call for `count` pictures of the request's `n`; the first of them is at `index`. */
 export type ImageCall = {
   request: ImageRequest
   plan: ImagePlan
@@ -90,21 +91,23 @@ export type ImageCall = {
 }
 
 export type ImageAdapter = {
-  /** How many pictures one upstream call makes at most. */
+  /** The most pictures that one upstream call makes. */
   picturesPerCall(target: Target): number
+  /** Throws a ProviderFailure. */
   generate(call: ImageCall): Promise<ImageResult>
 }
 
-const seedMax = 2_147_483_647
+/** The largest seed of a picture; the smallest is 0. */
+export const seedMax = 2_147_483_647
 
-/** The seed of the picture at `index`: vendors make the same picture again from the same seed. */
+/** The seed of the picture at `index`: counted up, since equal seeds would give equal pictures. */
 export function seedOf({ plan, index }: Pick<ImageCall, 'plan' | 'index'>): { seed?: number } {
   return plan.seed === undefined ? {} : { seed: (plan.seed + index) % (seedMax + 1) }
 }
 
 /**
  * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a
- * time, and gives the answers in order. The first failure stops the rest.
+ * time, and gives the answers in order. Rejects with the first failure; no call starts after it.
  */
 export async function splitCalls<T>(
   { n, perCall, concurrency }: { n: number; perCall: number; concurrency: number },

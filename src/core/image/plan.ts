@@ -1,12 +1,12 @@
 import { GatewayError } from '../error.ts'
-import type { ImageAbilities, Model, Warning } from '../model.ts'
+import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
 import type { AskedImage, ImageFormat, ImagePlan } from './image.ts'
 import { planSize, readPixels } from './size.ts'
 
 /**
- * Reads a request against what the model can make (behaviour.md section 3): what it can is planned,
- * what can be had by scaling, cropping or converting is planned with a warning where the picture
- * changes, what makes no sense throws a GatewayError that names the values that work.
+ * Plans a request for a model (docs/behaviour.md#images). A size that needs scaling or cropping,
+ * and a setting that the model lacks and that is dropped, give a warning. A value that cannot work
+ * throws a GatewayError that names the values that do.
  */
 export function planImage(
   request: AskedImage,
@@ -39,7 +39,7 @@ function takesFidelity({ row, undescribed }: Model, fidelity: string): boolean {
   return undescribed || (row.image?.input_fidelities ?? []).includes(fidelity)
 }
 
-/** A model nobody has described: everything is left to it. */
+/** For a model that the catalog does not describe: everything is left to it. */
 const anyPicture: ImageAbilities = {
   size: { kind: 'free' },
   images_per_call_max: 1,
@@ -47,11 +47,7 @@ const anyPicture: ImageAbilities = {
   reference_images_max: 16,
 }
 
-function dropped(param: string, requested: unknown, reason: string): Warning {
-  return { param, requested, applied: null, reason }
-}
-
-/** Throws unless the model takes so many input images. */
+/** Throws a GatewayError unless the model takes this many input images. */
 function checkReferences({ row }: Model, count: number, param: string): void {
   const { id, image = anyPicture } = row
   const { reference_images_min: least, reference_images_max: most } = image

@@ -17,7 +17,7 @@ import {
 import { pixelsText } from './size.ts'
 
 export type ImageParts = {
-  /** Makes a vendor's picture the one that was asked for. Throws a ProviderFailure for a broken one. */
+  /** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
   finishPicture: (picture: Picture, plan: ImagePlan) => Promise<Picture>
   limits: { imageCallsConcurrentMax: number }
 }
@@ -29,23 +29,23 @@ type Options = {
   call: Call
   selection: Selection
 }
-/** The pictures of one upstream call as they are delivered, and the first one as the vendor made it. */
+/** The finished pictures of one upstream call, and the first one as the vendor made it. */
 type Made = ImageResult & { first: Picture }
 
-/** Makes `n` pictures over as many upstream calls as it takes; each call fails over by itself. */
+/** Makes `n` pictures in as many upstream calls as needed; each call fails over independently. */
 export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const { parts, request, planOf, call, selection } = options
   const { signal } = call.deadline
   const concurrency = parts.limits.imageCallsConcurrentMax
-  const [first] = selection.routes as [Route]
+  const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
-  // A route that makes fewer pictures a call than the first one has its share of the calls at once.
-  const side = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
+  // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
+  const splitConcurrency = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
   try {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
       call.tryRoutes(selection, async (route): Promise<Made> => {
         const plan = planOf(route)
-        const made = await generate(side, adapterOf(route), {
+        const made = await generate(splitConcurrency, adapterOf(route), {
           request,
           plan,
           target: route,
@@ -58,7 +58,7 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
         return { ...made, pictures, first: made.pictures[0]! }
       }),
     )
-    const [{ route, value }] = answers as [(typeof answers)[0]]
+    const { route, value } = answers[0]!
     const plan = planOf(route)
     const result = { ...asAsked(request, plan), ...merge(answers.map(({ value }) => value)) }
     const { pictures, usage = { inputTokens: 0, outputTokens: 0, estimated: false } } = result
@@ -75,13 +75,13 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
       ),
     }
   } catch (error) {
-    // What its siblings still make would be thrown away.
+    // The results of the other calls would be discarded.
     call.deadline.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
     throw error
   }
 }
 
-/** A route that makes fewer pictures a call than the first one did is called more than once. */
+/** Splits the call again for a route that makes fewer pictures per call than the first one. */
 async function generate(
   concurrency: number,
   adapter: ImageAdapter,
@@ -104,7 +104,7 @@ async function generate(
 
 type Split = { adapter: ImageAdapter; perCall: number; concurrency: number }
 
-/** Calls of one route side by side, which end together when one fails. */
+/** Concurrent calls of one route; when one fails, the others are cancelled. */
 function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<ImageResult[]> {
   const siblings = new AbortController()
   const signal = AbortSignal.any([call.signal, siblings.signal])
@@ -116,11 +116,11 @@ function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<Im
   })
 }
 
-/** What the answer says of its pictures, unless the vendor says otherwise. */
+/** The requested settings that the answer reports unless the vendor reports others. */
 function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<ImageResult> {
   return {
     ...(quality === undefined ? {} : { quality }),
-    // Which of the two `auto` has become, only the vendor knows.
+    // Only the vendor knows what `auto` became.
     ...(background === undefined || background === 'auto' ? {} : { background }),
   }
 }
@@ -151,7 +151,7 @@ function add(a: Usage, b: Usage): Usage {
   }
 }
 
-/** What a price list of pictures goes by: what the vendor was asked for, else what it made. */
+/** What selects the per-image price: what was requested of the vendor, else what it made. */
 function traits(plan: ImagePlan, made: Picture): PictureTraits {
   return {
     ...(plan.sizeClass === undefined ? {} : { sizeClass: plan.sizeClass }),
@@ -160,13 +160,13 @@ function traits(plan: ImagePlan, made: Picture): PictureTraits {
   }
 }
 
-/** A vendor that was asked for a size that it has, and made another one. */
+/** A warning when the vendor was asked for a size that it supports but made another one. */
 function otherSize(
   { size, aspectRatio }: ImageRequest,
   { askedPixels, targetPixels, vendorPixels }: ImagePlan,
   made: readonly Picture[],
 ): Warning[] {
-  // Where the size was not named in full, or is made otherwise anyway, there is nothing to tell.
+  // Nothing to report if no exact size was requested, or a resize was reported already.
   const promised = askedPixels ?? (aspectRatio === undefined ? undefined : vendorPixels)
   if (promised === undefined || targetPixels !== undefined) return []
   const asked = pixelsText(promised)
@@ -178,7 +178,7 @@ function otherSize(
   return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
 }
 
-/** Only routes with an adapter are left when pictures are made. */
+/** `imageWork` has set aside the routes without an image adapter. */
 function adapterOf({ provider }: Route): ImageAdapter {
   return provider.image!
 }

@@ -4,27 +4,27 @@ import type { AskedImage, Pixels, SizePlan } from './image.ts'
 
 type SizeRule = ImageAbilities['size']
 
-/** The longest shape that is asked of a vendor that does not say how long a picture may be. */
+/** The largest ratio of the sides for a vendor that documents no limit. */
 const ratioMaxAssumed = 16
 
-/** How far a picture may be scaled up, a side; beyond it most of the picture would be invented. */
+/** The largest scale factor per side (docs/behaviour.md#images); more would mostly interpolate. */
 const enlargementMax = 2
 
 /** No model makes more; scaling to more would take minutes. */
 const pixelsMax = 36_000_000
 
-/** The pixels of `1024x1024`. */
+/** Parses a size such as `1024x1024`. */
 export function readPixels(size: string): Pixels {
   const [width = 0, height = 0] = size.split('x').map(Number)
   return { width, height }
 }
 
-/** `1024x1024`. */
+/** Formats a size as `1024x1024`. */
 export function pixelsText({ width, height }: Pixels): string {
   return `${width}x${height}`
 }
 
-/** Decides what a model is asked for, so that the caller gets the size they want. */
+/** Plans a size; warns if the picture has to be resized. Throws a GatewayError if it cannot be. */
 export function planSize(
   request: AskedImage,
   rule: SizeRule,
@@ -84,7 +84,7 @@ function planClass(
       { param: 'image_size' },
     )
   }
-  if (asked.aspectRatio !== undefined && !(ratios as string[]).includes(asked.aspectRatio)) {
+  if (asked.aspectRatio !== undefined && !ratios.some((ratio) => ratio === asked.aspectRatio)) {
     throw new GatewayError(
       'invalid_value',
       `${model} does not make the aspect ratio ${asked.aspectRatio}. It makes: ${ratios.join(', ')}.`,
@@ -94,7 +94,7 @@ function planClass(
   return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
 }
 
-/** A ratio that was not asked for is left to the model, which follows an input picture. */
+/** A ratio that was not requested is not sent: the model then follows the input picture's. */
 function classPlan(rule: SizeRule, sizeClass: string, ratio: string, sendRatio: boolean): SizePlan {
   const made = classPixels(rule, sizeClass, ratio)
   return {
@@ -125,7 +125,7 @@ function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   }
 }
 
-/** Closest ratio first, then at least the pixels where there is one, else the most pixels. */
+/** The closest ratio; then the smallest size that covers what was asked, else the largest. */
 function closest<T extends Pixels>(asked: Pixels, candidates: readonly T[]): T | undefined {
   const covers = (made: Pixels) => made.width >= asked.width && made.height >= asked.height
   return [...candidates].sort((a, b) => {
@@ -164,7 +164,7 @@ function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   return { sizeClass, aspectRatio, vendorPixels: { width, height } }
 }
 
-/** How much a picture is scaled up, a side, to cover what was asked. */
+/** The scale factor per side that is needed to cover what was asked. */
 function enlargement(asked: Pixels, made: Pixels): number {
   return Math.max(asked.width / made.width, asked.height / made.height)
 }
@@ -178,7 +178,7 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   if (longer > most || asked.width * asked.height > (rule.pixels_max ?? Infinity)) {
     throw tooLarge(asked, rule, model)
   }
-  // A shape that is too long is made wider and cropped.
+  // Beyond the longest ratio, the shorter side is made longer and then cropped.
   const shaped = Math.max(shorter, longer / ratioMost)
   const grow = Math.max(1, least / shaped, Math.sqrt((rule.pixels_min ?? 0) / (longer * shaped)))
   const fit = (round: (value: number) => number) => (side: number) =>
@@ -186,7 +186,7 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   const fits = ({ longer: a, shorter: b }: { longer: number; shorter: number }) =>
     a * b <= (rule.pixels_max ?? Infinity)
   const covering = { longer: fit(Math.ceil)(longer), shorter: fit(Math.ceil)(shaped) }
-  // Just below the limit the next multiple may be beyond it: the one before is then scaled up a little.
+  // Rounding up may exceed the limit: the picture is then rounded down and scaled up slightly.
   const within = { longer: fit(Math.floor)(longer), shorter: fit(Math.floor)(shaped) }
   const made = fits(covering) ? covering : within
   if (!fits(made)) throw tooLarge(asked, rule, model)

@@ -15,14 +15,14 @@ import type {
 import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
 
-/** What comes with a request for pictures. */
+/** What accompanies an image request. */
 export type ImageInputs = {
-  /** The pictures to start from. */
+  /** The input pictures. */
   addresses?: readonly NamedAddress[]
   texts?: LeftTexts
-  /** The parameter that holds them. */
+  /** The request parameter that holds the input pictures. */
   param?: string
-  /** What of the request means nothing to an image model. */
+  /** Adjustments made when the request was converted. */
   warnings?: readonly Warning[]
 }
 
@@ -34,7 +34,7 @@ type Options = {
 }
 type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 
-/** Pictures. */
+/** An image request, answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}
@@ -73,16 +73,16 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     }),
     isShared: true,
     make: async (call, selection) => {
-      // Every route that is left has a model with a plan.
+      // `check` has planned for every route that is left.
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
       const made = await runImage({ parts, request, planOf, call, selection })
       return { ...made, warnings: [...planned(made.route).warnings, ...made.warnings] }
     },
-    // The pictures are outside of the heap already.
+    // Cached as it is: the pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
     replay: ({ result, usage }, receipt, limit) => {
-      // Only `deliver` remembers under the key of a request for pictures.
+      // Only `deliver` writes under the cache key of an image request.
       return { result: result as ImageResult, usage, receipt, limit }
     },
   }

@@ -6,9 +6,9 @@ import { GatewayError } from '../error.ts'
 const stringify = configure({ deterministic: true, circularValue: Error })
 
 /**
- * Names a request in the response cache: the account, what of the call's handling changes an answer, and
- * the whole canonical request, whatever the order of its keys. Keyed by account, since two customers
- * must never see each other's answers (docs/behaviour.md#cache).
+ * The cache key of a request: a digest of the account, the handling that changes an answer, and the
+ * canonical request, whatever the order of its members. The account is part of it because customers
+ * must never see each other's answers (docs/behaviour.md#cache). Throws a GatewayError.
  */
 export function cacheKey(
   { caller, strict, fallback }: Pick<CallContext, 'caller' | 'strict' | 'fallback'>,
@@ -28,7 +28,7 @@ function text(request: unknown): string {
   try {
     return stringify(request) ?? ''
   } catch (cause) {
-    // The stack overflows on values that are nested thousands of levels deep.
+    // The stack overflows on values nested thousands of levels deep.
     throw new GatewayError('invalid_value', 'The request is nested too deeply.', { cause })
   }
 }

@@ -1,17 +1,17 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import type { Pieces } from '../../bytes/pieces.ts'
 
-/** Names bytes, in whatever pieces they are: two names are equal only when the bytes are. */
+/** A digest of bytes, however they are split into pieces. */
 export type Fingerprint = (pieces: Pieces) => string
 
 /**
- * Fingerprints for as long as the process lives, at a tenth of the cost of SHA-256. They are tags of
- * GMAC (NIST SP 800-38D): for whoever does not know its key, bytes of another size or content have the
- * same tag with a chance of one in 2^100. So neither key nor tag may leave the process.
+ * Fingerprints that are valid within this process, at a tenth of the cost of SHA-256. They are GMAC
+ * tags (NIST SP 800-38D): without the key, other bytes have the same tag with a probability of
+ * 2^-100. So neither key nor tag may leave the process.
  */
 export function createFingerprint(): Fingerprint {
   const key = randomBytes(16)
-  // Each name is a tag under the same nonce, which only matters to tags that others see.
+  // The nonce is reused, which is safe only because no tag leaves the process.
   const nonce = Buffer.alloc(12)
   return (pieces) => {
     const cipher = createCipheriv('aes-128-gcm', key, nonce)

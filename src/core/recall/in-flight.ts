@@ -1,16 +1,17 @@
 import { wasCancelled } from '../failure.ts'
 
-/** Answers that are being made, by cache key, for identical calls to wait for. */
+/** Answers in flight, by cache key, for identical calls to wait for. */
 export type InFlight<T> = {
   /**
-   * The answer under way; undefined when there is none. Its promise is kept with undefined when its
-   * own caller leaves and this one is to `begin` at once, for all who wait; it is broken with the
-   * signal's reason.
+   * The answer in flight; undefined when there is none. The promise resolves with undefined when
+   * the call that was making the answer was cancelled and this waiter is promoted: it must `begin`
+   * at once. It rejects when the answer failed, or with the signal's reason.
    */
   find(key: string, signal: AbortSignal): Promise<T | undefined> | undefined
-  /** Lets others wait for an answer from now on, until it is there or has failed. */
+  /** Lets identical calls wait from now on, until this one succeeds or fails. */
   begin(key: string): Making<T>
 }
+/** Ends the wait of identical calls. */
 export type Making<T> = { succeed(answer: T): void; fail(error: unknown): void }
 
 export function createInFlight<T>(): InFlight<T> {
@@ -29,11 +30,11 @@ export function createInFlight<T>(): InFlight<T> {
   }
 }
 
-/** Nobody waits for most answers: a promise is made for each who does. */
+/** Most answers have no waiters, so promises are created only for those that exist. */
 class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
   #waiting: Set<PromiseWithResolvers<T | undefined>> | undefined
-  #inherited = false
+  #hasPromoted = false
 
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd
@@ -43,7 +44,7 @@ class Shared<T> implements Making<T> {
     const waiting = (this.#waiting ??= new Set())
     const waiter = Promise.withResolvers<T | undefined>()
     waiting.add(waiter)
-    // Who was made the heir goes on, and passes it on like any other maker who leaves.
+    // A promoted waiter was removed from the set: when its caller leaves, `fail` promotes the next.
     const leave = () => {
       if (waiting.delete(waiter)) waiter.reject(signal.reason)
     }
@@ -52,11 +53,11 @@ class Shared<T> implements Making<T> {
     return waiter.promise.finally(() => signal.removeEventListener('abort', leave))
   }
 
-  /** Whether it had nobody to make it; from now on it has. */
+  /** Whether a promoted waiter is expected to begin; true once per promotion. */
   takeOver(): boolean {
-    const inherited = this.#inherited
-    this.#inherited = false
-    return inherited
+    const hasPromoted = this.#hasPromoted
+    this.#hasPromoted = false
+    return hasPromoted
   }
 
   succeed(answer: T): void {
@@ -65,12 +66,12 @@ class Shared<T> implements Making<T> {
   }
 
   fail(error: unknown): void {
-    // That one caller leaves is no reason to fail the others, nor to ask the provider for each of them.
-    const [heir] = wasCancelled(error) ? (this.#waiting ?? []) : []
-    if (heir !== undefined) {
-      this.#waiting?.delete(heir)
-      this.#inherited = true
-      heir.resolve(undefined)
+    // When only this caller left, the others must neither fail nor each ask the provider.
+    const [promotedWaiter] = wasCancelled(error) ? (this.#waiting ?? []) : []
+    if (promotedWaiter !== undefined) {
+      this.#waiting?.delete(promotedWaiter)
+      this.#hasPromoted = true
+      promotedWaiter.resolve(undefined)
       return
     }
     this.#onEnd()

@@ -1,14 +1,14 @@
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 
-/** An answer as the cache keeps it. */
+/** An answer as stored in the response cache. */
 export type Remembered = {
   modelId: string
   provider: string
   usage: Usage | undefined
   warnings: readonly Warning[]
-  /** About how much memory it takes. */
+  /** Roughly the memory that it takes. */
   bytes: number
-  /** As `Work.pack` made it. */
+  /** In the form that `deliver` stores and `replay` of the same Work reads. */
   result: unknown
 }

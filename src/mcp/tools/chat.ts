@@ -11,7 +11,7 @@ import { pictureContent } from './pictures.ts'
 
 type Options = { gateway: Gateway; catalog: Pick<Catalog, 'find'> }
 
-/** The tool `chat`: a language model answers, or an image model paints. */
+/** The tool `chat`: text of a language model, or pictures of an image model. */
 export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
   return async ({ model: name, messages, temperature, max_tokens: maxTokens }, { context }) => {
     const options = {
@@ -19,14 +19,14 @@ export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
     const request: ChatRequest = { model: name, messages, ...options }
-    if (!makesImages(catalog.find(name).model)) return said(await gateway.chat(request, context))
+    if (!makesImages(catalog.find(name).model)) return textOf(await gateway.chat(request, context))
     const warnings = ignoredFields(request, {})
     return pictureContent(await gateway.image(chatToImage(request, {}), context, { warnings }))
   }
 }
 
 /** The answer, then a line with model, tokens and cost. */
-function said({ result, usage = noUsage, receipt }: Answered<ChatResult>): ToolContent[] {
+function textOf({ result, usage = noUsage, receipt }: Answered<ChatResult>): ToolContent[] {
   const [choice] = result.completion.choices
   const { content, refusal } = choice?.message ?? {}
   const { inputTokens, outputTokens } = usage

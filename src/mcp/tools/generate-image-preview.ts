@@ -9,21 +9,21 @@ import { pictureContent } from './pictures.ts'
 type Options = {
   gateway: Gateway
   catalog: Pick<Catalog, 'find'>
-  /** Where pictures are saved; undefined on a deployment that saves none. */
+  /** Where pictures are saved; undefined when UPLOAD_DIR is not set. */
   uploads: UploadFolder | undefined
   clock: () => number
 }
 type AspectRatio = NonNullable<Parameters<ToolHandler<'generate-image-preview'>>[0]['aspect_ratio']>
 
-/** The tool `generate-image-preview`: one picture of the preview image model, saved where there is a folder. */
+/** The tool `generate-image-preview`: one picture, also saved if there is an upload folder. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
   const { gateway, catalog, uploads, clock } = options
   return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
-    // Whatever stands in the way of saving is told before a picture is paid for.
+    // A call whose picture could not be saved must fail before the picture is paid for.
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
-    // A saved picture is of the kind that its name says.
+    // The picture is requested in the format of its file name.
     const outputFormat = uploads === undefined ? undefined : formatOf(name)
     const request: AskedImage = {
       model: 'auto',
@@ -56,7 +56,7 @@ const sizes: Record<AspectRatio, string> = {
   '5:4': '1280x1024',
 }
 
-/** Another preview model than the document's may want pixels instead of a ratio. */
+/** An aspect ratio for models with size classes; for others a size in pixels of that ratio. */
 function shapeFor({ row }: Model, ratio: AspectRatio): Pick<AskedImage, 'aspectRatio' | 'size'> {
   return row.image?.size.kind === 'classes' ? { aspectRatio: ratio } : { size: sizes[ratio] }
 }

@@ -20,7 +20,7 @@ type Options = {
   clock: () => number
 }
 
-/** The tools of mcp-tools.json, bound by name: one that is missing does not compile. */
+/** Binds each tool of mcp-tools.json to its handler; a missing handler does not compile. */
 export function bindTools(options: Options): BoundTool[] {
   const handlers: { [Name in ToolName]: ToolHandler<Name> } = {
     chat: chat(options),
@@ -35,7 +35,7 @@ export function bindTools(options: Options): BoundTool[] {
       description: withDefault(description, options.defaultImageModel),
       check: toolChecks[name],
       isGeneration: !name.startsWith('list-'),
-      // Which tool this is, only the loop knows: its check and its handler belong together.
+      // `check` and `handle` are of the same tool, which the type of `name` cannot express here.
       handle: handlers[name] as BoundTool['handle'],
     }
     if (name !== 'generate-image') return bound
@@ -43,7 +43,7 @@ export function bindTools(options: Options): BoundTool[] {
   })
 }
 
-/** Shows the model that the operator made the default of the tool `generate-image`. */
+/** The description of `generate-image` with the operator's default model in its schema. */
 function withDefault(
   description: (typeof tools)[number],
   defaultImageModel: string,

@@ -5,7 +5,7 @@ import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
 
-/** The tool `list-image-models`, in the form that the document gives (Image model listing entry). */
+/** The tool `list-image-models` (the product document, Image model listing entry). */
 export function listImageModels({ catalog, routes }: Options): ToolHandler<'list-image-models'> {
   return async (_input, { context }) => {
     const { models } = catalog.list(
@@ -26,7 +26,7 @@ function entry({ row, prices }: Model): string {
   ].join('\n')
 }
 
-/** The first row is what a request without a size or quality costs. */
+/** The first row is the price of a request without size or quality. */
 function priceText({ perImage, perImageIsEstimate, tokens }: Prices): string {
   const [first] = perImage
   if (first === undefined) return tokens === null ? 'not known' : 'not known; billed by tokens'

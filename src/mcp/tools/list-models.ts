@@ -15,7 +15,7 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     }
     const { models, total } = catalog.list(
       filter,
-      (model) => !makesImages(model) && speaks(model) && routes.usable(model, context.caller),
+      (model) => !makesImages(model) && writesText(model) && routes.usable(model, context.caller),
     )
     const families = Map.groupBy(models, ({ row }) => row.family)
     const parts = [...families].map(
@@ -26,7 +26,7 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
   }
 }
 
-function speaks({ row }: Model): boolean {
+function writesText({ row }: Model): boolean {
   return row.output_modalities.includes('text')
 }
 
@@ -40,7 +40,7 @@ function countLine(shown: number, total: number): string {
 function modelLine({ row }: Model): string {
   const { name, status, context_window: window, capabilities } = row
   const able = Object.entries(capabilities).flatMap(([what, can]) =>
-    can && isAbility(what) ? what : [],
+    can && !unlisted.has(what) ? what : [],
   )
   const facts = [
     ...(status === 'active' ? [] : [status]),
@@ -51,11 +51,8 @@ function modelLine({ row }: Model): string {
   return `- **${row.id}** (${name}): ${facts.join('; ')}`
 }
 
-const notes = new Set(['accepts_temperature', 'image_generation'])
-
-function isAbility(name: string): boolean {
-  return !notes.has(name)
-}
+/** Members of `capabilities` that do not help to choose a language model. */
+const unlisted = new Set(['accepts_temperature', 'image_generation'])
 
 function priceText({
   input_per_million_tokens: input,

@@ -4,7 +4,7 @@ import type { Answered } from '../../core/work.ts'
 import type { ToolContent } from '../content.ts'
 import { costText, warningLines } from '../receipt-text.ts'
 
-/** A short text and an image block a picture (behaviour.md section 7). */
+/** A text block, then an image block for each picture (docs/behaviour.md#tool-server). */
 export function pictureContent(
   { result, receipt }: Answered<ImageResult>,
   moreLines: readonly string[] = [],

@@ -14,7 +14,7 @@ type WireAnswer = {
 
 const path = '/api/v1/services/aigc/multimodal-generation/generation'
 
-/** Pictures over DashScope's synchronous call; they come as addresses (providers.md section 2). */
+/** Images over DashScope's synchronous call, as URLs (docs/vendors.md#model-studio-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, redact, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
@@ -40,7 +40,7 @@ function wireRequest(call: ImageCall): object {
   const pictures = request.sources.map((source) => ({ image: pictureUrl(source) }))
   return {
     model: target.upstreamModel,
-    // The pictures stand before the text; the shape of the answer follows the last of them.
+    // Images come before the text; the output takes the aspect ratio of the last one.
     input: { messages: [{ role: 'user', content: [...pictures, { text: request.prompt }] }] },
     parameters: {
       n: count,
@@ -53,6 +53,7 @@ function wireRequest(call: ImageCall): object {
 
 /** An error may come with status 200: then there is a code and no output. */
 function readAnswer(bytes: Buffer): string[] {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   if (body.output === undefined && body.code !== undefined) {
     throw new ProviderFailure(kindOf(500, body), body.message ?? body.code, { status: 200 })
@@ -65,6 +66,7 @@ function readAnswer(bytes: Buffer): string[] {
 }
 
 function complaintOf(body: unknown): Complaint {
+  // Every member is optional; a message of another type ends as `malformed`.
   const { code, message } = (body ?? {}) as WireAnswer
   return {
     ...(code === undefined ? {} : { code }),

@@ -1,7 +1,7 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import type { Target } from '../../core/model.ts'
-import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { dropped, type Target } from '../../core/model.ts'
+import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -11,7 +11,7 @@ import type { WireRequest } from './wire.ts'
 type Field = keyof ChatRequest
 type AskedTool = NonNullable<ChatRequest['tools']>[number]
 
-/** What is sent in some form; whatever else a request carries is reported as ignored. */
+/** Fields that are sent in some form; any other field is reported as ignored. */
 const known: ReadonlySet<string> = new Set<Field>([
   'model',
   'models',
@@ -34,13 +34,14 @@ const known: ReadonlySet<string> = new Set<Field>([
 ])
 const maxTokensUsual = 4096
 const temperatureMax = 1
-/** Models that let nobody choose a tool for them (providers.md section 6.3). */
+/** Models that refuse a forced tool choice (docs/vendors.md#anthropic-request). */
 const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 
-/** The canonical request in the words of the Messages API (providers.md section 6.3). */
+/** The canonical request for the Messages API (docs/vendors.md#anthropic-request). */
 export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
+    // `Object.entries` types names as string; isIdle gives a right answer for any name.
     if (known.has(field) || isIdle(field as Field, value)) continue
     notes.warnings.push(dropped(field, value, 'Anthropic has no such parameter.'))
   }
@@ -131,7 +132,7 @@ function warnOfWords({ told }: NarrowSchema, param: string, { warnings }: Notes)
 type Format =
   { schema: Record<string, unknown>; words?: never } | { words: string[]; schema?: never }
 
-/** What cannot be enforced is asked for in words. */
+/** A format that cannot be enforced is asked for in the instructions. */
 function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Format | undefined {
   if (format === undefined || format.type === 'text') return undefined
   const schema = format.type === 'json_schema' ? format.json_schema.schema : undefined
@@ -146,7 +147,7 @@ function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Fo
   return { words: [jsonInWords(schema)] }
 }
 
-/** Clamped from OpenAI's range; one of the two at most, and none beside thinking (section 6.2). */
+/** Sends one of the two, clamped, or none with thinking (docs/vendors.md#anthropic-versions). */
 function writeSampling(
   request: ChatRequest,
   { model }: Target,

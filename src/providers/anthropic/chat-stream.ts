@@ -19,11 +19,11 @@ type BlockEvent = Extract<
   { type: 'content_block_start' | 'content_block_delta' | 'content_block_stop' }
 >
 
-/** Nearly all events of a stream; their text is passed on as the JSON that it is. */
+/** Matches most events of a stream: their JSON string is copied without being parsed. */
 const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
-/** Anthropic's events as chunks (providers.md section 6.5). */
+/** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
 export function translator(createdSeconds: number, answerBytesMax: number): Translator {
   let identity = { id: '', created: createdSeconds, model: '' }
   let writer: ChunkWriter = chunkWriter(identity)
@@ -79,7 +79,7 @@ export function translator(createdSeconds: number, answerBytesMax: number): Tran
   }
 }
 
-/** Blocks in pieces as deltas in JSON; undefined where a piece says nothing in OpenAI's words. */
+/** Translates block events to JSON deltas; undefined for events without an OpenAI counterpart. */
 function blockReader(bytesMax: number): (event: BlockEvent) => string | undefined {
   const tools = new Map<number, { call: number; empty: boolean }>()
   const thoughts = thoughtKeeper(bytesMax)
@@ -87,7 +87,7 @@ function blockReader(bytesMax: number): (event: BlockEvent) => string | undefine
     thoughts.read(event)
     const tool = tools.get(event.index)
     if (event.type === 'content_block_stop') {
-      // Whoever parses the arguments wants an object.
+      // Clients parse the arguments, and an empty string is not JSON.
       if (tool?.empty !== true) return undefined
       return toolDelta({ index: tool.call, function: { arguments: '{}' } })
     }
@@ -111,7 +111,7 @@ function blockReader(bytesMax: number): (event: BlockEvent) => string | undefine
   }
 }
 
-/** Collects what is thought until a call takes it along. */
+/** Collects thinking blocks until the next tool call carries them to the caller. */
 function thoughtKeeper(bytesMax: number) {
   let thoughts: Thought[] = []
   let length = 0
@@ -146,7 +146,7 @@ function toolDelta(call: object): string {
   return `{"tool_calls":[${JSON.stringify(call)}]}`
 }
 
-/** Counts that the last event leaves out are those of the first. */
+/** Drops null counts, so that the last event does not overwrite those of the first. */
 function present(usage: WireUsage | undefined): WireUsage {
   return Object.fromEntries(Object.entries(usage ?? {}).filter(([, count]) => count !== null))
 }

@@ -13,7 +13,7 @@ import { finishReasonOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
-/** Newer versions refuse the sampling fields altogether (providers.md section 6.2). */
+/** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
 const version = '2023-06-01'
 const path = '/v1/messages'
 
@@ -55,6 +55,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 }
 
 function readMessage(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const wire = parseJson(bytes) as Partial<Message> | null
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')

@@ -4,7 +4,7 @@ import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 
 export type WireError = { error?: { type?: string; message?: string } }
 
-/** Reads an Anthropic refusal, which it throws as a ProviderFailure (providers.md section 6.6). */
+/** Reads an error answer and throws a ProviderFailure (docs/vendors.md#anthropic-errors). */
 export function readFailure(
   head: UpstreamHead,
   redact: (text: string) => string,
@@ -12,13 +12,14 @@ export function readFailure(
   return failureReader(head, complaintOf, kindOf, redact)
 }
 
-/** The failure that an event in mid-stream reports. */
+/** The failure that an `error` event of a stream reports. */
 export function streamFailure(event: WireError): ProviderFailure {
   const complaint = complaintOf(event)
   return new ProviderFailure(kindOf(500, complaint), 'The provider failed while it answered.')
 }
 
 function complaintOf(body: unknown): Complaint {
+  // Every member is optional and checked below.
   const { error } = (body ?? {}) as WireError
   return {
     ...(typeof error?.message === 'string' ? { message: error.message } : {}),
@@ -39,7 +40,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 }
 
 function kindOf(status: number, { type = '', message = '' }: Complaint): FailureKind {
-  // An empty account is answered with 400, as if the caller had asked for something wrong.
+  // An account without credit is answered with 400, which is not the caller's fault.
   if (message.includes('credit balance is too low')) return 'out_of_credit'
   return (Object.hasOwn(kinds, type) ? kinds[type] : undefined) ?? kindOfStatus(status)
 }

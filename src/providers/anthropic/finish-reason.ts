@@ -8,7 +8,7 @@ const reasons: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 }
 
-/** Why an answer ended, in OpenAI's words (providers.md section 6.4). */
+/** The OpenAI `finish_reason` of a `stop_reason` (docs/vendors.md#anthropic-answer). */
 export function finishReasonOf(reason: string | null | undefined): string {
   return reasons[reason ?? ''] ?? 'stop'
 }

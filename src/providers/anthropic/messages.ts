@@ -9,8 +9,9 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/data-url.ts'
+import { dropped } from '../../core/model.ts'
 import { callIdFor } from '../wire/call-id.ts'
-import { dropped, type Notes } from '../wire/fields.ts'
+import type { Notes } from '../wire/fields.ts'
 import {
   instructionsAlone,
   instructionsOf,
@@ -39,7 +40,7 @@ const callIds = { pattern: /^[\w-]+$/, length: 24 }
 
 type Turn = { role: 'user' | 'assistant'; content: ContentBlockParam[] }
 
-/** The conversation: instructions apart, and turns of user and assistant by turns. */
+/** Splits a conversation into system texts and alternating turns of user and assistant. */
 export function writeMessages(
   messages: readonly Message[],
   notes: Notes,
@@ -80,9 +81,9 @@ export function writeMessages(
   return { system: [], messages: [{ role: 'user', content: system }] }
 }
 
-/** A conversation that the model begins has something before it. */
+/** Anthropic refuses a conversation that starts with the assistant. */
 function opening(param: string, { warnings }: Notes): TextBlockParam[] {
-  const reason = 'Anthropic wants the user to begin. A dot was said before.'
+  const reason = "Anthropic requires the user to begin. A message '.' was put first."
   warnings.push({ param, requested: 'assistant', applied: 'user', reason })
   return [{ type: 'text', text: '.' }]
 }
@@ -92,7 +93,7 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-/** Without what is only space, which is refused. */
+/** Leaves out texts of white space only, which Anthropic refuses. */
 function saidIn(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
   return placed.flatMap(({ part, param }) => {
     if (part.text.trim() === '') return []
@@ -144,12 +145,12 @@ function imageOf(
     notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
     return []
   }
-  // One of the four, as was just seen.
+  // `imageTypes`, which was checked above, holds values of this type only.
   const mediaType = data.mediaType as Base64ImageSource['media_type']
   return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: data.base64 } }]
 }
 
-/** A PDF as it is, any kind of text as its letters. */
+/** A PDF stays base64; a text of any type is decoded. */
 function documentOf(
   { file: { file_data: url = '', filename: title } }: Schemas['FilePart'],
   param: string,
@@ -171,7 +172,7 @@ function documentOf(
   return []
 }
 
-/** What was thought before the first call was thought before the words, too. */
+/** Thinking must come first: the blocks of the first call go before the text. */
 function blocksOfAnswer(message: Answer, path: string, notes: Notes): ContentBlockParam[] {
   const remedy = 'Anthropic takes only text of the model. Move it to a message of the user.'
   const said = saidIn(onlyTexts(message, path, notes.problems, remedy), notes)
@@ -194,7 +195,7 @@ function blocksOfCall(call: ToolCall, path: string, { problems }: Notes): Conten
   return [...thoughts, { type: 'tool_use', id: callIdFor(callIds, call.id), name, input }]
 }
 
-/** What a model wrote as arguments; a tool without any is called with an empty text by some. */
+/** Undefined for anything but an object; some models write an empty text for no arguments. */
 function parseArguments(text: string): object | undefined {
   if (text.trim() === '') return {}
   try {

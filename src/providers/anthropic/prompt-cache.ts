@@ -4,8 +4,8 @@ import type { Notes } from '../wire/fields.ts'
 type Marked = { cache_control?: components['schemas']['CacheControl'] }
 
 /**
- * Where a prompt that is kept for the next one ends. It is kept for five minutes: the catalog has no
- * price for an hour.
+ * The mark that ends a cached prompt prefix. It always asks for five minutes, since the catalog has
+ * no price for an hour; `1h` is adjusted with a warning.
  */
 export function cachedUpTo({ cache_control: mark }: Marked, param: string, notes: Notes) {
   if (mark === undefined) return {}

@@ -2,15 +2,16 @@ import { schemaComplaint } from '../../core/chat/json-schema.ts'
 
 type Schema = Record<string, unknown>
 
-/** A schema as Anthropic takes it, and the keywords that it only reads. */
+/** A schema in Anthropic's subset; `told` lists the keywords that moved into descriptions. */
 export type NarrowSchema = { schema: Schema; told: string[] }
 
 /**
- * A JSON Schema in the part of that language to which Anthropic can hold an answer (as its SDK's
- * `transformJSONSchema` has it): objects are closed, and bounds become words. Undefined for what it
- * cannot be held to at all: values of any kind, several schemas at once, and those that contain themselves.
+ * A JSON Schema in the subset that Anthropic enforces (as its SDK's `transformJSONSchema` does it):
+ * objects are closed, and bounds move into descriptions. Undefined for a schema that the subset
+ * cannot express: values of any kind, several schemas at once (`allOf`), and recursion.
  */
 export function narrowSchema(schema: object): NarrowSchema | undefined {
+  // Any object's members may be read as unknown.
   if (schemaComplaint(schema) !== undefined || !comesToAnEnd(schema as Schema)) return undefined
   const told = new Set<string>()
   try {
@@ -23,7 +24,7 @@ export function narrowSchema(schema: object): NarrowSchema | undefined {
 
 class NotNarrow extends Error {}
 
-/** Taken as they are. */
+/** Keywords that are sent unchanged. */
 const plain: ReadonlySet<string> = new Set([
   'type',
   'title',
@@ -32,9 +33,9 @@ const plain: ReadonlySet<string> = new Set([
   'default',
   '$ref',
 ])
-/** They bind no value. */
+/** Keywords that validate nothing: left out. */
 const idle: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'examples'])
-/** One of them at least says what a value is. */
+/** At least one must remain: Anthropic takes no schema that allows any value. */
 const binding = ['type', 'enum', 'const', 'anyOf', 'allOf', '$ref']
 const formats: ReadonlySet<unknown> = new Set([
   'date-time',
@@ -51,6 +52,7 @@ const formats: ReadonlySet<unknown> = new Set([
 
 function narrow(value: unknown, told: Set<string>): Schema {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new NotNarrow()
+  // Checked above.
   const schema = value as Schema
   const narrowed: Schema = {}
   const words: string[] = []
@@ -68,7 +70,7 @@ function narrow(value: unknown, told: Set<string>): Schema {
   if (narrowed['enum'] !== undefined && Array.isArray(narrowed['type'])) delete narrowed['type']
   if (narrowed['properties'] !== undefined) narrowed['type'] ??= 'object'
   if ([narrowed['type']].flat().includes('object')) {
-    // Closed, an object of any names would be one of none.
+    // Closing an object without `properties` would allow only `{}`.
     if (narrowed['properties'] === undefined) throw new NotNarrow()
     narrowed['additionalProperties'] = false
   }
@@ -79,26 +81,28 @@ function narrow(value: unknown, told: Set<string>): Schema {
   return { ...narrowed, description: `${before}{${words.join(', ')}}` }
 }
 
-/** A keyword's value as it is sent; undefined when it can only be told. */
+/** The value to send for a keyword; undefined when it moves into the description. */
 function keep(keyword: string, given: unknown, told: Set<string>): unknown {
+  // schemaComplaint has checked that these keywords hold an object, respectively a list.
+  const [record, list] = [given as Schema, given as unknown[]]
   switch (keyword) {
     case 'properties':
     case '$defs':
     case 'definitions':
       return Object.fromEntries(
-        Object.entries(given as Schema).map(([name, one]) => [name, narrow(one, told)]),
+        Object.entries(record).map(([name, one]) => [name, narrow(one, told)]),
       )
     case 'anyOf':
     case 'oneOf':
-      return (given as unknown[]).map((one) => narrow(one, told))
+      return list.map((one) => narrow(one, told))
     case 'allOf':
-      // Of several closed objects no value is all.
-      if ((given as unknown[]).length > 1) throw new NotNarrow()
-      return (given as unknown[]).map((one) => narrow(one, told))
+      // Several closed objects exclude each other: no value would match all of them.
+      if (list.length > 1) throw new NotNarrow()
+      return list.map((one) => narrow(one, told))
     case 'items':
       return narrow(given, told)
     case 'enum':
-      return (given as unknown[]).every(isScalar) ? given : undefined
+      return list.every(isScalar) ? given : undefined
     case 'const':
       return isScalar(given) ? given : undefined
     case 'additionalProperties':
@@ -116,7 +120,7 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** Whether following its references comes to an end, within the schema. */
+/** Whether every `$ref` points into the schema and none is recursive. */
 function comesToAnEnd(root: Schema): boolean {
   const open = new Set<string>()
   const ended = new Set<string>()
@@ -139,13 +143,14 @@ function comesToAnEnd(root: Schema): boolean {
   return ends(root)
 }
 
-/** What a reference within the schema names (RFC 6901). */
+/** Resolves a `$ref` within the schema, a JSON pointer (RFC 6901); undefined when it fails. */
 function resolve(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined
   const names = reference.slice(2).split('/')
   return names.reduce<unknown>((node, name) => {
     const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined
+    // An object with this member, as just checked.
     return (node as Schema)[key]
   }, root)
 }

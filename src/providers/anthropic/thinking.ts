@@ -1,13 +1,13 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
-import type { Target } from '../../core/model.ts'
-import { dropped, type Notes } from '../wire/fields.ts'
+import { dropped, type Target } from '../../core/model.ts'
+import type { Notes } from '../wire/fields.ts'
 import type { WireRequest } from './wire.ts'
 
 type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** Models of this generation are given a budget instead of an effort. */
+/** Models that take a token budget instead of an effort. */
 const budgeted = /-4-5(?:-|$)/
-/** Models without the level between high and max. */
+/** Models without effort `xhigh`. */
 const withoutExtra = /-4-6(?:-|$)/
 const budgetMin = 1024
 const budgets: Record<Exclude<ReasoningEffort, 'none'>, number> = {
@@ -19,7 +19,7 @@ const budgets: Record<Exclude<ReasoningEffort, 'none'>, number> = {
   max: 32_768,
 }
 
-/** How hard the model is asked to reason (providers.md section 6.3). */
+/** Writes the reasoning effort into `body` (docs/vendors.md#anthropic-thinking). */
 export function writeThinking(
   request: ChatRequest,
   { upstreamModel }: Target,
@@ -64,10 +64,10 @@ function obstacle(body: WireRequest): string | undefined {
   const { type } = body.tool_choice ?? { type: 'auto' }
   if (type === 'any' || type === 'tool') return 'Reasoning does not go with a forced tool call.'
   if (!isThoughtless(body.messages)) return undefined
-  return 'Reasoning goes on behind a tool call only when what was thought before it comes back.'
+  return 'After a tool call, reasoning requires that the thinking blocks of the call are sent back.'
 }
 
-/** Whether the last answer calls a tool, and nothing comes back of what was thought before. */
+/** Whether the last answer calls a tool but lacks the thinking blocks before the call. */
 function isThoughtless(messages: WireRequest['messages']): boolean {
   const { content = [] } = messages.findLast(({ role }) => role === 'assistant') ?? {}
   const types = typeof content === 'string' ? [] : content.map((block) => block.type)

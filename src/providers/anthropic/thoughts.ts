@@ -6,10 +6,10 @@ import type {
 import type { components } from '../../../generated/types.ts'
 
 type ToolCall = components['schemas']['ToolCall']
-/** What a model thought, signed; behind a call it is wanted back as it was. */
+/** A signed thinking block; the one before a tool call must be sent back unchanged. */
 export type Thought = ThinkingBlockParam | RedactedThinkingBlockParam
 
-/** The thought that a block of an answer is; undefined for other blocks. */
+/** The thinking block in a block of an answer; undefined for other blocks. */
 export function thoughtIn(block: ContentBlock): Thought | undefined {
   switch (block.type) {
     case 'thinking':
@@ -21,7 +21,7 @@ export function thoughtIn(block: ContentBlock): Thought | undefined {
   }
 }
 
-/** Travels with the call behind the thoughts, so that the client hands them back with its result. */
+/** Attaches thinking blocks to a call, so that the client sends them back with its result. */
 export function withThoughts<Call extends object>(call: Call, thoughts: readonly Thought[]) {
   if (thoughts.length === 0) return call
   return { ...call, extra_content: { anthropic: { thinking_blocks: thoughts } } }
@@ -29,8 +29,9 @@ export function withThoughts<Call extends object>(call: Call, thoughts: readonly
 
 export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
 
-/** The thoughts before a call that came back; undefined when they are not what was handed out. */
+/** The thinking blocks that came back with a call; undefined when they are malformed. */
 export function thoughtsBefore({ extra_content: extra }: ToolCall): Thought[] | undefined {
+  // Free-form input of the caller: every member is optional and checked below.
   const { anthropic } = (extra ?? {}) as { anthropic?: { thinking_blocks?: unknown } | null }
   const blocks = anthropic?.thinking_blocks ?? []
   return Array.isArray(blocks) && blocks.every(isThought) ? blocks : undefined
@@ -38,6 +39,7 @@ export function thoughtsBefore({ extra_content: extra }: ToolCall): Thought[] | 
 
 function isThought(value: unknown): value is Thought {
   if (typeof value !== 'object' || value === null) return false
+  // Any object's members may be read as unknown.
   const { type, thinking, signature, data, ...rest } = value as Record<string, unknown>
   if (Object.keys(rest).length > 0) return false
   if (type === 'redacted_thinking') return typeof data === 'string'

@@ -1,6 +1,6 @@
 import type { Usage } from '../../core/price.ts'
 
-/** Token counts as Anthropic writes them; a stream's last event repeats some of them. */
+/** Anthropic's token counts; the last event of a stream repeats some of them. */
 export type WireUsage = {
   input_tokens?: number | null
   cache_creation_input_tokens?: number | null
@@ -9,7 +9,7 @@ export type WireUsage = {
   output_tokens_details?: { thinking_tokens?: number } | null
 }
 
-/** Anthropic's input is what was neither read from a cache nor written to one (section 6.4). */
+/** Adds the cached input, which Anthropic counts apart (docs/vendors.md#anthropic-answer). */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   if (typeof wire?.input_tokens !== 'number') return undefined
   const cachedInputTokens = wire.cache_read_input_tokens ?? 0

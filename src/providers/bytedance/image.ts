@@ -16,13 +16,13 @@ type WireAnswer = {
   usage?: { generated_images?: number; output_tokens?: number }
 }
 
-/** Pictures over Ark's one endpoint for all of it, references included (providers.md section 4). */
+/** Images over Ark's one endpoint, edits included (docs/vendors.md#modelark-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, redact, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
-    // The vendor has no `n`: a batch lets the model decide how many there are.
+    // There is no `n`: in a sequence the model decides how many images it makes.
     picturesPerCall: () => 1,
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
@@ -45,13 +45,14 @@ function wireRequest({ request, plan, target }: ImageCall): object {
     ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),
     ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
     response_format: 'b64_json',
-    // The vendor stamps its pictures unless it is told not to.
+    // The default is true.
     watermark: false,
   }
 }
 
-/** Errors come with status 200 too, for the whole or for one picture. */
+/** A 200 may hold an error, for the whole answer or for one picture. */
 function readAnswer({ json, texts }: SplicedJson): ImageResult {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], error, usage } = (json ?? {}) as WireAnswer
   const failed = error ?? data.find((item) => item.error !== undefined)?.error
   if (failed !== undefined && failed !== null) {

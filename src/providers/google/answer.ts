@@ -8,7 +8,7 @@ export type WirePart = {
   functionCall?: { id?: string; name?: string; args?: object }
 }
 type Token = { token?: string; logProbability?: number }
-export type WireLogprobs = {
+type WireLogprobs = {
   chosenCandidates?: Token[]
   topCandidates?: { candidates?: Token[] }[]
 }
@@ -27,7 +27,7 @@ export type WireAnswer = {
   responseId?: string
 }
 
-/** Blocked prompts and outputs come with status 200 (providers.md section 1.3). */
+/** Finish reasons of blocked outputs, which come with 200 (docs/vendors.md#gemini-answer). */
 export const blocked = new Set([
   'SAFETY',
   'IMAGE_SAFETY',
@@ -38,7 +38,7 @@ export const blocked = new Set([
   'RECITATION',
   'IMAGE_RECITATION',
 ])
-/** The model lost its way: another try may do better. */
+/** Finish reasons of unusable answers: another route may do better. */
 const failed = new Set([
   'MALFORMED_FUNCTION_CALL',
   'MALFORMED_RESPONSE',
@@ -46,15 +46,15 @@ const failed = new Set([
   'TOO_MANY_TOOL_CALLS',
 ])
 
-/** Throws when the prompt was blocked. */
+/** Throws a ProviderFailure `content_policy` when the prompt was blocked. */
 export function refuseBlocked({ promptFeedback }: WireAnswer): void {
   if (promptFeedback?.blockReason === undefined) return
   throw refusal(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason)
 }
 
 /**
- * Why an answer ended, in OpenAI's words. Throws when it ended before it said anything, since then
- * there is nothing to deliver.
+ * The OpenAI `finish_reason` of a candidate. Throws a ProviderFailure for one that was blocked or
+ * unusable before it had any content, since then there is nothing to deliver.
  */
 export function finishReasonOf(
   { finishReason = '', finishMessage }: WireCandidate,
@@ -76,7 +76,7 @@ function refusal(reason: string): ProviderFailure {
   return new ProviderFailure('content_policy', message)
 }
 
-/** A call in OpenAI's form, with what has to come back with its result. */
+/** A call in OpenAI's form, with the thought signature that must come back with its result. */
 export function toolCallOf(
   { functionCall, thoughtSignature }: WirePart,
   { responseId = 'gemini' }: WireAnswer,
@@ -93,7 +93,7 @@ export function toolCallOf(
   }
 }
 
-/** Log probabilities in OpenAI's form; null where there are none. */
+/** Log probabilities in OpenAI's form; null when there are none. */
 export function logprobsOf(wire: WireLogprobs | undefined): Record<string, unknown> | null {
   if (wire?.chosenCandidates === undefined) return null
   const entry = ({ token = '', logProbability: logprob = 0 }: Token) => ({

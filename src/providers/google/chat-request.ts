@@ -1,7 +1,7 @@
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import type { Target } from '../../core/model.ts'
-import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { dropped, type Target } from '../../core/model.ts'
+import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
@@ -20,7 +20,7 @@ type GenerationConfig = Pick<
   | 'responseLogprobs'
   | 'logprobs'
 > & { thinkingConfig?: ThinkingConfig }
-export type WireRequest = {
+type WireRequest = {
   contents: WireContent[]
   systemInstruction?: { parts: { text: string }[] }
   generationConfig?: GenerationConfig
@@ -29,7 +29,7 @@ export type WireRequest = {
 }
 type Field = keyof ChatRequest
 
-/** What is sent in some form; whatever else a request carries is reported as ignored. */
+/** Fields that are sent in some form; any other field is reported as ignored. */
 const known: ReadonlySet<string> = new Set<Field>([
   'model',
   'models',
@@ -54,13 +54,14 @@ const known: ReadonlySet<string> = new Set<Field>([
   'cache_control',
 ])
 const choicesMax = 8
-/** Models whose newer siblings take penalties (providers.md section 1.2). */
+/** Models that take no penalties (docs/vendors.md#gemini-request). */
 const withoutPenalties = /^gemini-2\.5/
 
-/** The canonical request in the words of `generateContent` (providers.md section 1.2). */
+/** The canonical request for `generateContent` (docs/vendors.md#gemini-request). */
 export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
+    // `Object.entries` types names as string; isIdle gives a right answer for any name.
     if (known.has(field) || isIdle(field as Field, value)) continue
     notes.warnings.push(dropped(field, value, 'Gemini has no such parameter.'))
   }
@@ -119,7 +120,7 @@ function format(
   if (asked === undefined || asked.type === 'text') return {}
   const schema = asked.type === 'json_schema' ? asked.json_schema.schema : undefined
   if (tools.length > 0 && !newer.test(upstreamModel)) {
-    const reason = `${upstreamModel} is asked for JSON in words: it enforces none beside tools.`
+    const reason = `${upstreamModel} is asked for JSON in words: with tools it cannot enforce it.`
     const param = 'response_format'
     warnings.push({ param, requested: asked.type, applied: 'system', reason })
     return { words: [jsonInWords(schema)] }

@@ -19,14 +19,14 @@ import {
 import { streamFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
-/** Nearly all events of a stream; their text is passed on as the JSON that it is. */
+/** Matches most events of a stream: their JSON string is copied without being parsed. */
 const textEvent =
   /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
 
-/** What one of the answers of a stream has said so far. */
+/** One choice so far: whether it has any content, and how many tool calls. */
 type Choice = { anything: boolean; calls: number }
 
-/** Gemini's partial answers as chunks (providers.md section 1.4). */
+/** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
 export function translator(createdSeconds: number): Translator {
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
@@ -93,7 +93,7 @@ export function translator(createdSeconds: number): Translator {
   }
 }
 
-/** The latest counts; those of most events are never looked at. */
+/** Keeps the latest token counts. */
 function countKeeper() {
   let usage: WireUsage | undefined
   let unread: string | undefined
@@ -102,7 +102,7 @@ function countKeeper() {
       usage = counted ?? usage
       if (counted !== undefined) unread = undefined
     },
-    /** In the data of an event. */
+    /** Keeps an event, whose counts are parsed only if no later ones arrive before `read`. */
     later: (data: string) => {
       unread = data
     },

@@ -62,6 +62,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 }
 
 function readAnswer(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer
   refuseBlocked(answer)
   const { candidates, responseId = '', modelVersion = '', usageMetadata } = answer

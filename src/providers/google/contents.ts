@@ -1,7 +1,8 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/data-url.ts'
-import { dropped, type Notes } from '../wire/fields.ts'
+import { dropped } from '../../core/model.ts'
+import type { Notes } from '../wire/fields.ts'
 import {
   instructionsAlone,
   instructionsOf,
@@ -22,7 +23,7 @@ const imageTypes: ReadonlySet<string> = new Set([
   'image/heic',
   'image/heif',
 ])
-/** By the format of OpenAI's part; as files these and other media are taken by their media type. */
+/** Media types by the `format` of an `input_audio` part; a `file` part carries its own. */
 const audioTypes: Readonly<Record<string, string>> = {
   wav: 'audio/wav',
   mp3: 'audio/mp3',
@@ -33,14 +34,14 @@ const audioTypes: Readonly<Record<string, string>> = {
 }
 const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
 /**
- * Newer models refuse a call of theirs that comes back without the signature of its thoughts, look at
- * the pictures of a result, and answer in JSON beside tools.
+ * Gemini 3 and later: these refuse a returned call without its thought signature, read the images
+ * of tool results, and enforce JSON together with tools (docs/vendors.md#gemini-request).
  */
 export const newer = /^gemini-(?:[3-9]|\d\d)/
-/** What the vendor takes in place of a signature that got lost on the way. */
+/** What Gemini accepts in place of a lost thought signature. */
 const noSignature = 'skip_thought_signature_validator'
 
-/** The conversation: instructions apart, the rest in turns of user and model. */
+/** Splits a conversation into system texts and turns of user and model. */
 export function writeContents(
   messages: readonly Message[],
   upstreamModel: string,
@@ -62,7 +63,7 @@ export function writeContents(
     }
     const parts = partsOfMessage(message, { path, upstreamModel, names, notes })
     const last = contents.at(-1)
-    // The results of one turn's calls belong together.
+    // Consecutive messages of one role form one turn: results of parallel calls stay together.
     if (last !== undefined && lastRole === message.role) last.parts.push(...parts)
     else if (parts.length > 0) {
       contents.push({ role: message.role === 'assistant' ? 'model' : 'user', parts })
@@ -135,7 +136,7 @@ function imageOf(
     const reason = 'Gemini has one detail for all images.'
     notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
-  // It is fetched before this is sent.
+  // The adapter downloads the image and writes the request again before it is sent.
   if (!url.startsWith('data:')) return undefined
   const data = readDataUrl(url)
   if (data !== undefined && imageTypes.has(data.mediaType)) {
@@ -158,19 +159,20 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
   const signature = signatureOf(call)
   const part: Part = { functionCall: { name, args } }
   if (signature !== undefined) part.thoughtSignature = signature
-  // Of calls side by side the first alone is signed.
+  // Of parallel calls only the first one is signed.
   else if (index === 0 && newer.test(upstreamModel)) part.thoughtSignature = noSignature
   return [part]
 }
 
 function signatureOf({ extra_content: extra }: ToolCall): string | undefined {
+  // Free-form input of the caller: the member is checked below.
   const google = (extra as { google?: { thought_signature?: unknown } } | undefined)?.google
   return typeof google?.thought_signature === 'string' ? google.thought_signature : undefined
 }
 
 /**
- * A tool's result. A text that is no JSON object is wrapped in one; what the result shows is a part of
- * it, or stands beside it for models that do not look into results.
+ * A tool's result. A text that is not a JSON object is wrapped in one. Images are parts of the
+ * result, or separate parts after it for models that do not read images in results.
  */
 function resultOf(message: ToolMessage, { path, upstreamModel, names, notes }: Place): Part[] {
   const name = names.get(message.tool_call_id) ?? message.tool_call_id
@@ -192,6 +194,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    // Any object's members may be read as unknown.
     return value as Record<string, unknown>
   } catch {
     return undefined

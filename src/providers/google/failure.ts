@@ -11,7 +11,7 @@ type WireError = {
   }
 }
 
-/** Reads a Gemini refusal, which it throws as a ProviderFailure (providers.md section 1.5). */
+/** Reads an error answer and throws a ProviderFailure (docs/vendors.md#gemini-errors). */
 export function readFailure(
   head: UpstreamHead,
   redact: (text: string) => string,
@@ -19,15 +19,16 @@ export function readFailure(
   return failureReader(head, complaintOf, kindOf, redact)
 }
 
-/** The failure that an event in mid-stream reports. */
+/** The failure that an event of a stream reports in `error`. */
 export function streamFailure(event: unknown): ProviderFailure {
   const complaint = complaintOf(event)
+  // An `error` of another shape has no code.
   const status = (event as WireError).error?.code ?? 500
   return new ProviderFailure(kindOf(status, complaint), 'The provider failed while it answered.')
 }
 
 function complaintOf(body: unknown): Complaint {
-  // Some gateways in front of the vendor wrap the error in a list.
+  // Some gateways in front of the vendor wrap the error in a list. Every member is optional.
   const { error } = ((Array.isArray(body) ? body[0] : body) ?? {}) as WireError
   const { message, status, details = [] } = error ?? {}
   const reason = details.find((detail) => detail.reason !== undefined)?.reason
@@ -40,9 +41,9 @@ function complaintOf(body: unknown): Complaint {
 }
 
 function kindOf(status: number, { code }: Complaint): FailureKind {
-  // A bad key is answered with 400, as if the caller had sent it.
+  // An invalid key is answered with 400, which is not the caller's fault.
   if (code === 'API_KEY_INVALID') return 'credentials'
-  // Of our account as well: where it is served, and whether it pays.
+  // The operator's account is the cause here too: its country or its billing.
   if (code === 'FAILED_PRECONDITION') return 'credentials'
   return kindOfStatus(status)
 }

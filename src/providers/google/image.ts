@@ -22,7 +22,7 @@ import { blocked } from './answer.ts'
 import { readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
 
-/** What of an answer is read; the vendor's own types say the rest. */
+/** The members of an answer that are read. */
 type WireAnswer = {
   candidates?: (Pick<Candidate, 'content' | 'finishMessage'> & { finishReason?: string })[]
   promptFeedback?: { blockReason?: string; blockReasonMessage?: string }
@@ -37,7 +37,7 @@ type WireRequest = {
   }
 }
 
-/** Pictures over `generateContent`, one a call (providers.md section 1). */
+/** Images over `generateContent`, one a call (docs/vendors.md#gemini-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, redact, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
@@ -64,13 +64,13 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   }
 }
 
-/** An answer of words alone is an accident that is rare to come twice. */
+/** An answer of text alone is rare and seldom comes twice, so it is asked for once more. */
 const picturelessTriesMax = 2
 
 function wireRequest(call: ImageCall): WireRequest {
   const { request, plan, target } = call
   const { aspectRatio, sizeClass } = plan
-  // A model of one class refuses to be told which.
+  // A model with a single size class refuses `imageSize`.
   const classes = target.model.row.image?.size.size_classes ?? []
   const imageSize = classes.length > 1 ? sizeClass : undefined
   const imageConfig = {
@@ -91,13 +91,14 @@ function wireRequest(call: ImageCall): WireRequest {
 }
 
 function readAnswer({ json, texts }: SplicedJson): ImageResult | { pictureless: string } {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
     throw refused(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason)
   }
   const [candidate] = candidates
   const parts = (candidate?.content?.parts ?? []).filter(({ thought }) => thought !== true)
-  // Drafts come first: the last picture is the one that is meant.
+  // Drafts come first: the last image is the final one.
   const final = parts.findLast(({ inlineData }) => inlineData?.data !== undefined)
   if (final === undefined) {
     const reason = candidate?.finishReason ?? 'no candidate'

@@ -1,6 +1,6 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
-import type { Target } from '../../core/model.ts'
-import { dropped, type Notes } from '../wire/fields.ts'
+import { dropped, type Target } from '../../core/model.ts'
+import type { Notes } from '../wire/fields.ts'
 
 type Level = 'minimal' | 'low' | 'medium' | 'high'
 export type ThinkingConfig = {
@@ -9,9 +9,9 @@ export type ThinkingConfig = {
   thinkingLevel?: Level
 }
 
-/** Models that are given a budget instead of a level (providers.md section 1.2). */
+/** Models that take a token budget instead of a level (docs/vendors.md#gemini-request). */
 const budgeted = /^gemini-2\.5/
-/** They always think, if only a little. */
+/** Models that cannot switch thinking off. */
 const alwaysThinks = /^gemini-2\.5-pro/
 const budgetMin = 128
 const budgets: Record<ReasoningEffort, number> = {
@@ -33,7 +33,7 @@ const levels: Record<ReasoningEffort, Level> = {
   max: 'high',
 }
 
-/** How hard the model is asked to think. */
+/** The configuration for the requested effort; warns when the effort is adjusted. */
 export function writeThinking(
   { reasoning_effort: effort }: ChatRequest,
   { model, upstreamModel }: Target,

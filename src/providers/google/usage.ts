@@ -1,7 +1,7 @@
 import type { Usage } from '../../core/price.ts'
 
 type Details = { modality?: string; tokenCount?: number }[]
-/** Token counts as Gemini writes them; those of a stream grow from event to event. */
+/** Gemini's token counts; in a stream they grow from event to event. */
 export type WireUsage = {
   promptTokenCount?: number
   toolUsePromptTokenCount?: number
@@ -12,7 +12,7 @@ export type WireUsage = {
   candidatesTokensDetails?: Details
 }
 
-/** The counts in our words (providers.md section 1.3); undefined when there are none. */
+/** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none. */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   if (typeof wire?.promptTokenCount !== 'number') return undefined
   const thoughts = wire.thoughtsTokenCount ?? 0

@@ -1,6 +1,6 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
-import type { Target } from '../../core/model.ts'
-import { dropped, isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { dropped, type Target } from '../../core/model.ts'
+import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import type { ChatDialect, ToolReasoning } from './dialect.ts'
 import { withoutMark, writeHistory } from './history.ts'
 
@@ -18,7 +18,7 @@ const sampling: readonly Field[] = [
   'top_logprobs',
 ]
 
-/** The canonical request in a dialect of OpenAI's protocol, without what is ours. */
+/** The canonical request in a vendor's dialect, without the gateway's own fields. */
 export function writeChat(
   request: ChatRequest,
   target: Target,
@@ -28,7 +28,7 @@ export function writeChat(
   body.model = target.upstreamModel
   body.messages = writeHistory(request.messages, dialect)
   if (request.stream === true && !dialect.alwaysCounts) {
-    // The ledger wants the counts, also when the caller does not.
+    // The ledger needs the token counts even when the caller does not ask for them.
     body.stream_options = { ...request.stream_options, include_usage: true }
   }
   const notes: Notes = { problems: [], warnings: [] }
@@ -41,7 +41,7 @@ export function writeChat(
   return { body, ...notes }
 }
 
-/** What the catalog knows of the model. */
+/** Applies what the catalog knows about the model. */
 function adjustToModel({ request, target, dialect, body }: Draft, notes: Notes): void {
   const { row } = target.model
   const { reasoning, accepts_temperature: takesSampling } = row.capabilities
@@ -72,7 +72,7 @@ function adjustToModel({ request, target, dialect, body }: Draft, notes: Notes):
   delete body[other]
 }
 
-/** What is particular about the vendor. */
+/** Applies the vendor's deviations from OpenAI. */
 function adjustToDialect({ request, target, dialect, body }: Draft, notes: Notes): void {
   const { id } = target.provider
   for (const field of dialect.without ?? []) drop(field, body, notes, `${id} does not take it.`)
@@ -141,13 +141,14 @@ const efforts: readonly ReasoningEffort[] = [
   'max',
 ]
 
-/** The nearest of those that there are; of two as near, the higher. */
+/** Replaces an effort by the nearest one offered; of two equally near, the higher. */
 function adjustEffort(
   offered: readonly ReasoningEffort[],
   { model: { row } }: Target,
   body: Body,
   { warnings }: Notes,
 ): void {
+  // Copied from the request, or set by this file.
   const requested = body['reasoning_effort'] as ReasoningEffort | null | undefined
   if (requested === undefined || requested === null || offered.includes(requested)) return
   const distance = (effort: ReasoningEffort) =>
@@ -163,14 +164,14 @@ function adjustToTools(how: ToolReasoning, { model }: Target, body: Body, notes:
   if (how === 'free' || !Array.isArray(tools) || tools.length === 0) return
   const { id } = model.row
   if (how === 'apart') {
-    const message = `${id} takes tools on OpenAI's Responses endpoint alone. Choose another model.`
+    const message = `${id} takes tools in the Responses API alone. Choose another model.`
     notes.problems.push({ param: 'tools', message })
     return
   }
   const requested = body['reasoning_effort'] ?? null
   if (requested === 'none' || (requested === null && how === 'quiet')) return
   body['reasoning_effort'] = 'none'
-  const reason = `Beside tools ${id} reasons on OpenAI's Responses endpoint alone.`
+  const reason = `With tools ${id} reasons in the Responses API alone.`
   notes.warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
 }
 
@@ -185,7 +186,7 @@ function adjustReasoning(
   if (effort === undefined || effort === null) return
   Object.assign(body, reasoning(effort !== 'none'))
   if (effort === 'none') return
-  const reason = `${id} reasons or does not; it has no efforts.`
+  const reason = `${id} can only switch reasoning on or off; it has no efforts.`
   warnings.push({ param: 'reasoning_effort', requested: effort, applied: 'on', reason })
 }
 

@@ -58,13 +58,14 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
 type WireCompletion = ChatCompletion & { usage?: WireUsage; warnings?: unknown; error?: unknown }
 
 function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialect): ChatAnswer {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireCompletion | null
   const choices = body?.choices
   if (!Array.isArray(choices) || choices.length === 0) {
     throw bodyFailure(body) ?? new ProviderFailure('malformed', 'The answer has no choices.')
   }
-  for (const choice of choices) mend(choice, dialect)
-  // Both are the gateway's own words in an answer.
+  for (const choice of choices) normalise(choice, dialect)
+  // The gateway adds its own `usage` and `warnings` to an answer.
   const { usage: reported, warnings: _warnings, ...completion } = body!
   const usage = readUsage(reported) ?? estimateUsage(request, choices)
   return { completion, usage, bytes: bytes.length }
@@ -75,8 +76,8 @@ function estimateUsage(request: ChatRequest, choices: ChatCompletion['choices'])
   return estimateTokens(conversationText(request), said)
 }
 
-/** Puts right what some vendors write otherwise. */
-function mend(
+/** Rewrites a vendor's deviations to OpenAI's format, in place. */
+function normalise(
   choice: ChatCompletion['choices'][number],
   { finishReasons, ownThoughts }: ChatDialect,
 ): void {

@@ -3,7 +3,7 @@ import type { CallIds } from '../wire/call-id.ts'
 
 type Field = keyof ChatRequest
 
-/** What an answer's message may have besides its content and its calls. */
+/** Members of an assistant message besides its content and its tool calls. */
 export const answerFields = [
   'refusal',
   'annotations',
@@ -11,73 +11,73 @@ export const answerFields = [
   'reasoning_content',
   'reasoning',
   'reasoning_details',
-  // The official client's own, where it parses an answer.
+  // Added by OpenAI's client when it parses a structured answer.
   'parsed',
 ] as const
 export type AnswerField = (typeof answerFields)[number]
 
-/** In what a vendor's chat differs from OpenAI's (providers.md sections 2.7, 3.6, 4.1, 5.5, 7, 8). */
+/** How a vendor's chat differs from OpenAI's (docs/vendors.md#openai-compatible-endpoints). */
 export type ChatDialect = {
-  /** Fields that it refuses or passes over. */
+  /** Fields that it refuses or ignores. */
   without?: readonly Field[]
-  /** Fields that only its models that reason refuse. */
+  /** Fields that its reasoning models refuse. */
   withoutWhenReasoning?: readonly Field[]
-  /** Fields that it knows under another name. */
+  /** Fields that it takes under another name. */
   renamed?: Partial<Record<Field, string>>
-  /** It answers once, whatever `n` is. */
+  /** It gives one choice, whatever `n` is. */
   oneChoice?: true
-  /** It knows JSON without a schema alone. */
+  /** It takes `json_object`, but no `json_schema`. */
   noJsonSchema?: true
-  /** `tool_choice` has no `required` there, or another word for it. */
+  /** What it takes instead of `required`: only `auto`, or the synonym `any`. */
   requiredToolChoice?: 'auto' | 'any'
-  /** How it is told whether to reason, where it has no efforts. */
+  /** The members that switch reasoning on or off, for a vendor without efforts. */
   reasoning?: (enabled: boolean) => object
-  /** Models that take the sampling fields as long as they do not reason. */
+  /** Models that take the sampling fields with effort `none`. */
   samplingWithoutReasoning?: RegExp
-  /** It knows no developer, only the system. */
+  /** It has no role `developer`, only `system`. */
   noDeveloper?: true
-  /** It counts every stream, and refuses to be asked to. */
+  /** It counts the tokens of every stream and refuses `stream_options`. */
   alwaysCounts?: true
-  /** The member of a chunk in which its counts stand, when not in `usage` alone. */
+  /** The member of a chunk whose `usage` may hold the token counts. */
   usageMember?: string
-  /** Its reasons to end, in OpenAI's words. */
+  /** OpenAI's finish reasons by those of the vendor. */
   finishReasons?: Readonly<Record<string, string>>
-  /** What it takes back of an answer that was given before; anything, where this is not said. */
+  /** Members of earlier answers that it accepts; all of them when absent. */
   takesBack?: readonly AnswerField[]
-  /** It wants to be told what to keep of a prompt; others, where this is not said, keep it unasked. */
+  /** It takes `cache_control`; else those marks are removed, unless `takesBack` is absent. */
   takesCacheControl?: true
-  /** The ids of calls that it takes. */
+  /** The ids of tool calls that it accepts. */
   callIds?: CallIds
-  /** It refuses a call that comes back without the reasoning before it. */
+  /** It refuses a returned tool call without `reasoning_content`. */
   wantsReasoning?: true
-  /** It tells thoughts in its own way (thoughts.ts): what stands in an event that does. */
+  /** Texts that occur in events with reasoning in a format of its own (thoughts.ts). */
   ownThoughts?: readonly string[]
-  /** The efforts to reason that its model has; of others the nearest is asked for. */
+  /** The efforts that a model has, in rising order; for others the nearest is sent. */
   efforts?: (upstreamModel: string) => readonly ReasoningEffort[] | undefined
-  /** How its model goes with tools; freely, where this is not said. */
+  /** Whether a model reasons together with tools; `free` when absent. */
   toolReasoning?: (upstreamModel: string) => ToolReasoning
-  /** It does not fetch pictures. */
+  /** It fetches no images: they are sent as data URLs. */
   inlineImages?: true
 }
 
-/** How a model goes with function tools on this endpoint. */
+/** How a model combines reasoning and function tools on this endpoint. */
 export type ToolReasoning =
-  /** As with anything else. */
+  /** Both together. */
   | 'free'
-  /** Without reasoning, as it is where no effort is asked. */
+  /** Tools without reasoning; it does not reason unless an effort is sent. */
   | 'quiet'
-  /** Without reasoning, which it has to be told. */
+  /** Tools without reasoning; effort `none` must be sent, since it reasons by default. */
   | 'silenced'
-  /** Not at all: it cannot do without reasoning. */
+  /** No tools: it cannot switch reasoning off. */
   | 'apart'
 
-/** What stands in an event of a vendor that tells thoughts as `reasoning`. */
+/** `ownThoughts` of a vendor that sends reasoning as `reasoning`. */
 export const namedReasoning = ['"reasoning":"', '"reasoning": "']
 
-/** Reasoning that is switched on or off in a field `thinking`. */
+/** `reasoning` of a vendor that switches it in a member `thinking`. */
 export function thinkingSwitch(enabled: boolean): object {
   return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
 }
 
-/** A server that nobody has described is trusted to speak as OpenAI does. */
+/** For an endpoint without a known dialect: nothing differs from OpenAI. */
 export const plainDialect: ChatDialect = {}

@@ -4,8 +4,8 @@ import type { ImageSource } from '../../core/image/image.ts'
 import type { UpstreamBody } from '../transport/dispatch.ts'
 
 /**
- * Prints fields and pictures as a form (RFC 7578), in the order and with the names that OpenAI's own
- * clients use.
+ * Prints fields and images as a multipart form (RFC 7578), in the order and with the names that
+ * OpenAI's clients use.
  */
 export function printForm(
   fields: object,

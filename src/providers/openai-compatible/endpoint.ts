@@ -2,12 +2,12 @@ import type { ImageCall } from '../../core/image/image.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { ChatDialect } from './dialect.ts'
 
-/** An endpoint that speaks OpenAI's protocol, and what is particular about it. */
+/** An endpoint that speaks OpenAI's protocol, with its deviations. */
 export type OpenAiEndpoint = Endpoint & {
-  /** In what its chat differs from OpenAI's. */
+  /** How its chat differs from OpenAI's. */
   dialect?: ChatDialect
-  /** What image requests carry beyond OpenAI's fields. */
+  /** Members of image requests beyond OpenAI's fields. */
   imageFields?: (call: ImageCall) => object
-  /** How input pictures are sent; as a form unless it is said. */
+  /** How input images are sent: to `/images/edits` as JSON or (default) a form, or not there. */
   edits?: 'json' | 'form' | 'generations'
 }

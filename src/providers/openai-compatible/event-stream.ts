@@ -9,6 +9,7 @@ import {
   endOfEvents,
   pausingWriter,
   startEvents,
+  wholeEvents,
   type EventSource,
 } from '../wire/event-source.ts'
 import type { ChatDialect } from './dialect.ts'
@@ -23,11 +24,11 @@ const doneMark = Buffer.from('[DONE]')
 const finishReason = /"finish_reason":\s*"/
 
 /**
- * Passes an OpenAI-shaped event stream on as the bytes that arrive. Only an event that counts tokens,
- * reports an error or ends the stream is looked into: parsing each would cost three times the
- * forwarding of a burst (performance.md section 3).
- * Resolves when the first event is there that is more than a comment. Throws a ProviderFailure when
- * there is none, or when it is an error.
+ * Forwards an OpenAI-shaped event stream verbatim. Only an event that counts tokens, reports an
+ * error, ends the stream or needs rewriting is parsed: to parse every event would triple the cost
+ * of a burst (docs/performance.md#event-streams).
+ * Resolves at the first event that is not a comment. Throws a ProviderFailure when there is none,
+ * or when it is an error.
  */
 export async function startStream(
   answer: OpenAnswer,
@@ -35,7 +36,7 @@ export async function startStream(
   { finishReasons = {}, ownThoughts = [], usageMember }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
-  const source = await startEvents(answer, limits.answerBytesMax, (events) => {
+  const reader = wholeEvents(limits.answerBytesMax, (events) => {
     if (begun) return events
     if (!events.includes(dataKey)) return undefined
     begun = true
@@ -43,6 +44,7 @@ export async function startStream(
     if (failure !== undefined) throw failure
     return events
   })
+  const source = await startEvents(answer, reader)
   const reasons = Object.keys(finishReasons).map((reason) => `"${reason}"`)
   const marks = [...reasons, ...ownThoughts].map((text) => Buffer.from(text))
   const state: State = { over: false }
@@ -57,14 +59,14 @@ type State = {
   usage?: Usage
   identity?: ChunkIdentity
   failure?: ProviderFailure
-  /** Behind the end mark, or an error. */
+  /** Whether `[DONE]` or an error has arrived. */
   over: boolean
 }
 type Passage = {
   source: EventSource
   sink: EventSink
   state: State
-  /** What has to be put in OpenAI's words, as it stands in an event. */
+  /** Texts that occur in events which must be rewritten. */
   marks: readonly Buffer[]
   finishReasons: Readonly<Record<string, string>>
   usageMember: string | undefined
@@ -91,7 +93,7 @@ async function forward(passage: Passage): Promise<StreamEnd> {
     const data = dataOf(event)
     if (data === undefined) return
     if (data === '[DONE]') {
-      // Some upstreams keep the connection open behind it.
+      // Some upstreams keep the connection open after it.
       answer.endWithin(limits.endTimeoutMs)
       return finish()
     }
@@ -135,12 +137,12 @@ function eventOf(chunk: Chunk): Buffer {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
-/** The first event that has to be looked into; all before it passes as it is. */
+/** The first event that must be parsed; everything before it is forwarded verbatim. */
 function findSpecial(
   events: Buffer,
   marks: readonly Buffer[],
 ): { start: number; end: number } | undefined {
-  // Each search ends where the one before it found something.
+  // Each search covers only the bytes before the previous match.
   let before = upTo(events, indexOfUsage(events))
   before = upTo(before, before.indexOf(doneMark))
   before = upTo(before, indexOfKey(before, errorKey))
@@ -154,7 +156,7 @@ function upTo(events: Buffer, index: number): Buffer {
   return index < 0 ? events : events.subarray(0, index)
 }
 
-/** `"usage": null` stands in every chunk of some upstreams; only counts matter. */
+/** Where counts begin, or -1; some upstreams send `"usage": null` in every chunk. */
 function indexOfUsage(events: Buffer): number {
   for (let at = indexOfKey(events, usageKey); at >= 0; at = indexOfKey(events, usageKey, at + 1)) {
     let next = at + usageKey.text.length
@@ -172,8 +174,8 @@ function searched(name: string): SearchedKey {
 }
 
 /**
- * Where a key begins. Its rarer letters are looked for: a search that stops at each quote takes ten
- * times as long.
+ * Where a key begins, or -1. Searches without the quote and first letter, since a search that stops
+ * at every quote takes ten times as long.
  */
 function indexOfKey(events: Buffer, { text, tail }: SearchedKey, from = 0): number {
   for (let at = events.indexOf(tail, from + 2); at >= 0; at = events.indexOf(tail, at + 1)) {
@@ -182,7 +184,7 @@ function indexOfKey(events: Buffer, { text, tail }: SearchedKey, from = 0): numb
   return -1
 }
 
-/** The first chunk of some events; comments may come before it. */
+/** The first chunk in `events`, after any comments. */
 function firstChunk(events: Buffer): Chunk | undefined {
   for (let start = 0; start < events.length;) {
     const end = endOfEvent(events, start)
@@ -204,6 +206,7 @@ function identityIn(chunk: Chunk | undefined): ChunkIdentity | undefined {
 
 function parse(data: string): Chunk | undefined {
   try {
+    // Not validated: every member is optional, and a wrong shape fails the stream.
     return JSON.parse(data) as Chunk
   } catch {
     return undefined

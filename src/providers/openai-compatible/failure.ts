@@ -2,7 +2,7 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 
-/** Reads an OpenAI-shaped refusal, which it throws as a ProviderFailure. */
+/** Reads an OpenAI-shaped error answer and throws it as a ProviderFailure. */
 export function readFailure(
   head: UpstreamHead,
   redact: (text: string) => string,
@@ -11,8 +11,8 @@ export function readFailure(
 }
 
 /**
- * Nested as OpenAI writes it, flat as Mistral and old vLLM do, or a mere text as xAI does; a code may
- * be a number (providers.md section 7).
+ * The error in a body: nested as OpenAI writes it, flat as Mistral and old vLLM do, or a string as
+ * xAI does. A code may be a number (docs/vendors.md#forms-of-errors).
  */
 export function complaintOf(body: unknown): Complaint {
   const outer = record(body)
@@ -26,7 +26,7 @@ export function complaintOf(body: unknown): Complaint {
   }
 }
 
-/** The error that stands in an answer of status 200; undefined when it reports none. */
+/** The error in the body of a 200 or in an event; undefined when there is none. */
 export function bodyFailure(body: unknown): ProviderFailure | undefined {
   const { error } = record(body)
   if (error === undefined || error === null) return undefined
@@ -48,19 +48,21 @@ const contentPolicy = new Set([
   'data_inspection_failed',
 ])
 
-export function kindOf(status: number, { code = '', type = '' }: Complaint): FailureKind {
+function kindOf(status: number, { code = '', type = '' }: Complaint): FailureKind {
   if (outOfCredit.has(code) || outOfCredit.has(type)) return 'out_of_credit'
   if (contentPolicy.has(code)) return 'content_policy'
-  // A bad key of ours is not the caller's fault, whatever status it comes with.
+  // An invalid key of the operator is not the caller's fault, whatever the status.
   if (code === 'invalid_api_key') return 'credentials'
   return kindOfStatus(status)
 }
 
 function record(value: unknown): Record<string, unknown> {
+  // Any object's members may be read as unknown.
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function text<Key extends string>(key: Key, value: unknown): Partial<Record<Key, string>> {
-  if (typeof value === 'string') return { [key]: value } as Record<Key, string>
-  return typeof value === 'number' ? ({ [key]: String(value) } as Record<Key, string>) : {}
+  if (typeof value !== 'string' && typeof value !== 'number') return {}
+  // TypeScript widens a computed key to string.
+  return { [key]: String(value) } as Record<Key, string>
 }

@@ -9,8 +9,8 @@ type ToolCall = components['schemas']['ToolCall']
 const anyIds: CallIds = { pattern: /^/, length: 0 }
 
 /**
- * A conversation with the answers in it as the vendor takes them back: many refuse what they do not
- * know, such as what another vendor's model thought, or its form of ids.
+ * A conversation whose answers hold only what the vendor accepts back: many vendors refuse unknown
+ * members, such as another vendor's reasoning, or call ids of another format.
  */
 export function writeHistory(
   messages: ChatRequest['messages'],
@@ -28,18 +28,18 @@ export function writeHistory(
   })
 }
 
-/** Marks for a cache of prompts: without them an answer is the same. */
+/** Removes the `cache_control` marks of the parts, which do not change the answer. */
 function withoutMarks<Given extends Message>(message: Given): Given {
   const { content } = message
   if (!Array.isArray(content)) return message
   return { ...message, content: content.map(withoutMark) }
 }
 
-/** The same without its mark for a cache of prompts. */
+/** The same object without its `cache_control` mark. */
 export function withoutMark<Marked extends object>(marked: Marked): Marked {
   if (!('cache_control' in marked)) return marked
   const { cache_control: _mark, ...rest } = marked
-  // Nothing else is left out, and it may be absent.
+  // Only `cache_control` is left out, and it is optional.
   return rest as unknown as Marked
 }
 
@@ -53,17 +53,17 @@ function writeAnswer(
   for (const field of answerFields) if (!takesBack.includes(field)) delete answer[field]
   if (!message.tool_calls?.length) return answer
   answer.tool_calls = message.tool_calls.map((call) => writeCall(call, callIds))
-  // A call of another vendor's model has no reasoning; an empty one counts as none.
+  // Another vendor's call has no reasoning, and an empty text is refused as if it were missing.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
 }
 
-/** An answer without a word or a call is refused, and tells nothing. */
+/** Whether an answer has no content at all: vendors refuse such a message. */
 function isSilent({ content, refusal, tool_calls: calls, ...rest }: Answer): boolean {
   return !content?.length && !refusal && !calls?.length && !('audio' in rest)
 }
 
-/** A refusal is the model's words. */
+/** The content with a refusal as text, for vendors that do not take `refusal`. */
 function wordsOf({ content, refusal }: Answer): Answer['content'] {
   if (!Array.isArray(content)) return content || refusal || content
   return content.map((part) =>

@@ -23,7 +23,7 @@ import { printForm } from './edit-form.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 
-/** What of an answer is read; servers like OpenAI's leave out any of it. */
+/** The members of an answer that are read; compatible servers may leave out any of them. */
 type WireImages = {
   data?: Partial<Image>[]
   background?: ImagesResponse['background']
@@ -32,7 +32,7 @@ type WireImages = {
     input_tokens_details?: Partial<ImagesResponse.Usage.InputTokensDetails>
   }
 }
-/** OpenAI's fields; a size, quality or style is whatever the model's catalog row or server has. */
+/** OpenAI's fields, but with any size, quality or style that a catalog row or server has. */
 type WireRequest = Omit<
   ImageGenerateParamsNonStreaming,
   'quality' | 'size' | 'style' | 'stream'
@@ -44,7 +44,7 @@ type WireRequest = Omit<
   input_fidelity?: string
 }
 
-/** Pictures over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
+/** Images over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { dispatch, redact, limits, fetchPicture } = endpoint
   const bytesMax = limits.answerBytesMax
@@ -68,7 +68,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   }
 }
 
-/** Edits go as JSON with data URLs, or as the form that servers like OpenAI's know. */
+/** Edits are sent as JSON with data URLs, or as the form that compatible servers take. */
 function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamRequest {
   const requestTo = jsonRequests(endpoint, { print: printJson })
   return (call) => {
@@ -94,7 +94,7 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
   return {
     model: target.upstreamModel,
     prompt: request.prompt,
-    // Servers that make one picture a call may not know the word.
+    // Servers that make one image a call may not know `n`.
     ...(count === 1 ? {} : { n: count }),
     ...(plan.vendorPixels === undefined ? {} : { size: pixelsText(plan.vendorPixels) }),
     ...(quality === undefined ? {} : { quality }),
@@ -109,7 +109,7 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
   }
 }
 
-/** A picture, or its address, and in which words the vendor painted it. */
+/** A picture or its URL, and the prompt as the vendor revised it. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages({
@@ -118,6 +118,7 @@ function readImages({
 }: SplicedJson): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   const failure = bodyFailure(json)
   if (failure !== undefined) throw failure
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
   const items = data.map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
     const picture = typeof url === 'string' ? url : readPicture(texts[Number(mark.slice(1))] ?? [])

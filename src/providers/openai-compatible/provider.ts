@@ -4,8 +4,8 @@ import type { OpenAiEndpoint } from './endpoint.ts'
 import { imageAdapter } from './image.ts'
 
 /**
- * A provider that speaks OpenAI's protocol as most do: pictures are asked for as base64, since servers
- * like OpenAI's answer with an address otherwise.
+ * A provider that speaks OpenAI's protocol. Images are requested as base64, since compatible
+ * servers answer with a URL otherwise.
  */
 export function openAiCompatible(endpoint: OpenAiEndpoint): Provider {
   const { id, imageFields = () => ({ response_format: 'b64_json' }) } = endpoint

@@ -10,10 +10,10 @@ export type Chunk = Partial<ChunkIdentity> & {
   usage?: WireUsage
   error?: unknown
 }
-/** The counts that a chunk holds; those that stand beside `usage` are in `member`. */
+/** The token counts in a chunk: its `usage`, else that within the vendor's own `member`. */
 export function usageIn(chunk: Chunk, member: string | undefined): WireUsage | undefined {
   if (chunk.usage || member === undefined) return chunk.usage
-  // What a vendor adds to a chunk is read as carefully as the rest of it.
+  // The type lacks vendors' own members; like all others they are optional.
   const beside = (chunk as Record<string, { usage?: WireUsage } | null | undefined>)[member]
   return beside?.usage
 }
@@ -21,8 +21,8 @@ export function usageIn(chunk: Chunk, member: string | undefined): WireUsage | u
 type FinishReasons = Readonly<Record<string, string>>
 
 /**
- * The chunk that is passed on: itself, or one without counts and in OpenAI's words, or none when there
- * were only counts.
+ * The chunk to forward: the same one, or a copy without counts and in OpenAI's format, or undefined
+ * when it held only counts.
  */
 export function rewriteChunk(chunk: Chunk, finishReasons: FinishReasons): Chunk | undefined {
   const choices = chunk.choices ?? []

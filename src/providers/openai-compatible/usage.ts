@@ -1,6 +1,6 @@
 import type { Usage } from '../../core/price.ts'
 
-/** Token counts as OpenAI-shaped upstreams write them; each member may be missing. */
+/** Token counts of OpenAI-shaped upstreams; each member may be missing. */
 export type WireUsage = {
   prompt_tokens?: number
   completion_tokens?: number
@@ -16,7 +16,7 @@ export type WireUsage = {
   completion_tokens_details?: { reasoning_tokens?: number; image_tokens?: number } | null
 } | null
 
-/** The counts in our words; undefined when the upstream counted nothing. */
+/** Canonical token counts; undefined when the upstream sent none. */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   if (typeof wire?.prompt_tokens !== 'number') return undefined
   const { prompt_tokens_details: input, completion_tokens_details: output } = wire
@@ -36,7 +36,7 @@ export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   }
 }
 
-/** Some vendors count reasoning beside the completion; the sum of all tells. */
+/** Some vendors count reasoning on top of the completion; the total shows whether. */
 function outputTokens(wire: NonNullable<WireUsage>, inputTokens: number): number {
   const { completion_tokens: completion = 0, total_tokens: total } = wire
   const reasoning = wire.completion_tokens_details?.reasoning_tokens ?? 0

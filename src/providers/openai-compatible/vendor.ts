@@ -8,13 +8,13 @@ import { openAiCompatible } from './provider.ts'
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
   Partial<Omit<Vendor, 'dialect' | 'writeChat' | 'build'>> & {
     dialect: ChatDialect
-    /** The path below its address where it speaks OpenAI's protocol; its address itself when absent. */
+    /** The path below `baseUrl` of OpenAI's protocol; `baseUrl` itself when absent. */
     chatPath?: string
-    /** How it makes pictures, where that is not as OpenAI-compatible servers do. */
+    /** Its image adapter; that of OpenAI-compatible servers when absent. */
     image?: (endpoint: Endpoint) => ImageAdapter
   }
 
-/** A vendor that speaks OpenAI's protocol; what is said of it replaces what is usual. */
+/** A vendor that speaks OpenAI's protocol; the given members replace the defaults. */
 export function protocolVendor({ chatPath, image, ...described }: Described): Vendor {
   const { id, dialect } = described
   const prefix = id.toUpperCase()

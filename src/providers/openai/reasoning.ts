@@ -10,17 +10,17 @@ const byGeneration: readonly [RegExp, readonly ReasoningEffort[]][] = [
   [/^o\d/, ['low', 'medium', 'high']],
 ]
 
-/** The efforts of OpenAI's models (providers.md section 5.5, and the vendor's own errors); undefined where nobody has said. */
+/** The efforts of a model (docs/vendors.md#openai-efforts-and-tools); undefined if unknown. */
 export function efforts(model: string): readonly ReasoningEffort[] | undefined {
   return byGeneration.find(([generation]) => generation.test(model))?.[1]
 }
 
-/** Since 5.4 a model reasons beside function tools on the Responses endpoint alone. */
+/** From 5.4 on reasoning with function tools works only on the Responses endpoint. */
 const apart = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/
-/** Since 5.6 it reasons unless it is told not to. */
+/** From 5.6 on models reason by default. */
 const unasked = /^gpt-(?:5\.[6-9]|[6-9]|\d\d)/
 
-/** What OpenAI answers to tools and an effort (its own errors of 2026; docs: Reasoning, Migrate to Responses). */
+/** Whether a model reasons together with tools (docs/vendors.md#openai-efforts-and-tools). */
 export function toolReasoning(model: string): ToolReasoning {
   if (!apart.test(model)) return 'free'
   if (efforts(model)?.includes('none') !== true) return 'apart'

@@ -1,7 +1,7 @@
 import { namedReasoning } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
-/** OpenRouter: whatever it routes to (docs/vendors.md#openai-compatible-endpoints). */
+/** OpenRouter, with any model that it routes to (docs/vendors.md#openai-compatible-endpoints). */
 export const openrouter = protocolVendor({
   id: 'openrouter',
   name: 'OpenRouter',

@@ -1,8 +1,8 @@
 import { round, type PictureSize } from './scene.ts'
 
-export type Caption = {
+type Caption = {
   markup: string
-  /** How much of the picture's foot the caption takes, in pixels. */
+  /** The height of the caption at the bottom of the picture, in pixels. */
   height: number
 }
 
@@ -12,7 +12,7 @@ const widestLine = 32
 const lineHeight = 1.28
 const statusScale = 0.62
 
-/** Tried in turn until the whole prompt fits; the last one ends it with an ellipsis. */
+/** Tried in order until the whole prompt fits; with the last one it is cut with an ellipsis. */
 const settings = [
   { scale: 1, lines: 2 },
   { scale: 0.8, lines: 3 },
@@ -27,7 +27,7 @@ const advances = [
   71, 34, 34, 67, 34, 104, 71, 69, 72, 72, 49, 60, 48, 71, 65, 92, 65, 65, 58, 71, 37, 71, 84,
 ]
 
-/** Draws the panel with the prompt and the line that says what made the picture. */
+/** Draws the prompt and a status line as SVG; empty when the picture is too small for text. */
 export function drawCaption(prompt: string, seed: number, size: PictureSize): Caption {
   const short = Math.min(size.width, size.height)
   const font = Math.max(short * 0.046, Math.min(11, short * 0.09))
@@ -63,7 +63,7 @@ function fitPrompt(prompt: string, font: number, width: number) {
   return { lines: shorten(wrap(prompt, width / lineFont), 5, width / lineFont), lineFont }
 }
 
-// Category C holds all that XML forbids: controls, lone surrogates and noncharacters.
+// Category C covers all that XML forbids: controls, lone surrogates and noncharacters.
 function readable(prompt: string): string {
   const text = prompt
     .slice(0, longestPrompt * 4)
@@ -105,7 +105,7 @@ function shorten(lines: string[], most: number, width: number): string[] {
   return [...kept, `${last.join('').trimEnd()}…`]
 }
 
-// Generous beyond ASCII, so that a line of another script wraps early and is not cut off.
+// Overestimates beyond ASCII, so that lines of other scripts wrap early and are not cut off.
 function measure(text: string): number {
   let width = 0
   for (const character of text) {

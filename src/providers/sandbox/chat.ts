@@ -4,11 +4,11 @@ import { conversationText } from '../../core/chat/estimate.ts'
 import { exampleOf } from './example.ts'
 import { countTokens, tokensOf } from './tokens.ts'
 
-/** An answer of the sandbox, in tokens; the same for the same request. */
+/** An answer of the sandbox in tokens, determined by the request. */
 export type Said = {
   id: string
   model: string
-  /** The text of each choice. */
+  /** The text, which is the same for each choice. */
   tokens: string[]
   toolCalls: { id: string; type: 'function'; function: { name: string; arguments: string } }[]
   finishReason: 'stop' | 'length' | 'tool_calls'
@@ -16,7 +16,7 @@ export type Said = {
 }
 
 const echoedCharactersMax = 240
-/** What a picture, a recording or a document counts for. */
+/** The tokens that an image, audio or file part counts for. */
 const tokensPerMedium = 85
 
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
@@ -84,7 +84,7 @@ function beforeStop(text: string, stop: ChatRequest['stop']): string {
   return text.slice(0, Math.min(text.length, ...ends))
 }
 
-/** Calls a tool when the caller demands it, with arguments that the tool's schema allows. */
+/** Calls a tool when `tool_choice` forces it, with arguments that the tool's schema allows. */
 function callTools(request: ChatRequest, id: string): Said['toolCalls'] {
   const { tools = [], tool_choice: choice } = request
   const named = typeof choice === 'object' ? choice.function.name : undefined

@@ -1,6 +1,6 @@
 type Rule = Record<string, unknown>
 
-/** From here on only what must be there is: references may describe trees without end. */
+/** Below this depth only required values are made, since references may be recursive. */
 const fullDepthMax = 5
 const depthMax = 32
 const valuesMax = 10_000
@@ -19,7 +19,7 @@ const ofFormat: Record<string, string> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 
-/** A value that a JSON Schema allows: a simple one, always the same. A `pattern` is not heeded. */
+/** A simple value that a JSON Schema allows, always the same one; `pattern` is ignored. */
 export function exampleOf(root: unknown): unknown {
   let valuesLeft = valuesMax
   const make = (schema: unknown, depth: number): unknown => {
@@ -50,12 +50,12 @@ export function exampleOf(root: unknown): unknown {
   return make(root, 0)
 }
 
-/** One rule of a schema, its references, branches and parts taken together. */
+/** Merges a schema with its reference, its `allOf` parts and one branch; `first` picks which. */
 function resolve(schema: unknown, root: unknown, first: boolean, hops = 0): Rule {
   if (!isRule(schema) || hops > depthMax) return {}
   const { $ref: reference, allOf, anyOf, oneOf, ...rule } = schema
   const choice = list(anyOf ?? oneOf)
-  // The simplest branch, such as null, often comes last.
+  // The last branch is often the simplest, such as null, which ends recursion.
   const chosen = choice.at(first ? 0 : -1)
   const parts = [...(reference === undefined ? [] : [target(reference, root)]), ...list(allOf)]
   return [...parts, ...(chosen === undefined ? [] : [chosen])]
@@ -90,7 +90,7 @@ function text({ format, minLength, maxLength }: Rule): string {
   return padded.slice(0, finite(maxLength) ?? padded.length)
 }
 
-/** One, or what is nearest to it within the bounds. */
+/** 1, or a number close to it that is within the bounds. */
 function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
   const whole = typeOf({ type }) === 'integer'
   const [above, below] = [finite(rule['exclusiveMinimum']), finite(rule['exclusiveMaximum'])]
@@ -102,7 +102,7 @@ function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
     if (Number.isFinite(least) && Number.isFinite(most)) return least + (most - least) / 2
     return Number.isFinite(least) ? least + 1 : most - 1
   }
-  // Counted in steps, the bounds are whole numbers.
+  // In multiples of `step` the bounds are integers.
   const least = Math.max(
     Math.ceil((finite(minimum) ?? -Infinity) / step),
     above === undefined ? -Infinity : Math.floor(above / step) + 1,

@@ -14,20 +14,20 @@ type Options = {
   limits: UpstreamLimits
   coalescing: Coalescing
   darkroom: Darkroom
-  /** As many as a model may have routes. */
+  /** How many providers to build: the most routes that a model may have. */
   routesMax: number
   checkChat: CheckChat
 }
 
-/** What the vendor that the sandbox stands for cannot do, or does otherwise than asked. */
+/** The problems and warnings of the vendor that the sandbox stands in for. */
 export type CheckChat = (
   request: ChatRequest,
   target: Target,
 ) => Pick<PreparedChat, 'problems' | 'warnings'>
 
 /**
- * The provider of test keys: a vendor inside the process, behind the same wire as the real ones. One
- * a route, so that failing over can be tried too.
+ * The providers of test keys: a simulated vendor inside the process, behind the same adapters as a
+ * real one. There is one a route, so that failover can be tested too.
  */
 export function sandboxProviders({
   limits,
@@ -58,17 +58,17 @@ export function sandboxProviders({
   })
 }
 
-/** The sandbox itself takes everything. */
+/** Prevents the catalog's adjustments: the sandbox accepts every field. */
 function undescribed(target: Target): Target {
   return { ...target, model: { ...target.model, undescribed: true } }
 }
 
-/** The vendor's own format, so that what is converted live is converted in a test too. */
+/** Asks for the vendor's own format, so that test keys convert pictures as live keys do. */
 function imageFields({ plan, target, request, index }: ImageCall): object {
   const native = target.model.row.image?.native_format ?? 'png'
   return {
     output_format: plan.vendorFormat ?? native,
-    // Vendors choose a seed by themselves; two pictures of one request must differ here too.
+    // Vendors pick a random seed themselves; pictures of one request must differ here too.
     seed: (plan.seed ?? 0) + index,
     ...(request.sources.length > 0 ? { sources: request.sources.map(pictureText) } : {}),
   }

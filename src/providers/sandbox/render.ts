@@ -23,14 +23,14 @@ const defaultQuality = 85
 const manyPixels = 3_000_000
 
 /**
- * The font configuration that makes captions the same on every host.
- * The starter sets FONTCONFIG_FILE to it before the first picture is rendered.
+ * The font configuration that makes captions the same on every host. FONTCONFIG_FILE must name it
+ * before the first picture is rendered.
  */
 export const fontConfigurationFile: string = fileURLToPath(
   new URL('./font/fonts.conf', import.meta.url),
 )
 
-/** Renders the picture a prompt and a seed decide; the same input gives the same bytes. */
+/** Renders the picture of a prompt and a seed, deterministically. Throws an UnreadableSource. */
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {
   const size = { width: request.width, height: request.height }
   const transparent = request.transparent === true && request.format !== 'jpeg'
@@ -59,7 +59,7 @@ function cutOut(scene: string, { width, height }: PictureSize): string {
   )
 }
 
-/** A picture to start from whose pixels are damaged. */
+/** An input picture cannot be decoded. */
 export class UnreadableSource extends Error {
   override name = 'UnreadableSource'
 }

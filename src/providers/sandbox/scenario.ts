@@ -1,4 +1,4 @@
-/** How the pretended vendor is asked to behave; the contract's description lists the words. */
+/** How the simulated vendor should behave; openapi.yaml describes the `sandbox:` words. */
 export type Scenario = {
   status?: number
   delayMs: number
@@ -14,7 +14,7 @@ export type Scenario = {
 
 const delayMsMax = 60_000
 
-/** Reads the scenario words in a prompt; without any the sandbox behaves well. */
+/** Reads the `sandbox:` words in a prompt; without any the sandbox answers normally. */
 export function readScenario(prompt: string): Scenario {
   const words = new Map(
     [...prompt.matchAll(/\bsandbox:([a-z-]+)(?:=(\d{1,6}))?/g)].map((m) => [m[1], Number(m[2])]),
@@ -34,9 +34,9 @@ export function readScenario(prompt: string): Scenario {
   }
 }
 
-export type Refusal = { status: number; body: object; headers?: Record<string, string> }
+type Refusal = { status: number; body: object; headers?: Record<string, string> }
 
-/** The refusal that a scenario asks for, as an OpenAI-shaped vendor words it. */
+/** The error answer that a scenario asks for, in OpenAI's format; undefined for none. */
 export function refusalOf(scenario: Scenario, routeIndex: number): Refusal | undefined {
   if (scenario.contentPolicy) {
     return refusal(400, 'The sandbox refuses this prompt as unsafe.', 'content_policy_violation')
@@ -51,7 +51,7 @@ export function refusalOf(scenario: Scenario, routeIndex: number): Refusal | und
   return refusal(scenario.status, `The sandbox was asked for the status ${scenario.status}.`, null)
 }
 
-/** As a vendor refuses a picture whose pixels it cannot read. */
+/** The error answer for an input picture that cannot be decoded. */
 export function unreadableSource(): Refusal {
   return refusal(400, 'The sandbox cannot read a picture to edit.', 'invalid_image')
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-/** A reproducible source of choices: the same prompt and seed give the same sequence. */
-export type Chance = {
+/** A deterministic random source: the same prompt and seed give the same sequence. */
+type Chance = {
   between(low: number, high: number): number
   whole(low: number, high: number): number
   pick<Item>(items: readonly [Item, ...Item[]]): Item
@@ -19,7 +19,7 @@ type Palette = {
 }
 
 type Canvas = PictureSize & {
-  /** The shorter side; shapes are sized by it so that extreme ratios keep their look. */
+  /** The shorter side; shapes are sized by it, so that extreme ratios look alike. */
   short: number
   palette: Palette
   gradients: string[]
@@ -49,7 +49,7 @@ const motifs: readonly [typeof drawDunes, ...(typeof drawDunes)[]] = [
   drawTiles,
 ]
 
-/** Turns a prompt and a seed into the choices that decide a picture. */
+/** Gives the random source that a prompt and a seed determine. */
 export function chanceFrom(prompt: string, seed: number): Chance {
   const bytes = createHash('shake256', { outputLength: chanceBytes })
     .update(`${seed}\n`)
@@ -174,7 +174,7 @@ function drawBlossoms(canvas: Canvas, chance: Chance): void {
 
 function drawTiles(canvas: Canvas, chance: Chance): void {
   const { width, height, short, palette } = canvas
-  // Whole pixels, or the edges of neighbours would show as a thin seam.
+  // Whole pixels, since otherwise thin seams would show between neighbours.
   const cell = Math.ceil(Math.max(short / chance.whole(3, 5), Math.max(width, height) / 20))
   const colours: [string, ...string[]] = [
     palette.far,
@@ -243,7 +243,7 @@ function drawHill(canvas: Canvas, points: { x: number; y: number }[], colour: st
 }
 
 function ridge(width: number, wanted: number, chance: Chance): number[] {
-  // A bound on the shapes of an extreme ratio, which would cost time without being seen.
+  // Bounds the number of shapes at extreme ratios, where they cost time and are barely visible.
   const step = Math.max(wanted, width / 30)
   const positions = []
   for (let x = -step; x < width + step * 2; x += step) {
@@ -260,7 +260,7 @@ function polygon({ shapes }: Canvas, fill: string, coordinates: number[]): void 
   shapes.push(`<polygon points="${coordinates.map(round).join(' ')}" fill="${fill}"/>`)
 }
 
-// Only vertical gradients: rows of equal pixels are what keeps a large PNG small and fast.
+// Only vertical gradients: rows of equal pixels keep a large PNG small and fast to encode.
 function shade(canvas: Canvas, top: string, bottom: string): string {
   const id = `shade${canvas.gradients.length}`
   const stops = `<stop stop-color="${top}"/><stop offset="1" stop-color="${bottom}"/>`
@@ -281,7 +281,7 @@ function mix(from: string, to: string, share: number): string {
   return `#${channels.join('')}`
 }
 
-/** Shortens a coordinate to two decimals. */
+/** Rounds a coordinate to two decimals. */
 export function round(value: number): number {
   return Math.round(value * 100) / 100
 }

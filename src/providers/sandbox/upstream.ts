@@ -7,7 +7,7 @@ import { UnreadableSource, type RenderRequest } from './render.ts'
 import { readScenario, refusalOf, unreadableSource, type Scenario } from './scenario.ts'
 import { countTokens } from './tokens.ts'
 
-export type Render = (request: RenderRequest) => Promise<Buffer>
+type Render = (request: RenderRequest) => Promise<Buffer>
 type ImageBody = {
   prompt: string
   n?: number
@@ -28,6 +28,7 @@ export function sandboxUpstream(options: { routeIndex: number; render: Render })
     const line = openLine(receiver)
     const { body: sent = '' } = request
     const text = typeof sent === 'string' ? sent : sent.join('')
+    // Written by the gateway's own adapters for one of the two paths.
     const body = JSON.parse(text) as ChatRequest & ImageBody
     const chat = request.path === '/chat/completions'
     const scenario = readScenario(chat ? lastWords(body) : body.prompt)
@@ -128,7 +129,7 @@ async function streamOut(line: Line, said: Said, body: ChatRequest, scenario: Sc
 
 type Line = ReturnType<typeof openLine>
 
-/** The connection of one call: what it sends, and whether the other side still wants it. */
+/** The simulated connection of one call, which obeys pause and abort. */
 function openLine(receiver: Receiver) {
   let over = false
   let resumed: (() => void) | undefined
@@ -179,7 +180,7 @@ function openLine(receiver: Receiver) {
         JSON.stringify(body),
         broken,
       ),
-    /** One event, in a turn of its own, as soon as the other side takes more. */
+    /** Sends one event when reading is not paused, then yields to the event loop. */
     send: async (text: string) => {
       if (paused && !over) await new Promise<void>((resolve) => (resumed = resolve))
       if (!over) receiver.data(Buffer.from(text))

@@ -1,6 +1,6 @@
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
-/** Together: whatever it hosts (docs/vendors.md#openai-compatible-endpoints). */
+/** Together, with any model that it hosts (docs/vendors.md#openai-compatible-endpoints). */
 export const together = protocolVendor({
   id: 'together',
   name: 'Together',

@@ -1,27 +1,27 @@
-/** Decides when what has arrived of a stream goes on to the caller. */
+/** Decides when the received pieces of a stream are passed on to the caller. */
 export type Coalescing = {
   /** How many bytes of one stream may wait. */
   bytesMax: number
-  /** Counts a stream in. */
+  /** Counts one more open stream. */
   opened(): void
-  /** Counts it out. */
+  /** Counts one less. */
   closed(): void
-  /** Runs `flush` once: behind this turn, or together with those of other streams. */
+  /** Runs `flush` once: in a microtask, or batched with those of other streams. */
   next(flush: () => void): void
 }
 
 type Options = {
-  /** How long a part may wait, in milliseconds; 0 for not at all. */
+  /** How long a piece may wait, in milliseconds; 0 disables waiting. */
   intervalMs: number
   bytesMax: number
-  /** How many streams at once make it worth the wait. */
+  /** From this many open streams on pieces wait. */
   streamsMin: number
 }
 
 /**
- * Lets the parts of many streams wait for each other. A part by itself costs a system call and cold
- * code, which is most of what a stream takes of the processor; few streams have the processor to spare,
- * and none of theirs waits.
+ * Batches the pieces of many streams: a piece by itself costs a system call and cold code, most of
+ * the CPU time of a stream. With few streams there is CPU to spare, and nothing waits
+ * (docs/performance.md#event-streams).
  */
 export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): Coalescing {
   let streams = 0

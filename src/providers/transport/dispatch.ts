@@ -1,6 +1,6 @@
 import { Pool, type Dispatcher } from 'undici'
 
-/** A body in one piece or several, which go out as they are: it may be sent again. */
+/** A body in one piece or several, sent verbatim; it may be sent again. */
 export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
   method: 'GET' | 'POST'
@@ -14,7 +14,7 @@ export type UpstreamRequest = {
   idleTimeoutMs: number
 }
 export type UpstreamControl = { pause(): void; resume(): void; abort(reason: Error): void }
-/** Hears one answer: its head, its pieces, and then either `end` or `error`, once. */
+/** Receives one answer: its head, its pieces, and then either `end` or `error`, once. */
 export type Receiver = {
   start(control: UpstreamControl): void
   head(status: number, headers: Record<string, string | string[] | undefined>): void
@@ -27,7 +27,7 @@ export type Dispatch = (request: UpstreamRequest, receiver: Receiver) => void
 
 type Options = { connectTimeoutMs: number; connectionsMax: number }
 
-export type UpstreamPool = {
+type UpstreamPool = {
   /** Paths are below the base URL. */
   dispatch: Dispatch
   /** Paths are below the base URL's origin. */
@@ -35,7 +35,7 @@ export type UpstreamPool = {
   close: () => Promise<void>
 }
 
-/** Requests to the origin of `baseUrl` over a pool of kept connections. */
+/** Sends requests to the origin of `baseUrl` over a pool of persistent connections. */
 export function createDispatch(
   baseUrl: string,
   { connectTimeoutMs, connectionsMax }: Options,
@@ -53,7 +53,7 @@ export function createDispatch(
         method,
         path,
         headers: typeof body === 'object' ? { ...headers, ...lengthOf(body) } : headers,
-        // Its types leave out that undici takes any iterable.
+        // undici takes any iterable of strings and buffers, which its types leave out.
         body: (body ?? null) as string | null,
         headersTimeout: request.headersTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
@@ -68,7 +68,7 @@ export function createDispatch(
   }
 }
 
-/** Of pieces undici does not know how many bytes are to come, and vendors want to. */
+/** undici cannot know the length of an iterable, and vendors require `content-length`. */
 function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
   return { 'content-length': String(bytes) }
@@ -78,7 +78,7 @@ function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
   return {
     onRequestStart: (controller) => receiver.start(controller),
     onResponseStart: (_controller, status, headers) => {
-      // 1xx answers come before the one that counts.
+      // Informational answers (1xx) come before the final one.
       if (status >= 200) receiver.head(status, headers)
     },
     onResponseData: (_controller, piece) => receiver.data(piece),

@@ -3,29 +3,29 @@ import type { Coalescing } from './coalescing.ts'
 import type { Dispatch, UpstreamBody, UpstreamRequest } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
 
-/** One configured vendor or server, as its adapters need it. */
+/** What adapters need of one configured vendor or server. */
 export type Endpoint = {
   id: string
-  /** Signed requests to the vendor's base URL. */
+  /** Sends signed requests to paths below the vendor's base URL. */
   dispatch: Dispatch
-  /** Takes every key out of a text. */
+  /** Removes every key from a text. */
   redact: (text: string) => string
   limits: UpstreamLimits
   coalescing: Coalescing
-  /** Brings a picture that the vendor answers as an address. */
+  /** Downloads a picture that the vendor answered as a URL. */
   fetchPicture: FetchPicture
-  /** Brings pictures that a caller named, for vendors that fetch none. */
+  /** Reads images that a caller named by URL, for vendors that fetch none. */
   readSources: ReadSources
 }
 export type UpstreamLimits = {
   headersTimeoutMs: number
   idleTimeoutMs: number
-  /** How long a stream may stay open behind its end mark. */
+  /** How long a stream may stay open after its end marker. */
   endTimeoutMs: number
   answerBytesMax: number
 }
 
-/** The same endpoint, for a protocol that it speaks below a path. */
+/** The same endpoint with `path` in front of every request path. */
 export function below(endpoint: Endpoint, path: string): Endpoint {
   const { dispatch } = endpoint
   return {
@@ -34,13 +34,13 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
   }
 }
 
-/** Neither sends nor is sent addresses, so that it never asks for a picture. */
+/** For an endpoint that neither sends nor receives URLs of pictures. */
 export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
   fetchPicture: () => Promise.reject(new Error('There are no addresses of pictures here.')),
   readSources: () => Promise.reject(new Error('There are no addresses of pictures here.')),
 }
 
-/** Builds JSON requests; `headers` go with each of them, `print` writes their bodies. */
+/** Builds JSON requests; `headers` are added to each, `print` serialises the bodies. */
 export function jsonRequests(
   { limits }: Pick<Endpoint, 'limits'>,
   {

@@ -5,24 +5,24 @@ import { readPicture } from '../../core/image/picture.ts'
 import type { Dispatch } from './dispatch.ts'
 import { receive, type PieceReader } from './upstream.ts'
 
-/** Fetches a stranger's address through the one guarded door; rejects what is not public. */
+/** Downloads from an untrusted URL; rejects when it is not public. */
 export type FetchPublic = (
   address: string,
   limits: { bytesMax: number; signal: AbortSignal },
   sink: { push(piece: Buffer): void },
 ) => Promise<void>
-/** Brings a picture that a vendor answered as an address. Throws a ProviderFailure. */
+/** Downloads a picture that a vendor answered as a URL. Throws a ProviderFailure. */
 export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture>
 
 type Options = {
   fetchPublic: FetchPublic
-  /** Requests to the vendor's own origin, which the operator chose: it may be private. */
+  /** Requests to the vendor's own origin, which may be private, since the operator chose it. */
   dispatchToOrigin: Dispatch
   baseUrl: string
   limits: { headersTimeoutMs: number; idleTimeoutMs: number; answerBytesMax: number }
 }
 
-/** Pictures are fetched without the vendor's key. */
+/** Downloads pictures without the vendor's key; a failed download is retried once. */
 export function createFetchPicture(options: Options): FetchPicture {
   const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
@@ -38,7 +38,7 @@ export function createFetchPicture(options: Options): FetchPicture {
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }
-    // Some vendors write addresses of the old scheme for hosts that have both.
+    // Some vendors write `http:` URLs for hosts that also serve `https:`.
     if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
@@ -53,7 +53,8 @@ export function createFetchPicture(options: Options): FetchPicture {
     try {
       return await fetchOnce(address, signal)
     } catch (error) {
-      // The picture is made and paid for: that its host stumbles must not lose it.
+      // The picture is made and paid for: one failed download must not lose it.
+      // An error of any other class has no status, and is retried too.
       const { status = 500 } = error as Partial<ProviderFailure>
       if (signal.aborted || status < 500) throw error
       return fetchOnce(address, signal)
@@ -74,7 +75,7 @@ function pictureReader(): PieceReader<Picture> {
   }
 }
 
-/** What is thrown while an answer begins would not reach whoever waits for it. */
+/** Throws in `finish`, since an error thrown at the head would not reject the caller's promise. */
 function refusedReader(status: number): PieceReader<never> {
   return {
     push: () => undefined,

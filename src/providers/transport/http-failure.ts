@@ -2,20 +2,20 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { PieceReader, UpstreamHead } from './upstream.ts'
 import { parseJson, wholeReader } from './whole-answer.ts'
 
-/** What an upstream says about its refusal, whatever the shape of its body. */
+/** The error that an upstream reports, independent of the shape of its body. */
 export type Complaint = {
-  message?: string
+  message?: string | undefined
   code?: string
   type?: string
   param?: string
-  /** Where the body says it instead of a header. */
+  /** Set when the body holds it; it takes precedence over the headers. */
   retryAfterSeconds?: number
 }
 
 const messageCharactersMax = 500
 const answerBytesKept = 64 * 1024
 
-/** Reads an error answer and throws it as a ProviderFailure, whose message `redact` has passed. */
+/** Reads an error answer and throws it as a ProviderFailure with a redacted message. */
 export function failureReader(
   head: UpstreamHead,
   complaintOf: (body: unknown) => Complaint,
@@ -50,15 +50,17 @@ export function failureReader(
 
 function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
   try {
-    return complaintOf(parseJson(body))
+    const complaint = complaintOf(parseJson(body))
+    // The readers do not validate: an upstream may send a message of any JSON type.
+    return typeof complaint.message === 'string' ? complaint : { ...complaint, message: undefined }
   } catch {
     return {}
   }
 }
 
 /**
- * Seconds of `retry-after-ms` or `retry-after`, which is a number or a date (RFC 9110 section 10.2.3).
- * A date counts from the answer's own `date`, by the clock of whoever wrote both.
+ * Seconds of `retry-after-ms` or `retry-after`, a number or a date (RFC 9110 section 10.2.3). A
+ * date is compared with the answer's own `date`, so that clock skew does not matter.
  */
 export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined {
   const milliseconds = Number(headers['retry-after-ms'])
@@ -69,7 +71,7 @@ export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
-/** The kind of a refusal by its status alone (providers.md section 0.3). */
+/** The kind of a failure by its status alone (docs/vendors.md#failure-kinds). */
 export function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'credentials'
   if (status === 402) return 'out_of_credit'

@@ -1,24 +1,24 @@
 import type { Dispatch, Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
-/** The keys of one provider, which are known here alone. */
-export type KeyRing = {
-  /** Sends a request signed with the next key that does not rest, or unsigned where there is no key. */
+/** The API keys of one provider, which no other code sees. */
+type KeyRing = {
+  /** Sends a request signed with the next key that is not resting, or unsigned without keys. */
   dispatch: Dispatch
-  /** Takes every key out of a text. */
+  /** Removes every key from a text. */
   redact(text: string): string
-  /** Whether another key is left that does not rest. */
+  /** Whether there are several keys and one is not resting. */
   hasSpareKey(): boolean
 }
 
 type Options = {
   dispatch: Dispatch
   keys: readonly string[]
-  /** The header that takes the key; a bearer token when it is absent. */
+  /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string | undefined
-  /** What an answer of status 400 says when the key is a bad one. */
+  /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string | undefined
-  /** How long a refused key rests when the provider does not say so. */
+  /** How long a refused key rests at least. */
   restMs: number
   restMaxMs: number
   clock: () => number
@@ -28,8 +28,8 @@ type Key = { headers: Record<string, string>; restsUntil: number }
 const refusals = new Set([401, 402, 403, 429])
 
 /**
- * Signs requests with the keys in turn. A key that the provider refuses rests; when all of them rest,
- * the one that is back first is used.
+ * Signs requests with the keys in rotation. A refused key rests; when all of them rest, the one
+ * whose rest ends first is used.
  */
 export function createKeyRing(options: Options): KeyRing {
   const { dispatch, keys, keyHeader, restMs, restMaxMs, clock } = options

@@ -7,7 +7,7 @@ export type UpstreamHead = {
   status: number
   headers: Record<string, string | string[] | undefined>
 }
-/** Takes an answer apart as it arrives. */
+/** Reads an answer piece by piece; `finish` gives what it holds. */
 export type PieceReader<T> = { push(piece: Buffer): void; finish(): T }
 
 type Options = {
@@ -19,8 +19,8 @@ type Options = {
 
 /**
  * Sends a request and reads the whole answer, with the reader that `readerFor` picks by its head.
- * Throws a ProviderFailure when no answer comes: `unreachable`, `timeout`, `malformed` when it is
- * cut or larger than `bytesMax`, or the reason with which `signal` aborts.
+ * Throws a ProviderFailure: `unreachable`, `timeout`, `malformed` when the answer cannot be read or
+ * is larger than `bytesMax`, what the reader throws, or the reason with which `signal` aborts.
  */
 export function receive<T>(
   { dispatch, request, signal, bytesMax }: Options,
@@ -49,7 +49,7 @@ export function receive<T>(
         try {
           resolve(reader!.finish())
         } catch (error) {
-          // Whoever reads an answer of another shape stumbles over it.
+          // Readers do not validate answers: another shape ends in a TypeError.
           const message = 'The answer is not what the provider promises.'
           reject(
             error instanceof ProviderFailure
@@ -63,21 +63,19 @@ export function receive<T>(
   })
 }
 
-/** An answer of which the first piece is there and the rest is on its way. */
+/** An answer whose first piece has arrived, or that ended without one. */
 export type OpenAnswer = {
   head: UpstreamHead
-  /** Empty when the answer has no body. */
-  firstPiece: Buffer
   /** Hands over each piece in order; resolves at the end, rejects with a ProviderFailure. */
   each(onPiece: (piece: Buffer) => void): Promise<void>
   pause(): void
   resume(): void
   abort(reason: ProviderFailure): void
-  /** Breaks it off when it goes on for longer: all that counts of it was there. */
+  /** Aborts it when it has not ended by then, for an answer whose content is complete. */
   endWithin(timeoutMs: number): void
 }
 
-/** Sends a request and resolves when the first piece of a body is there, or its end. */
+/** Sends a request; resolves at the first piece or the end. Rejects with a ProviderFailure. */
 export function open({
   dispatch,
   request,
@@ -89,10 +87,9 @@ export function open({
     const passage = passPieces(coalescing)
     let head: UpstreamHead = { status: 0, headers: {} }
     let lastWait: NodeJS.Timeout | undefined
-    const answer = (firstPiece: Buffer) =>
+    const answer = () =>
       resolve({
         head,
-        firstPiece,
         each: passage.each,
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
@@ -114,11 +111,11 @@ export function open({
         head = { status, headers }
       },
       data: (piece) => {
-        if (passage.push(piece) === 'first') answer(piece)
+        if (passage.push(piece) === 'first') answer()
       },
       end: () => {
         finish('end')
-        answer(nothing)
+        answer()
       },
       error: (error) => {
         const failure = toFailure(error, signal)
@@ -131,7 +128,7 @@ export function open({
 
 type Ending = 'end' | ProviderFailure
 
-/** What has arrived of an answer waits here for a listener, and for its turn. */
+/** Buffers the pieces of an answer until there is a listener and `coalescing` flushes them. */
 function passPieces(coalescing: Coalescing) {
   coalescing.opened()
   let waiting: Buffer[] | undefined
@@ -139,7 +136,7 @@ function passPieces(coalescing: Coalescing) {
   let ending: Ending | undefined
   let listener: ((piece: Buffer) => void) | undefined
   let onEnding: (how: Ending) => void
-  // A burst arrives as hundreds of pieces in one turn: together they cost little more than one.
+  // A burst is hundreds of pieces in one turn of the event loop: joined, they cost about one.
   const flush = () => {
     if (listener === undefined) return
     if (waiting !== undefined) {
@@ -166,7 +163,7 @@ function passPieces(coalescing: Coalescing) {
         if (bytes > coalescing.bytesMax) flush()
         return 'further'
       }
-      // An array that grows from nothing takes room for seventeen.
+      // Not pushed to an empty array: V8 would allocate seventeen slots.
       waiting = [piece]
       if (listener === undefined) return 'first'
       coalescing.next(flush)
@@ -175,18 +172,17 @@ function passPieces(coalescing: Coalescing) {
     finish: (how: Ending) => {
       ending = how
       coalescing.closed()
-      // The end follows what waits; that an answer broke off is told at once.
+      // The end waits for the scheduled flush of the last pieces; a failure is reported at once.
       if (how !== 'end' || waiting === undefined) flush()
     },
   }
 }
 
-const nothing = Buffer.alloc(0)
-
-/** Ties a request to the signal that ends it. */
+/** Aborts a request when the signal aborts. */
 function linkSignal(signal: AbortSignal) {
   let running: UpstreamControl | undefined
   const abort = (reason: Error) => running?.abort(reason)
+  // The gateway aborts with errors only.
   const onAbort = () => abort(signal.reason as Error)
   return {
     start: (control: UpstreamControl) => {
@@ -203,7 +199,7 @@ function linkSignal(signal: AbortSignal) {
 const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])
 
-/** What undici reports, in our words. The original goes to the log alone. */
+/** An error of undici as a ProviderFailure; the original is kept as its cause, for the log. */
 function toFailure(error: unknown, signal: AbortSignal): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   if (signal.aborted && signal.reason instanceof ProviderFailure) return signal.reason

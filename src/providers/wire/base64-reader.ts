@@ -2,15 +2,16 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { PieceReader } from '../transport/upstream.ts'
 import { parseJson } from '../transport/whole-answer.ts'
 
-/** A JSON answer without its base64 texts: each stands as `"@0"`, `"@1"`, … for `texts[i]`. */
+/** A JSON answer without its base64 texts: `"@0"`, `"@1"`, … stand for `texts[i]`. */
 export type SplicedJson = { json: unknown; texts: Buffer[][] }
 
 const quote = 0x22
 const backslash = 0x5c
 
 /**
- * Reads JSON in which the members named `key` hold megabytes of base64: those are kept as the bytes
- * that arrived, and only the few hundred bytes around them are parsed (performance.md section 3).
+ * Reads JSON whose members named `key` hold megabytes of base64: these are kept as the bytes that
+ * arrived, and only the few bytes around them are parsed (docs/performance.md#large-base64-texts).
+ * `finish` throws a ProviderFailure `malformed`.
  */
 export function base64Reader(key: string): PieceReader<SplicedJson> {
   const needle = Buffer.from(`"${key}"`)
@@ -27,7 +28,7 @@ export function base64Reader(key: string): PieceReader<SplicedJson> {
     return piece.subarray(end)
   }
 
-  /** Where the text of the next `key` starts; or from where on the next piece is needed to tell. */
+  /** Where the text of the next `key` starts, or from where to keep bytes for the next piece. */
   const findText = (piece: Buffer): { start: number } | { carryFrom: number } => {
     for (let from = 0; ;) {
       const at = piece.indexOf(needle, from)

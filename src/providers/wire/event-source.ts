@@ -12,16 +12,18 @@ export type EventSource = {
   ended: Promise<void>
 }
 
+/** Makes of an answer's pieces what is handed on; undefined is nothing yet. Both may throw. */
+export type EventReader = {
+  push(piece: Buffer): Buffer | undefined
+  /** At the end of the answer. */
+  end(): Buffer | undefined
+}
+
 /**
- * Reads an answer as events, each lot of which `read` makes what is handed on; undefined is nothing
- * yet. Resolves when there is something. Throws a ProviderFailure when there never is, or what `read`
- * throws. An event of more than `eventBytesMax` breaks the stream off.
+ * Reads an answer as events. Resolves when there is something to hand on. Throws a ProviderFailure when
+ * there never is, or what the reader throws.
  */
-export async function startEvents(
-  answer: OpenAnswer,
-  eventBytesMax: number,
-  read: (events: Buffer) => Buffer | undefined,
-): Promise<EventSource> {
+export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
   const refuse = (failure: ProviderFailure) => {
     answer.abort(failure)
     return failure
@@ -37,10 +39,10 @@ export async function startEvents(
     answer.pause()
     opened.resolve()
   }
-  const onEvents = (events: Buffer) => {
+  const handOn = (read: () => Buffer | undefined) => {
     if (failure !== undefined) return
     try {
-      const handed = read(events)
+      const handed = read()
       if (handed !== undefined) hand(handed)
     } catch (thrown) {
       failure = thrown
@@ -48,10 +50,13 @@ export async function startEvents(
       opened.resolve()
     }
   }
-  const ended = eachEvents(answer, eventBytesMax, onEvents).then(() => {
-    if (failure !== undefined) throw failure
-  })
-  // Whoever forwards the stream hears of it too.
+  const ended = answer
+    .each((piece) => handOn(() => reader.push(piece)))
+    .then(() => {
+      handOn(() => reader.end())
+      if (failure !== undefined) throw failure
+    })
+  // `ended` rejects for the code that forwards the stream as well.
   ended.then(opened.resolve, opened.reject)
   await opened.promise
   if (waiting.length === 0) {
@@ -82,38 +87,48 @@ export function pausingWriter(answer: OpenAnswer, sink: EventSink) {
   }
 }
 
-/** Hands over the pieces of an answer again, cut behind events. */
-async function eachEvents(
-  answer: OpenAnswer,
+/**
+ * Hands whole events to `read` as the bytes that arrived, cut after an empty line. An event of more than
+ * `eventBytesMax` is a ProviderFailure.
+ */
+export function wholeEvents(
   eventBytesMax: number,
-  onEvents: (events: Buffer) => void,
-): Promise<void> {
+  read: (events: Buffer) => Buffer | undefined,
+): EventReader {
   let carried: Buffer[] | undefined
   let bytes = 0
-  await answer.each((piece) => {
-    // Most pieces are whole events, and need no search.
-    if (carried === undefined && endsEvent(piece)) return onEvents(piece)
-    if (carried === undefined) carried = [piece]
-    else carried.push(piece)
-    bytes += piece.length
-    if (piece.includes(lineFeed)) {
-      const joined = joinPieces(carried)
-      const end = endOfEvents(joined)
-      carried = end === joined.length ? undefined : [joined.subarray(end)]
-      bytes -= end
-      if (end > 0) onEvents(end === joined.length ? joined : joined.subarray(0, end))
-    }
-    if (bytes > eventBytesMax) {
-      answer.abort(new ProviderFailure('malformed', 'An event of the answer is too large.'))
-    }
-  })
-  if (carried === undefined) return
-  const last = Buffer.concat([...carried, emptyLine])
-  const data = dataOf(last)
-  // A last event without its empty line is legal when it is whole.
-  if (data === '[DONE]' || isJson(data ?? '')) onEvents(last)
+  return {
+    push: (piece) => {
+      // Most pieces are whole events, and need no search.
+      if (carried === undefined && endsEvent(piece)) return read(piece)
+      if (carried === undefined) carried = [piece]
+      else carried.push(piece)
+      bytes += piece.length
+      const whole = piece.includes(lineFeed) ? joinPieces(carried) : nothing
+      const end = endOfEvents(whole)
+      if (end > 0) {
+        carried = end === whole.length ? undefined : [whole.subarray(end)]
+        bytes = whole.length - end
+      }
+      if (bytes > eventBytesMax) throw eventTooLarge()
+      return end > 0 ? read(whole.subarray(0, end)) : undefined
+    },
+    end: () => {
+      if (carried === undefined) return undefined
+      const last = Buffer.concat([...carried, emptyLine])
+      const data = dataOf(last) ?? ''
+      // A last event without its empty line is accepted when it is whole.
+      return data === '[DONE]' || isJson(data) ? read(last) : undefined
+    },
+  }
 }
 
+/** Why a stream is broken off whose event does not end. */
+export function eventTooLarge(): ProviderFailure {
+  return new ProviderFailure('malformed', 'An event of the answer is too large.')
+}
+
+const nothing = Buffer.alloc(0)
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
@@ -155,7 +170,8 @@ export function dataOf(event: Buffer): string | undefined {
   return lines.length === 0 ? undefined : lines.join('\n')
 }
 
-function isJson(text: string): boolean {
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

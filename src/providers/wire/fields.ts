@@ -1,17 +1,12 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
 
-/** What could not be said in a vendor's words. */
+/** What a vendor's format cannot express. */
 export type Notes = { problems: Problem[]; warnings: Warning[] }
-/** A request in a vendor's words. */
+/** A request in a vendor's format. */
 export type WrittenChat<Body> = Notes & { body: Body }
 
-/** A warning about something that is not sent. */
-export function dropped(param: string, requested: unknown, reason: string): Warning {
-  return { param, requested, applied: null, reason }
-}
-
-/** Whether a field says what would be so without it: then nothing is lost when it is not sent. */
+/** Whether a field has its default value, so that leaving it out changes nothing. */
 export function isIdle(field: keyof ChatRequest, value: unknown): boolean {
   if (value === null || value === undefined) return true
   switch (field) {
@@ -36,7 +31,7 @@ export function isIdle(field: keyof ChatRequest, value: unknown): boolean {
   }
 }
 
-/** Asks for JSON where nothing enforces it. */
+/** An instruction to answer in JSON, for models that cannot enforce it. */
 export function jsonInWords(schema: object | undefined): string {
   if (schema === undefined) {
     return 'Answer with one JSON object and nothing else, without a code fence around it.'

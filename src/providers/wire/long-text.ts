@@ -4,7 +4,7 @@ import type { UpstreamBody } from '../transport/dispatch.ts'
 
 const pieces = Symbol('pieces')
 
-/** A text of a JSON body that is too long to be printed; nothing in it is escaped in JSON. */
+/** A long string of a JSON body, kept in pieces; it must need no JSON escaping. */
 export type LongText = { readonly [pieces]: readonly (string | Buffer)[] }
 
 /** The base64 of a picture. */
@@ -17,9 +17,9 @@ export function pictureUrl({ base64, format }: ImageSource): LongText {
   return { [pieces]: [`data:image/${format};base64,`, ...base64] }
 }
 
-/** Prints a JSON body; its long texts stay the pieces that they are. */
+/** Prints a JSON body; its long texts are inserted as their pieces, without a copy. */
 export function printJson(body: unknown): UpstreamBody {
-  // Nobody can know the word who wrote what is printed.
+  // Random, so that no text of the body can contain it.
   const gap = randomUUID()
   const texts: LongText[] = []
   const printed = JSON.stringify(body, (_name, value: unknown) => {

@@ -4,12 +4,12 @@ import type { Problem, Warning } from '../../core/model.ts'
 
 type Schemas = components['schemas']
 export type Message = ChatRequest['messages'][number]
-export type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
-/** A part, and the parameter that names it. */
+type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
+/** A part, and the path that names it in errors. */
 export type PlacedPart = { part: Part; param: string }
 export type PlacedText = { part: Schemas['TextPart']; param: string }
 
-/** What a message says and shows. Empty texts are left out: vendors refuse them. A refusal is a text. */
+/** The parts of a message, a refusal as text. Empty texts, which vendors refuse, are left out. */
 export function partsOf(message: Message, path: string): PlacedPart[] {
   const { content } = message
   const param = `${path}.content`
@@ -29,7 +29,7 @@ function refusalOf(message: Message): string {
   return message.role === 'assistant' ? (message.refusal ?? '') : ''
 }
 
-/** The texts of a message that may have nothing else; `remedy` tells what to do with other parts. */
+/** The texts of a message that may have only text; any other part is a problem with `remedy`. */
 export function onlyTexts(
   message: Message,
   path: string,
@@ -43,14 +43,14 @@ export function onlyTexts(
   })
 }
 
-/** What a message of instructions tells, which is text everywhere. */
+/** The texts of a system or developer message; any other part is a problem. */
 export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
   const remedy = 'Instructions are text. Move it to a message of the user.'
   return onlyTexts(message, path, problems, remedy)
 }
 
-/** Instructions without anybody to instruct are what the user says. */
+/** The warning for a conversation of instructions only, which are sent as a user message. */
 export function instructionsAlone(vendor: string): Warning {
-  const reason = `${vendor} wants a message of the user: the instructions are that.`
+  const reason = `${vendor} requires a message of the user: the instructions are sent as one.`
   return { param: 'messages', requested: 'system', applied: 'user', reason }
 }

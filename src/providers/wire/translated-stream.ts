@@ -1,9 +1,11 @@
+import { StringDecoder } from 'node:string_decoder'
+import { createParser } from 'eventsource-parser'
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
 import type { UpstreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
-import { pausingWriter, startEvents } from './event-source.ts'
+import { eventTooLarge, isJson, pausingWriter, startEvents } from './event-source.ts'
 
 /** Puts a vendor's events, one after the other, in the canonical form. */
 export type Translator = {
@@ -16,45 +18,89 @@ export type Translator = {
   isOver?(): boolean
 }
 
-/** A stream of a vendor who has other events than OpenAI; resolves at its first chunk. */
+/** A stream of a vendor that has other events than OpenAI; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
   { answerBytesMax, endTimeoutMs }: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>,
-  { read, finish, usageSoFar, isOver = () => false }: Translator,
+  translator: Translator,
 ): Promise<ChatStream> {
-  let failure: unknown
   const over = Promise.withResolvers<void>()
-  const source = await startEvents(answer, answerBytesMax, (events) => {
-    if (failure !== undefined || isOver()) return undefined
-    let chunks = ''
-    try {
-      eachData(events.toString(), (data) => {
-        chunks += read(data)
-      })
-    } catch (thrown) {
-      // What came before it in the same piece is the caller's all the same.
-      if (chunks === '') throw thrown
-      failure = thrown
-      if (thrown instanceof ProviderFailure) answer.abort(thrown)
-    }
-    if (isOver()) {
-      // Some upstreams keep the connection open behind it.
-      answer.endWithin(endTimeoutMs)
-      over.resolve()
-    }
-    return chunks === '' ? undefined : Buffer.from(chunks)
+  const reader = translatingReader(translator, answerBytesMax)
+  const source = await startEvents(answer, {
+    push: (piece) => {
+      const chunks = reader.push(piece)
+      const failure = reader.failure()
+      if (failure !== undefined) answer.abort(failure)
+      if (translator.isOver?.() === true) {
+        // Some upstreams keep the connection open after the end mark.
+        answer.endWithin(endTimeoutMs)
+        over.resolve()
+      }
+      return chunks
+    },
+    end: reader.end,
   })
   return {
-    usageSoFar,
+    usageSoFar: translator.usageSoFar,
     forward: async (sink) => {
       const writer = pausingWriter(answer, sink)
       source.listen(writer.write)
       if (!writer.paused()) answer.resume()
       await Promise.race([source.ended, over.promise])
+      const failure = reader.failure()
       if (failure !== undefined) throw failure
-      return finish()
+      return translator.finish()
     },
   }
+}
+
+/**
+ * Reads events with eventsource-parser and gives their translation. A failure after chunks of the same
+ * piece is kept, so that those chunks are delivered before it is reported.
+ */
+function translatingReader({ read, isOver = () => false }: Translator, eventBytesMax: number) {
+  const decoder = new StringDecoder('utf8')
+  let chunks = ''
+  let failure: ProviderFailure | undefined
+  let isEnd = false
+  const parser = createParser({
+    maxBufferSize: eventBytesMax,
+    onEvent: ({ data }) => {
+      if (failure !== undefined || isOver()) return
+      // A last event without its empty line is accepted when it is whole.
+      if (isEnd && !isJson(data)) return
+      try {
+        chunks += read(data)
+      } catch (thrown) {
+        failure = toFailure(thrown)
+      }
+    },
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') failure ??= eventTooLarge()
+    },
+  })
+  const feed = (text: string): Buffer | undefined => {
+    if (failure !== undefined || isOver()) return undefined
+    chunks = ''
+    parser.feed(text)
+    if (chunks === '' && failure !== undefined) throw failure
+    return chunks === '' ? undefined : Buffer.from(chunks)
+  }
+  return {
+    push: (piece: Buffer) => feed(decoder.write(piece)),
+    end: () => {
+      isEnd = true
+      return feed(`${decoder.end()}\n\n`)
+    },
+    failure: () => failure,
+  }
+}
+
+/** A vendor's event of an unexpected shape makes its translator fail in any way. */
+function toFailure(thrown: unknown): ProviderFailure {
+  if (thrown instanceof ProviderFailure) return thrown
+  const message = 'An event of the answer is not what the provider promises.'
+  return new ProviderFailure('malformed', message, { cause: thrown })
 }
 
 /** Parses the data of an event. Throws a ProviderFailure. */
@@ -93,25 +139,3 @@ export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
 
 /** The first chunk of a choice, as OpenAI begins. */
 export const roleDelta = '{"role":"assistant","content":""}'
-
-const carriageReturn = 0x0d
-const space = 0x20
-
-/** Hands over the data of each event in whole events' text; comments and names are passed over. */
-function eachData(text: string, onData: (data: string) => void): void {
-  let data: string | undefined
-  for (let at = 0; at < text.length;) {
-    const feed = text.indexOf('\n', at)
-    const end = feed < 0 ? text.length : feed
-    const stop = text.charCodeAt(end - 1) === carriageReturn ? end - 1 : end
-    if (stop <= at) {
-      if (data !== undefined) onData(data)
-      data = undefined
-    } else if (text.startsWith('data:', at)) {
-      const line = text.slice(text.charCodeAt(at + 5) === space ? at + 6 : at + 5, stop)
-      data = data === undefined ? line : `${data}\n${line}`
-    }
-    at = end + 1
-  }
-  if (data !== undefined) onData(data)
-}

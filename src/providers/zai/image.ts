@@ -13,7 +13,7 @@ type WireAnswer = {
   error?: unknown
 }
 
-/** Pictures over `POST /images/generations`, one a call, as an address (providers.md section 3). */
+/** Images over `POST /images/generations`, one a call, as a URL (docs/vendors.md#zai-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, redact, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)
@@ -44,6 +44,7 @@ function wireRequest({ request, plan, target }: ImageCall): object {
 }
 
 function readAnswer(bytes: Buffer): string {
+  // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   const address = body.data?.[0]?.url
   if (address !== undefined && address !== '') return address
@@ -58,7 +59,7 @@ function readAnswer(bytes: Buffer): string {
   throw new ProviderFailure('malformed', 'The provider made no picture.')
 }
 
-/** The status alone does not tell: an empty balance is a 429 too (providers.md section 3.4). */
+/** The code decides: an empty balance is a 429 too (docs/vendors.md#zai-errors). */
 function kindOf(status: number, { code = '' }: Complaint): FailureKind {
   const number = Number(code)
   if (number === 1301) return 'content_policy'

@@ -18,12 +18,14 @@ const pieces = fc.array(
   ),
 )
 
+const keeping = (cacheBytesMax: number) => ({ cacheBytesMax, estimateBytesMax: 1_048_576 })
+
 describe('what is kept of a stream', () => {
   it('is what passed, whatever its pieces are', () => {
     fc.assert(
       fc.property(pieces, (written) => {
         const sink = openSink()
-        const kept = keepEvents(sink, 10_000_000)
+        const kept = keepEvents(sink, keeping(10_000_000))
         for (const piece of written) kept.sink.write(Buffer.from(piece))
         expect(kept.events().equals(sink.passed())).to.equal(true)
         expect(kept.complete()).to.equal(true)
@@ -32,7 +34,7 @@ describe('what is kept of a stream', () => {
   })
 
   it('stays the same when a piece is written over later', () => {
-    const kept = keepEvents(openSink(), 1000)
+    const kept = keepEvents(openSink(), keeping(1000))
     const piece = Buffer.from('data: 1')
     kept.sink.write(piece)
     piece.fill(0)
@@ -41,7 +43,7 @@ describe('what is kept of a stream', () => {
 
   it('ends at a mebibyte where nothing is to be remembered, while all of it passes', () => {
     const sink = openSink()
-    const kept = keepEvents(sink, 0)
+    const kept = keepEvents(sink, keeping(0))
     const piece = Buffer.alloc(300_000, 'a')
     for (let written = 0; written < 5; written++) kept.sink.write(piece)
     expect(kept.events().length).to.equal(900_000)
@@ -50,7 +52,7 @@ describe('what is kept of a stream', () => {
   })
 
   it('tells whether more may follow', () => {
-    expect(keepEvents(openSink(false), 0).sink.write(Buffer.from('a'))).to.equal(false)
-    expect(keepEvents(openSink(true), 0).sink.write(Buffer.from('a'))).to.equal(true)
+    expect(keepEvents(openSink(false), keeping(0)).sink.write(Buffer.from('a'))).to.equal(false)
+    expect(keepEvents(openSink(true), keeping(0)).sink.write(Buffer.from('a'))).to.equal(true)
   })
 })

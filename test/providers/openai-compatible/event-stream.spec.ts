@@ -116,7 +116,6 @@ function answerOf(pieces: Buffer[]): OpenAnswer {
   let broken: Error | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
-    firstPiece: pieces[0]!,
     each: async (onPiece) => {
       for (const piece of pieces) {
         await running?.promise

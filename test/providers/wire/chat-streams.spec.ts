@@ -53,7 +53,6 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   let aborted: ProviderFailure | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
-    firstPiece: pieces[0] ?? Buffer.alloc(0),
     each: async (onPiece) => {
       for (const piece of pieces) {
         if (aborted !== undefined) throw aborted

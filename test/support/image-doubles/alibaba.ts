@@ -40,7 +40,7 @@ const defaultSizes = {
   none: '1024*1024',
 }
 
-/** Alibaba's DashScope, as far as it makes pictures (providers.md section 2). */
+/** Alibaba's DashScope, as far as it makes pictures (docs/vendors.md#model-studio-images). */
 export function startAlibabaDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -48,7 +48,7 @@ const models: Record<string, Model> = {
   },
 }
 
-/** ByteDance's ModelArk, as far as it makes pictures (providers.md section 4). */
+/** ByteDance's ModelArk, as far as it makes pictures (docs/vendors.md#modelark-images). */
 export function startBytedanceDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

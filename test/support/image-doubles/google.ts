@@ -52,7 +52,7 @@ const models: Record<string, Model> = {
 
 const path = /^\/v1beta\/models\/([\w.-]+):generateContent$/
 
-/** Google's Gemini API, as far as it makes pictures (providers.md section 1). */
+/** Google's Gemini API, as far as it makes pictures (docs/vendors.md#gemini-images). */
 export function startGoogleDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -41,7 +41,7 @@ const known = [
   'user',
 ]
 
-/** OpenAI, as far as it makes pictures (providers.md section 5). */
+/** OpenAI, as far as it makes pictures (docs/vendors.md#openai-images). */
 export function startOpenaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

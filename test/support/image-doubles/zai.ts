@@ -29,7 +29,7 @@ const models: Record<string, Model> = {
   },
 }
 
-/** Z.AI, as far as it makes pictures (providers.md section 3). */
+/** Z.AI, as far as it makes pictures (docs/vendors.md#zai-images). */
 export function startZaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

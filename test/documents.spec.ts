@@ -1,0 +1,78 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { settingsTable } from '../src/config.ts'
+
+const root = join(import.meta.dirname, '..')
+// Its own examples and patterns cite nothing.
+const self = 'test/documents.spec.ts'
+
+describe('the documents', () => {
+  it('have each page and section that is cited', () => {
+    const wrong = read('{*.{md,yaml,json},{docs,src,test,scripts}/**/*.{md,ts}}').flatMap(
+      ({ name, text }) =>
+        citationsIn(text)
+          .filter((cited) => !isHeading(cited, name))
+          .map((cited) => `${name}: ${cited}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('name no file that is not there', () => {
+    const wrong = read('{*,{docs,src}/**/*}.md').flatMap(({ name, text }) =>
+      [...text.matchAll(/`((?:src|test|scripts|docs|generated|[a-z0-9]+)\/[\w./-]+\.(?:ts|md))`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path)))
+        .map((path) => `${name}: ${path}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+})
+
+describe('the README', () => {
+  it('has the settings as they are', () => {
+    const text = readFileSync(join(root, 'README.md'), 'utf8')
+    const section = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(text)?.[1] ?? ''
+    expect(cellsOf(section)).to.deep.equal(cellsOf(settingsTable()))
+  })
+})
+
+/** The texts of the files that match, by name. */
+function read(pattern: string): { name: string; text: string }[] {
+  return globSync(pattern, { cwd: root })
+    .filter((name) => name !== self)
+    .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
+}
+
+/** Pages with their sections as they are cited: `page.md#section`, from the top of the project. */
+function citationsIn(text: string): string[] {
+  return [...text.matchAll(/(?<![\w/.-])[\w./-]*\.md(?:#[\w-]+)?/g)].map(([cited]) => cited)
+}
+
+/** Whether a page has the section, by the anchors that GitHub gives to headings. */
+function isHeading(cited: string, from: string): boolean {
+  const [path = '', section] = cited.split('#')
+  const found = [path, join(dirname(from), path)].find((one) => existsSync(join(root, one)))
+  if (found === undefined || section === undefined) return found !== undefined
+  const headings = [...readFileSync(join(root, found), 'utf8').matchAll(/^#+ (.+)$/gm)].map(
+    ([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+  )
+  return headings.includes(section)
+}
+
+/** A table's cells, however its columns are padded. */
+function cellsOf(table: string): string[] {
+  return table
+    .split('\n')
+    .map((line) =>
+      line
+        .replaceAll(/\s*\|\s*/g, '|')
+        .replaceAll(/-+/g, '-')
+        .trim(),
+    )
+    .filter((line) => line !== '')
+}
