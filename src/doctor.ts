@@ -7,8 +7,7 @@ import type { EndpointConfig } from './providers/create-providers.ts'
 import { vendorOf, vendors } from './providers/index.ts'
 import { createDispatch } from './providers/transport/dispatch.ts'
 import { createKeyRing } from './providers/transport/key-ring.ts'
-import { receive } from './providers/transport/upstream.ts'
-import { wholeReader } from './providers/transport/whole-answer.ts'
+import { receive, wholeReader } from './providers/transport/upstream.ts'
 import { openStore } from './storage/store.ts'
 
 const probeTimeoutMs = 5000

@@ -1,4 +1,4 @@
-import { openCall, type CallParts } from './call.ts'
+import { openCall, type Answered, type CallParts, type Work } from './call.ts'
 import type { CallContext, Caller, RequestLimit } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
@@ -14,7 +14,6 @@ import { createFingerprint } from './recall/fingerprint.ts'
 import { createInFlight, type InFlight, type Making } from './recall/in-flight.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { selectRoutes, type Route } from './route.ts'
-import type { Answered, Work } from './work.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &

@@ -12,17 +12,29 @@ import {
   securitySchemes,
   type OperationId,
   type Protocol,
+  type SecurityScheme,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import type { Caller } from '../core/caller.ts'
+import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
-import { bodyReader, piecesReader, readQuery } from './operation-input.ts'
 import type { Operation, OperationCall } from './operation.ts'
+import { bodyReader, piecesReader } from './read-body.ts'
 import type { FormField } from './read-form.ts'
-import type { SecurityHandlers } from './security.ts'
+
+/**
+ * Identifies the caller by one security scheme of the contract; undefined when the request has no
+ * credentials of that scheme. Throws a GatewayError for invalid credentials.
+ */
+type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
+
+/** A handler for each scheme; a missing one is a compile error. */
+type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
+  /** Throws the GatewayError for a request without any credentials. */
+  unauthorized: (request: IncomingMessage) => Promise<Caller> | Caller
+}
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -202,4 +214,37 @@ export function errorAnswersByPath(
 /** A path for @koa/router; a trailing parameter takes slashes, which model identifiers contain. */
 function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}$/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** The query parameters as strings. Throws `invalid_value` for one that is given twice. */
+function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
+  const start = url.indexOf('?')
+  if (start < 0) return {}
+  // No prototype: its members, such as `toString`, would count as parameters already given.
+  const query: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(url.slice(start))) {
+    if (name in query) {
+      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
+    }
+    query[name] = value
+  }
+  return query
+}
+
+/** API keys, as a bearer token or in `x-api-key` (the product document, Authentication). */
+export function createSecurity(identify: Identify): SecurityHandlers {
+  return {
+    bearer: ({ headers: { authorization } }) =>
+      authorization === undefined ? undefined : identify({ authorization, apiKey: undefined }),
+    apiKey: (request) => {
+      const apiKey = header(request, 'x-api-key')
+      return apiKey ? identify({ authorization: undefined, apiKey }) : undefined
+    },
+    unauthorized: () => identify({ authorization: undefined, apiKey: undefined }),
+  }
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
 }

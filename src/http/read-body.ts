@@ -1,15 +1,71 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { bodyChecks, type Check } from '../../generated/checks.js'
+import type { operations } from '../../generated/operations.ts'
 import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
+import { noTexts, type LeftTexts } from '../core/image/image.ts'
+import { assertValid } from './check-error.ts'
+import { leaveTexts } from './left-texts.ts'
+import { parseForm, type FormField } from './read-form.ts'
+
+type Described = (typeof operations)[number]
+
+type ReadBody = { body: unknown; texts: LeftTexts }
+
+/** Reads the bytes of a body. Throws `unsupported_media_type` or `request_too_large`. */
+export function piecesReader(
+  types: readonly string[],
+  bytesMax: number,
+): (request: IncomingMessage) => Promise<Pieces> | Pieces {
+  if (types.length === 0) return () => []
+  return (request) => {
+    checkMediaType(request, types)
+    return readBody(request, bytesMax)
+  }
+}
+
+/** Parses and checks a body, or keeps its bytes outside of `rest`. Throws a GatewayError. */
+export function bodyReader(
+  { id, bodyTypes, protocol }: Described,
+  form: ((fields: FormField[]) => object) | undefined,
+): (request: IncomingMessage, pieces: Pieces) => Promise<ReadBody> | ReadBody {
+  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts })
+  if (protocol !== 'rest')
+    return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts })
+  // Each `rest` operation with a body has a check, which the type of `id` does not tell.
+  const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
+  const checked = (read: ReadBody): ReadBody => {
+    assertValid(check, read.body)
+    return read
+  }
+  return (request, pieces) => {
+    const isForm = form !== undefined && mediaType(request) === 'multipart/form-data'
+    return isForm ? readForm(request, pieces, form).then(checked) : checked(readJson(pieces))
+  }
+}
+
+function readJson(body: Pieces): ReadBody {
+  const { pieces, texts } = leaveTexts(body)
+  return { body: parseBody(joinPieces(pieces)), texts }
+}
+
+async function readForm(
+  { headers }: IncomingMessage,
+  pieces: Pieces,
+  bodyOf: (fields: FormField[]) => object,
+): Promise<ReadBody> {
+  const { fields, texts } = await parseForm(joinPieces(pieces), headers['content-type']!)
+  return { body: bodyOf(fields), texts }
+}
 
 /** The media type of a request's body, without parameters, in lower case; `''` without one. */
-export function mediaType({ headers }: IncomingMessage): string {
+function mediaType({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 
 /** Throws `unsupported_media_type` unless the body has one of these types and is plain UTF-8. */
-export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } =
     request.headers
   const type = mediaType(request)

@@ -1,5 +1,4 @@
-import { createBase64Encoder, decodedLength, encodeBase64 } from '../bytes/base64.ts'
-import { readDataUrl } from '../bytes/data-url.ts'
+import { createBase64Encoder, decodedLength, encodeBase64, readDataUrl } from '../bytes/base64.ts'
 import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import {

@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { toStoreError } from './store-error.ts'
 
 export type FileOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -49,4 +50,66 @@ export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions)
       }
     },
   }
+}
+
+/** The store's worker thread, which runs calls in order. */
+type Thread = {
+  commit(statements: readonly Statement[]): Promise<void>
+  /** Copies the write-ahead log into the database file, so that the log restarts. */
+  checkpoint(): Promise<void>
+}
+
+/** Close to SQLite's default of 1000 pages, since a usual commit changes a few pages. */
+const commitsPerCheckpoint = 300
+
+/**
+ * Commits on the event loop, over its own connection, where that cannot block: such a commit only
+ * copies a few pages into the page cache, which costs less than two messages between threads
+ * (docs/storage.md#threads). The worker thread does what may block: commits that flush to disk
+ * (`durability: full`), commits that find the database locked, checkpoints, and the first commit
+ * after a checkpoint, which flushes the log's new header.
+ */
+export function createCommits(options: FileOptions, thread: Thread) {
+  const flushes = options.durability === 'full'
+  let here: SqliteFile | undefined
+  let commits = 0
+  /** From the start of a checkpoint until the thread has committed after it. */
+  let restarting = false
+
+  const commitHere = (statements: readonly Statement[]): boolean => {
+    if (flushes || restarting) return false
+    try {
+      here ??= openHere(options)
+      here.commit(statements)
+    } catch (error) {
+      const failure = toStoreError(error)
+      if (failure.isBusy) return false
+      throw failure
+    }
+    if (++commits >= commitsPerCheckpoint) restart()
+    return true
+  }
+  const restart = () => {
+    commits = 0
+    restarting = true
+    // If it fails, the next checkpoint copies the whole log.
+    thread.checkpoint().catch(() => undefined)
+  }
+
+  return {
+    /** Resolves when the statements are durable. Throws a StoreError. */
+    commit: async (statements: readonly Statement[]): Promise<void> => {
+      if (commitHere(statements)) return
+      await thread.commit(statements)
+      // The thread works in order, so a checkpoint that was pending is done.
+      restarting = false
+    },
+    close: () => here?.database.close(),
+  }
+}
+
+function openHere(options: FileOptions): SqliteFile {
+  const file = openSqliteFile(options)
+  file.database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')
+  return file
 }

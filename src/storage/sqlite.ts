@@ -8,8 +8,7 @@ import {
   type Dialect,
   type Driver,
 } from 'kysely'
-import { createCommits } from './sqlite-commits.ts'
-import type { FileOptions, SqlValue, Statement } from './sqlite-file.ts'
+import { createCommits, type FileOptions, type SqlValue, type Statement } from './sqlite-file.ts'
 import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 

@@ -1,3 +1,4 @@
+import { joined, type Delivery } from '../call.ts'
 import type { RequestLimit } from '../caller.ts'
 import type { GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
@@ -5,10 +6,8 @@ import type { Usage } from '../price.ts'
 import type { Remembered } from '../recall/remembered.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
-import { joined, type Delivery } from '../work.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
 import { estimateStream, estimateTokens } from './estimate.ts'
-import { keepEvents } from './event-keeper.ts'
 
 /** How a stream ended: complete, with what its closing chunks need, or broken off. */
 export type StreamOutcome =
@@ -95,4 +94,56 @@ function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   if (counted === undefined) return estimated
   const outputTokens = Math.max(counted.outputTokens, estimated.outputTokens)
   return { ...counted, outputTokens, estimated: true }
+}
+
+type KeptEvents = {
+  /** Keeps what is written to it and passes it on. */
+  sink: EventSink
+  /** The events that were kept. */
+  events(): Buffer
+  /** Whether all events were kept, within `cacheBytesMax`. */
+  complete(): boolean
+}
+
+/** What is kept for the cache, 0 for nothing, and what is kept to estimate the answer's tokens. */
+type Limits = { cacheBytesMax: number; estimateBytesMax: number }
+
+const slabBytes = 8192
+
+/**
+ * Keeps the events that pass, for the cache and for token estimates. They are copied into slabs,
+ * since hundreds of small buffers that live as long as a stream burden the garbage collector.
+ */
+export function keepEvents(
+  sink: EventSink,
+  { cacheBytesMax, estimateBytesMax }: Limits,
+): KeptEvents {
+  const bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
+  const full: Buffer[] = []
+  let slab = Buffer.alloc(0)
+  let used = 0
+  let bytes = 0
+
+  const keep = (piece: Buffer) => {
+    if (used + piece.length > slab.length) {
+      if (used > 0) full.push(slab.subarray(0, used))
+      slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, piece.length))
+      used = 0
+    }
+    slab.set(piece, used)
+    used += piece.length
+  }
+
+  return {
+    events: () => Buffer.concat([...full, slab.subarray(0, used)]),
+    complete: () => bytes <= cacheBytesMax,
+    sink: {
+      onDrain: sink.onDrain,
+      write: (piece) => {
+        bytes += piece.length
+        if (bytes <= bytesMax) keep(piece)
+        return sink.write(piece)
+      },
+    },
+  }
 }

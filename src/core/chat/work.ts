@@ -1,7 +1,6 @@
-import type { Call } from '../call.ts'
+import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import type { Warning } from '../model.ts'
 import { noAdapter, type Route } from '../route.ts'
-import { deliverWhole, type Answered, type Whole, type Work } from '../work.ts'
 import type {
   ChatCompletion,
   ChatRequest,

@@ -1,10 +1,9 @@
 import { piecesLength } from '../../bytes/pieces.ts'
-import type { Call } from '../call.ts'
+import type { Call, Whole } from '../call.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits, Usage } from '../price.ts'
 import type { Route, Selection } from '../route.ts'
-import type { Whole } from '../work.ts'
 import {
   splitCalls,
   type ImageAdapter,

@@ -1,8 +1,8 @@
+import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
 import { GatewayError } from '../error.ts'
 import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
-import { deliverWhole, type Answered, type Whole, type Work } from '../work.ts'
 import type {
   AskedImage,
   ImagePlan,

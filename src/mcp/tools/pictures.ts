@@ -1,6 +1,6 @@
+import type { Answered } from '../../core/call.ts'
 import type { ImageResult } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
-import type { Answered } from '../../core/work.ts'
 import type { ToolContent } from '../content.ts'
 import { costText, warningLines } from '../receipt-text.ts'
 

@@ -1,9 +1,9 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
-import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
-import { receive } from '../transport/upstream.ts'
-import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 
 type WireAnswer = {

@@ -8,7 +8,7 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
-import { readDataUrl } from '../../bytes/data-url.ts'
+import { readDataUrl } from '../../bytes/base64.ts'
 import { dropped } from '../../core/model.ts'
 import { callIdFor } from '../wire/call-id.ts'
 import type { Notes } from '../wire/fields.ts'

@@ -1,9 +1,9 @@
 import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
-import { open, receive } from '../transport/upstream.ts'
-import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
+import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
-import { readDataUrl } from '../../bytes/data-url.ts'
+import { readDataUrl } from '../../bytes/base64.ts'
 import { dropped } from '../../core/model.ts'
 import type { Notes } from '../wire/fields.ts'
 import {

@@ -14,7 +14,8 @@ import {
   type ImageResult,
 } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
-import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureText, printJson, type LongText } from '../wire/long-text.ts'

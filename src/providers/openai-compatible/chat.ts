@@ -2,9 +2,15 @@ import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../..
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import { jsonRequests } from '../transport/endpoint.ts'
-import { open, receive, type PieceReader, type UpstreamHead } from '../transport/upstream.ts'
-import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import {
+  open,
+  parseJson,
+  receive,
+  wholeReader,
+  type PieceReader,
+  type UpstreamHead,
+} from '../transport/upstream.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'

@@ -68,6 +68,25 @@ export function createDispatch(
   }
 }
 
+/** Builds JSON requests; `headers` are added to each, `print` serialises the bodies. */
+export function jsonRequests(
+  { limits }: { limits: Pick<UpstreamRequest, 'headersTimeoutMs' | 'idleTimeoutMs'> },
+  {
+    headers = {},
+    print = JSON.stringify,
+  }: { headers?: Record<string, string>; print?: (body: unknown) => UpstreamBody } = {},
+): (path: string, body: unknown) => UpstreamRequest {
+  const all = { 'content-type': 'application/json', ...headers }
+  return (path, body) => ({
+    method: 'POST',
+    path,
+    headers: all,
+    body: print(body),
+    headersTimeoutMs: limits.headersTimeoutMs,
+    idleTimeoutMs: limits.idleTimeoutMs,
+  })
+}
+
 /** undici cannot know the length of an iterable, and vendors require `content-length`. */
 function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)

@@ -1,6 +1,6 @@
 import type { ReadSources } from '../../core/image/image.ts'
 import type { Coalescing } from './coalescing.ts'
-import type { Dispatch, UpstreamBody, UpstreamRequest } from './dispatch.ts'
+import type { Dispatch } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
 
 /** What adapters need of one configured vendor or server. */
@@ -38,23 +38,4 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
 export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
   fetchPicture: () => Promise.reject(new Error('There are no addresses of pictures here.')),
   readSources: () => Promise.reject(new Error('There are no addresses of pictures here.')),
-}
-
-/** Builds JSON requests; `headers` are added to each, `print` serialises the bodies. */
-export function jsonRequests(
-  { limits }: Pick<Endpoint, 'limits'>,
-  {
-    headers = {},
-    print = JSON.stringify,
-  }: { headers?: Record<string, string>; print?: (body: unknown) => UpstreamBody } = {},
-): (path: string, body: unknown) => UpstreamRequest {
-  const all = { 'content-type': 'application/json', ...headers }
-  return (path, body) => ({
-    method: 'POST',
-    path,
-    headers: all,
-    body: print(body),
-    headersTimeoutMs: limits.headersTimeoutMs,
-    idleTimeoutMs: limits.idleTimeoutMs,
-  })
 }

@@ -1,6 +1,5 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { PieceReader, UpstreamHead } from './upstream.ts'
-import { parseJson, wholeReader } from './whole-answer.ts'
+import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
 /** The error that an upstream reports, independent of the shape of its body. */
 export type Complaint = {

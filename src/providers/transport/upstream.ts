@@ -63,6 +63,24 @@ export function receive<T>(
   })
 }
 
+/** Collects a whole answer; `finish` gives its bytes. */
+export function wholeReader(): PieceReader<Buffer> {
+  const pieces: Buffer[] = []
+  return {
+    push: (piece) => pieces.push(piece),
+    finish: () => joinPieces(pieces),
+  }
+}
+
+/** Parses an upstream's JSON. Throws a ProviderFailure `malformed`. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch (cause) {
+    throw new ProviderFailure('malformed', 'The answer is not JSON.', { cause })
+  }
+}
+
 /** An answer whose first piece has arrived, or that ended without one. */
 export type OpenAnswer = {
   head: UpstreamHead

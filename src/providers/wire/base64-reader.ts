@@ -1,6 +1,5 @@
 import { ProviderFailure } from '../../core/failure.ts'
-import type { PieceReader } from '../transport/upstream.ts'
-import { parseJson } from '../transport/whole-answer.ts'
+import { parseJson, type PieceReader } from '../transport/upstream.ts'
 
 /** A JSON answer without its base64 texts: `"@0"`, `"@1"`, … stand for `texts[i]`. */
 export type SplicedJson = { json: unknown; texts: Buffer[][] }

@@ -2,10 +2,10 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { ImageAdapter, ImageCall } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
-import { jsonRequests, type Endpoint } from '../transport/endpoint.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
-import { receive } from '../transport/upstream.ts'
-import { parseJson, wholeReader } from '../transport/whole-answer.ts'
+import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 
 type WireAnswer = {
   data?: { url?: string }[]

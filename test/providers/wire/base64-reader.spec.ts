@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ProviderFailure } from '../../../src/core/failure.ts'
-import { parseJson } from '../../../src/providers/transport/whole-answer.ts'
+import { parseJson } from '../../../src/providers/transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../../../src/providers/wire/base64-reader.ts'
 
 const key = 'b64_json'

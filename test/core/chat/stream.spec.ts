@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { keepEvents } from '../../../src/core/chat/event-keeper.ts'
+import { keepEvents } from '../../../src/core/chat/stream.ts'
 
 /** A sink that collects, and takes no more when `takes` says so. */
 function openSink(takes = true) {
