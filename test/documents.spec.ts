@@ -29,6 +29,38 @@ describe('the documents', () => {
   })
 })
 
+describe('the walk of one request', () => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const walk = /## The walk of one request\n([\s\S]*?)\n## /.exec(page)![1]!
+  const rows = walk.split('\n').filter((line) => line.startsWith('| `'))
+
+  it('passes files that are there', () => {
+    const wrong = [...rows, ...walk.split('\n\n').slice(-1)].flatMap((row) => {
+      const names = [...row.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+      const folders = ['', ...names.filter((name) => name.endsWith('/'))]
+      return names.filter(
+        (name) =>
+          !name.endsWith('/') &&
+          !folders.some((folder) => existsSync(join(root, 'src', folder, `${name}.ts`))),
+      )
+    })
+    expect(rows.length).to.be.greaterThan(10)
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('enters no folder a third time', () => {
+    for (const table of walk.split(/\n\n(?=\|)/)) {
+      const entered = table.split('\n').flatMap((line) => {
+        const [, first = ''] = /^\| (`[^|]+) \|/.exec(line) ?? []
+        return [...first.matchAll(/`([^`]+\/)`/g)].map(([, folder = '']) => folder)
+      })
+      for (const folder of entered) {
+        expect(entered.filter((one) => one === folder).length, folder).to.be.at.most(2)
+      }
+    }
+  })
+})
+
 describe('the README', () => {
   it('has the settings as they are', () => {
     const text = readFileSync(join(root, 'README.md'), 'utf8')
