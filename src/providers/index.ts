@@ -2,6 +2,7 @@ import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import { alibaba } from './alibaba/index.ts'
 import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
+import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
 import { google } from './google/index.ts'
 import { groq } from './groq/index.ts'
@@ -29,6 +30,7 @@ export const vendors: readonly Vendor[] = [
   together,
   openrouter,
   moonshot,
+  cerebras,
 ]
 
 const byId = new Map(vendors.map((vendor) => [vendor.id, vendor]))
