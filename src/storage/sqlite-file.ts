@@ -73,11 +73,11 @@ export function createCommits(options: FileOptions, thread: Thread) {
   const flushes = options.durability === 'full'
   let here: SqliteFile | undefined
   let commits = 0
-  /** From the start of a checkpoint until the thread has committed after it. */
-  let restarting = false
+  /** Set from the start of a checkpoint until the thread has committed after it. */
+  let checkpoint: Promise<void> | undefined
 
   const commitHere = (statements: readonly Statement[]): boolean => {
-    if (flushes || restarting) return false
+    if (flushes || checkpoint !== undefined) return false
     try {
       here ??= openHere(options)
       here.commit(statements)
@@ -91,18 +91,18 @@ export function createCommits(options: FileOptions, thread: Thread) {
   }
   const restart = () => {
     commits = 0
-    restarting = true
     // If it fails, the next checkpoint copies the whole log.
-    thread.checkpoint().catch(() => undefined)
+    checkpoint = thread.checkpoint().catch(() => undefined)
   }
 
   return {
     /** Resolves when the statements are durable. Throws a StoreError. */
     commit: async (statements: readonly Statement[]): Promise<void> => {
       if (commitHere(statements)) return
+      const before = checkpoint
       await thread.commit(statements)
-      // The thread works in order, so a checkpoint that was pending is done.
-      restarting = false
+      // The thread works in order: a checkpoint that began before this commit is done.
+      if (checkpoint === before) checkpoint = undefined
     },
     close: () => here?.database.close(),
   }

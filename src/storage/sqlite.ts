@@ -108,14 +108,14 @@ function startWorker(options: FileOptions) {
     if ('outcome' in reply) promise.resolve(reply.outcome)
     else promise.reject(toStoreError(reply.error))
   })
-  worker.on('error', (cause: Error) => {
-    const error = new StoreError(`The store ${options.path} failed: ${cause.message}.`, undefined, {
-      cause,
-    })
-    broken = error
-    for (const promise of waiting.values()) promise.reject(error)
+  const fail = (reason: string, cause?: Error) => {
+    const message = `The store ${options.path} failed: ${reason}.`
+    broken ??= new StoreError(message, undefined, { cause })
+    for (const promise of waiting.values()) promise.reject(broken)
     waiting.clear()
-  })
+  }
+  worker.on('error', (cause: Error) => fail(cause.message, cause))
+  worker.on('exit', () => fail('its thread has ended'))
   const ask = (request: Unsent): Promise<QueryOutcome> => {
     if (broken !== undefined) return Promise.reject(broken)
     const promise = Promise.withResolvers<QueryOutcome>()

@@ -214,4 +214,15 @@ describe('the store', () => {
       expect(journal.rows).to.deep.equal([{ journal_mode: 'wal' }])
     })
   }
+
+  for (const durability of ['normal', 'full'] as const) {
+    it(`refuses a commit after its end, with durability ${durability}`, async () => {
+      const other = await openTestStore(folder.path, durability)
+      await insert(other, rowsFrom(0, 1))
+      await other.close()
+      const refusal = await insert(other, rowsFrom(1, 1)).catch((error: unknown) => error)
+      expect(refusal).to.be.instanceOf(StoreError)
+      expect(countOutside('usage')).to.equal(1)
+    })
+  }
 })
