@@ -75,7 +75,7 @@ export function selectRoutes(options: SelectionOptions): Selection {
 }
 
 function asProblem({ param, reason }: Warning): Problem {
-  const message = `${reason} (x-gateway-strict is on.)`
+  const message = `'${param}': ${reason} (x-gateway-strict is on.)`
   return { param, message, code: 'unsupported_parameter' }
 }
 

@@ -146,6 +146,14 @@ describe('Cerebras', () => {
     expect(answer.choices[0]!.finish_reason).to.equal('stop')
   })
 
+  it('is spared nothing in strict mode: each parameter that it refuses is named', async () => {
+    const asked = { model, messages, frequency_penalty: 0.5, parallel_tool_calls: false }
+    const headers = { 'x-gateway-strict': 'true' }
+    const error = await refusalOf(client.chat.completions.create(asked, { headers }))
+    expect(error).to.include({ status: 400, code: 'unsupported_parameter' })
+    expect(error.message).to.contain("'frequency_penalty'").and.to.contain("'parallel_tool_calls'")
+  })
+
   it('is not asked for two answers', async () => {
     const error = await refusalOf(client.chat.completions.create({ model, messages, n: 2 }))
     expect(error).to.include({ status: 400, param: 'n' })
