@@ -158,7 +158,11 @@ function leaveToOthers(
   const isTaken = context.respond === false || res.headersSent || res.writableEnded
   // 404 is Koa's default status.
   const isAnswered = isTaken || context.status !== 404 || context.body != null
-  if (!isAnswered) refuse(req, methodsOf(context))
+  if (!isAnswered) {
+    const methods = methodsOf(context)
+    // A route that takes the method and answers nothing has nothing there.
+    refuse(req, methods.includes(req.method ?? '') ? [] : methods)
+  }
   record.endWithAnswer()
 }
 

@@ -113,10 +113,17 @@ describe('what others than the contract answer', () => {
       })
     }
 
-    it('is refused as every path when it sets nothing', async () => {
+    it('is answered as an unknown path when it sets nothing', async () => {
       const answered = await get('/plain/missing')
-      expect(answered.response.status).to.equal(405)
+      expect(answered.response.status).to.equal(404)
+      expect(answered.text).to.include('There is no /plain/missing here.')
       expectTold(answered, '/plain/missing')
+    })
+
+    it('takes its own methods alone, which a refusal names', async () => {
+      const response = await fetch(`${url}/plain/json`, { method: 'DELETE' })
+      expect(response.status).to.equal(405)
+      expect(response.headers.get('allow')?.split(', ')).to.have.members(['HEAD', 'GET'])
     })
 
     it('answers 500 without detail when it throws', async () => {

@@ -137,14 +137,17 @@ function merge(results: readonly ImageResult[]): ImageResult {
   }
 }
 
-function add(a: Usage, b: Usage): Usage {
+/** Required, so that a class of tokens that the contract gains is not forgotten here. */
+function add(a: Usage, b: Usage): Required<Usage> {
   const sum = (x = 0, y = 0) => x + y
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
+    cacheWriteTokens: sum(a.cacheWriteTokens, b.cacheWriteTokens),
     imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
     imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
+    reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
     images: a.images + b.images,
     estimated: a.estimated || b.estimated,
   }

@@ -138,6 +138,29 @@ describe('Google, for pictures,', () => {
       expect(choices[0]!.message).to.include({ role: 'assistant', content: 'A kite.' })
     })
 
+    it('whose tokens of every class are added up over several calls', async () => {
+      const usageMetadata = {
+        promptTokenCount: 10,
+        candidatesTokenCount: 1120,
+        thoughtsTokenCount: 40,
+        cachedContentTokenCount: 4,
+        candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
+      }
+      const { body } = answerWith(pictureOf(await painted(3)))
+      const answer = { body: { ...body, usageMetadata } }
+      vendors.doubles.google.play(answer, answer)
+      await vendors.images({ model, prompt, n: 2 })
+      const row = (await vendors.gateway.usage()).at(-1)
+      expect(row).to.deep.include({
+        input_tokens: 20,
+        cached_input_tokens: 8,
+        output_tokens: 2320,
+        reasoning_tokens: 80,
+        image_output_tokens: 2240,
+        images: 2,
+      })
+    })
+
     it('whose type is read from the bytes, whatever it says', async () => {
       const data = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
         'base64',
