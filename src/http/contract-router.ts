@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
 import type { Router } from '@koa/router'
+import type * as OpenApiBackend from 'openapi-backend'
 import type {
   Context as BackendContext,
   Document,
@@ -66,10 +68,24 @@ const document = new URL('../../generated/openapi.json', import.meta.url)
 
 /** The contract in openapi-backend, without handlers. */
 export async function loadContract(): Promise<OpenAPIBackend> {
-  const { OpenAPIBackend } = await import('openapi-backend')
+  const { OpenAPIBackend } = loadOnce()
   // Generated from the linted openapi.yaml.
   const definition = JSON.parse(await readFile(document, 'utf8')) as Document
   return new OpenAPIBackend({ definition, quick: true, strict: true, validate: false }).init()
+}
+
+/**
+ * Loads openapi-backend without keeping it: once the table is filled, its 5 MB can be collected.
+ * Pictures make V8 collect the whole heap, at a cost that grows with it
+ * (docs/performance.md#start-flags).
+ */
+function loadOnce(): typeof OpenApiBackend {
+  const require = createRequire(import.meta.url)
+  const kept = new Set(Object.keys(require.cache))
+  // The package's own types.
+  const loaded = require('openapi-backend') as typeof OpenApiBackend
+  for (const name of Object.keys(require.cache)) if (!kept.has(name)) delete require.cache[name]
+  return loaded
 }
 
 /**
@@ -79,17 +95,22 @@ export async function loadContract(): Promise<OpenAPIBackend> {
  */
 export function createContractRouter(backend: OpenAPIBackend, options: Options): ContractRouter {
   registerHandlers(backend, options)
+  const described = backend.router.getOperations()
+  // Not the backend itself, so that it can be collected.
+  const { handlers, securityHandlers } = backend
+  const registered = { handlers, securityHandlers }
   const table = new Map<string, OperationHandler>()
   const patterns: { method: string; path: string; handler: OperationHandler }[] = []
   const refusals = new Map<string, OperationHandler>()
-  for (const described of backend.router.getOperations()) {
-    const { method, path } = described
-    const handler = handlerOf(described, backend)
+  for (const operation of described) {
+    const { method, path } = operation
+    const handler = handlerOf(operation, registered)
     if (path.includes('{')) patterns.push({ method, path, handler })
     else table.set(`${method.toUpperCase()} ${path}`, handler)
   }
-  for (const path of new Set(operations.map((one) => one.path))) {
-    if (!path.includes('{')) refusals.set(path, methodRefusal(path, backend))
+  for (const operation of described) {
+    const { path } = operation
+    if (!path.includes('{')) refusals.set(path, methodRefusal(operation, registered))
   }
   return {
     find: ({ method = '', url = '' }) => {
@@ -105,7 +126,7 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
       }
     },
     refuse: (request, methods) => {
-      const { notFound, methodNotAllowed } = backend.handlers
+      const { notFound, methodNotAllowed } = handlers
       const refuse = methods.length === 0 ? notFound : methodNotAllowed
       // Both handlers always throw.
       return refuse!(noContext, request, methods) as never
@@ -157,9 +178,11 @@ function registerHandlers(
   }
 }
 
-function handlerOf(described: BackendOperation, backend: OpenAPIBackend): OperationHandler {
-  const identify = identifierOf(described, backend)
-  const answer = backend.handlers[described.operationId!]!
+type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
+
+function handlerOf(described: BackendOperation, registered: Registered): OperationHandler {
+  const identify = identifierOf(described, registered)
+  const answer = registered.handlers[described.operationId!]!
   return async (context) => {
     const known = identify(context.req)
     // Awaiting a value that is no promise would still cost a turn of the microtask queue.
@@ -168,12 +191,18 @@ function handlerOf(described: BackendOperation, backend: OpenAPIBackend): Operat
   }
 }
 
-/** Tries the security handlers of an operation in the contract's order. */
+/**
+ * Tries the security handlers of an operation in the contract's order. Throws for an operation that
+ * is public or asks for several schemes at once: neither is handled.
+ */
 function identifierOf(
-  { security = [] }: BackendOperation,
-  { handlers, securityHandlers }: OpenAPIBackend,
+  { operationId, security = [] }: BackendOperation,
+  { handlers, securityHandlers }: Registered,
 ): (request: IncomingMessage) => Promise<Caller> | Caller {
   const schemes = security.flatMap((requirement) => Object.keys(requirement))
+  if (schemes.length === 0 || security.some((one) => Object.keys(one).length !== 1)) {
+    throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
+  }
   const asked = schemes.map((scheme) => securityHandlers[scheme]!)
   return (request) => {
     for (const handler of asked) {
@@ -187,16 +216,17 @@ function identifierOf(
 }
 
 /** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
-function methodRefusal(path: string, backend: OpenAPIBackend): OperationHandler {
+function methodRefusal(described: BackendOperation, registered: Registered): OperationHandler {
+  const { path } = described
   const isRest = !pathsOfOwnProtocol.has(path)
   const methods = operations
     .filter((one) => one.path === path)
     .flatMap(({ method }) => (method === 'get' && isRest ? ['head', method] : [method]))
-  const described = backend.router.getOperations().find((one) => one.path === path)!
-  const identify = isRest ? undefined : identifierOf(described, backend)
+  const identify = isRest ? undefined : identifierOf(described, registered)
+  const refuse = registered.handlers['methodNotAllowed']!
   return async ({ req: request, state }) => {
     if (identify !== undefined) state.caller = await identify(request)
-    backend.handlers['methodNotAllowed']!(noContext, request, methods)
+    refuse(noContext, request, methods)
   }
 }
 
