@@ -11,6 +11,8 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   missing_required_parameter: { status: 400, type: 'invalid_request_error' },
   unknown_parameter: { status: 400, type: 'invalid_request_error' },
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_value: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   model_capability_mismatch: { status: 400, type: 'invalid_request_error' },
   content_policy_violation: { status: 400, type: 'invalid_request_error' },
   image_fetch_failed: { status: 400, type: 'invalid_request_error' },

@@ -1,6 +1,12 @@
 import { GatewayError, type ErrorCode } from './error.ts'
 
-type Kind = { mayTryNext: boolean; mayTryAgain: boolean; code: ErrorCode }
+type Kind = {
+  mayTryNext: boolean
+  mayTryAgain: boolean
+  code: ErrorCode
+  /** The request is at fault, and nothing is said of the route. */
+  callersFault?: true
+}
 
 /**
  * The kinds of upstream failure (docs/vendors.md#failure-kinds): whether another route may be tried
@@ -15,13 +21,39 @@ const kinds = {
   credentials: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
   not_found: { mayTryNext: true, mayTryAgain: false, code: 'model_not_found' },
   malformed: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
-  rejected: { mayTryNext: false, mayTryAgain: false, code: 'invalid_value' },
-  too_large: { mayTryNext: false, mayTryAgain: false, code: 'request_too_large' },
-  content_policy: { mayTryNext: false, mayTryAgain: false, code: 'content_policy_violation' },
+  rejected: { mayTryNext: false, mayTryAgain: false, code: 'invalid_value', callersFault: true },
+  context_length: {
+    mayTryNext: true,
+    mayTryAgain: false,
+    code: 'context_length_exceeded',
+    callersFault: true,
+  },
+  too_large: {
+    mayTryNext: false,
+    mayTryAgain: false,
+    code: 'request_too_large',
+    callersFault: true,
+  },
+  content_policy: {
+    mayTryNext: false,
+    mayTryAgain: false,
+    code: 'content_policy_violation',
+    callersFault: true,
+  },
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
 } as const satisfies Record<string, Kind>
 
 export type FailureKind = keyof typeof kinds
+
+/** What a vendor may call a `rejected` request more exactly; the caller is told the same code. */
+export const rejectionCodes = [
+  'unsupported_parameter',
+  'unsupported_value',
+  'unknown_parameter',
+  'missing_required_parameter',
+] as const satisfies readonly ErrorCode[]
+export type RejectionCode = (typeof rejectionCodes)[number]
+type FailureCode = (typeof kinds)[FailureKind]['code'] | RejectionCode
 
 const keyKinds: ReadonlySet<FailureKind> = new Set(['credentials', 'rate_limited', 'out_of_credit'])
 
@@ -30,6 +62,8 @@ type Options = {
   param?: string | undefined
   retryAfterSeconds?: number | undefined
   status?: number
+  /** For `rejected`: what is wrong; `invalid_value` when absent. */
+  code?: RejectionCode | undefined
 }
 
 /** A failed upstream call. Its message is shown to the caller only if the request was at fault. */
@@ -40,6 +74,8 @@ export class ProviderFailure extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
+  /** The caller's error code when no route is left. */
+  readonly code: FailureCode
 
   constructor(kind: FailureKind, message: string, options: Options = {}) {
     super(message, { cause: options.cause })
@@ -47,6 +83,7 @@ export class ProviderFailure extends Error {
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
     this.status = options.status
+    this.code = options.code ?? kinds[kind].code
   }
 
   get mayTryNext(): boolean {
@@ -60,6 +97,11 @@ export class ProviderFailure extends Error {
     return kinds[this.kind].mayTryAgain
   }
 
+  /** Whether the request is at fault: then the route is as healthy as it was. */
+  get isCallersFault(): boolean {
+    return (kinds[this.kind] as Kind).callersFault === true
+  }
+
   /** Whether a try with another key of the same provider may succeed. */
   get concernsKey(): boolean {
     return keyKinds.has(this.kind)
@@ -68,11 +110,18 @@ export class ProviderFailure extends Error {
 
 /**
  * Of the failures of several routes, the one to report; undefined when there is none. A provider
- * error comes first. An unknown model comes last, since other providers do have it.
+ * error comes before an unknown model, since other providers do have it; a conversation that is too
+ * long comes before both, since the caller can mend that.
  */
 export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFailure | undefined {
-  const ranks: ErrorCode[] = ['model_not_found', 'timeout', 'rate_limit_exceeded', 'provider_error']
-  const rank = ({ kind }: ProviderFailure) => ranks.indexOf(kinds[kind].code)
+  const ranks: ErrorCode[] = [
+    'model_not_found',
+    'timeout',
+    'rate_limit_exceeded',
+    'provider_error',
+    'context_length_exceeded',
+  ]
+  const rank = ({ code }: ProviderFailure) => ranks.indexOf(code)
   const highest = Math.max(...failures.map(rank))
   return failures.findLast((failure) => rank(failure) === highest)
 }
@@ -85,7 +134,7 @@ export function wasCancelled(error: unknown): boolean {
 
 /** The caller's error when `failure` is the one to report of `routesTried` routes. */
 export function errorAfter(failure: ProviderFailure, routesTried: number): GatewayError {
-  const { code } = kinds[failure.kind]
+  const { code } = failure
   const options = { cause: failure, param: failure.param }
   switch (code) {
     case 'provider_error':
@@ -118,6 +167,11 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
         param: 'model',
       })
     case 'invalid_value':
+    case 'unsupported_parameter':
+    case 'unsupported_value':
+    case 'unknown_parameter':
+    case 'missing_required_parameter':
+    case 'context_length_exceeded':
     case 'request_too_large':
     case 'content_policy_violation':
       return new GatewayError(code, failure.message, options)

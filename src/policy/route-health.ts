@@ -63,7 +63,7 @@ export function createRouteHealth({
         if (circuit !== undefined) circuit.probing = false
         return
       }
-      if (failure === undefined || !failure.mayTryNext) {
+      if (failure === undefined || failure.isCallersFault) {
         circuits.delete(name)
         return
       }

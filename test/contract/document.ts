@@ -202,6 +202,8 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
       'missing_required_parameter',
       'unknown_parameter',
       'unsupported_parameter',
+      'unsupported_value',
+      'context_length_exceeded',
       'model_capability_mismatch',
       'content_policy_violation',
       'image_fetch_failed',

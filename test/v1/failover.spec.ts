@@ -111,6 +111,35 @@ describe('failing over from one provider to the next', () => {
     })
   }
 
+  const tooLong = refusal(400, 'context_length_exceeded')
+
+  it('goes on when the conversation is too long for the first, and does not blame the route', async () => {
+    first.answer(tooLong)
+    // More often than a circuit takes.
+    for (let turn = 0; turn < 6; turn++) {
+      const response = await chat({ seed: turn })
+      expect(response.status).to.equal(200)
+      expect(attemptsOf(response)).to.equal('first=context_length, second=ok')
+    }
+  })
+
+  for (const [name, answer] of [
+    ['too', tooLong],
+    ['down', refusal(503)],
+    ['without the model', refusal(404)],
+  ] as const) {
+    it(`says that the conversation is too long when the second is ${name}`, async () => {
+      first.answer(tooLong)
+      second.answer(answer)
+      const { message } = await expectError(await chat(), {
+        status: 400,
+        code: 'context_length_exceeded',
+        type: 'invalid_request_error',
+      })
+      expect(message).to.equal('No: 400.')
+    })
+  }
+
   it('does not ask the second when the caller wants the first alone', async () => {
     const response = await chat({}, { headers: { 'x-gateway-no-fallback': 'true' } })
     await expectError(response, { status: 502, code: 'provider_error' })

@@ -71,7 +71,7 @@ function lengthProblems(request: ChatRequest, { row }: Model): Problem[] {
   }
   if (window !== undefined && textLength(request) / charactersPerTokenMax > window) {
     const message = `The messages are longer than the ${window} tokens that ${row.id} can read.`
-    problems.push({ param: 'messages', message, code: 'invalid_value' })
+    problems.push({ param: 'messages', message, code: 'context_length_exceeded' })
   }
   return problems
 }

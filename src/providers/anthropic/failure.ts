@@ -1,5 +1,6 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import type { Complaint } from '../transport/complaint.ts'
+import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 
 export type WireError = { error?: { type?: string; message?: string } }

@@ -1,17 +1,7 @@
-import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
+import type { FailureKind } from '../../core/failure.ts'
+import { failureOf, type Complaint } from './complaint.ts'
 import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
-/** The error that an upstream reports, independent of the shape of its body. */
-export type Complaint = {
-  message?: string | undefined
-  code?: string
-  type?: string
-  param?: string
-  /** Set when the body holds it; it takes precedence over the headers. */
-  retryAfterSeconds?: number
-}
-
-const messageCharactersMax = 500
 const answerBytesKept = 64 * 1024
 
 /** Reads an error answer and throws it as a ProviderFailure with a redacted message. */
@@ -31,18 +21,11 @@ export function failureReader(
     finish: () => {
       const complaint = readComplaint(whole.finish(), complaintOf)
       const { status } = head
-      throw new ProviderFailure(
-        kindOf(status, complaint),
-        redact(complaint.message ?? `The provider answered ${status}.`).slice(
-          0,
-          messageCharactersMax,
-        ),
-        {
-          status,
-          param: complaint.param,
-          retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds(head),
-        },
-      )
+      throw failureOf(kindOf(status, complaint), complaint, {
+        status,
+        redact,
+        retryAfterSeconds: retryAfterSeconds(head),
+      })
     },
   }
 }

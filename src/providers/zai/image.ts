@@ -4,7 +4,8 @@ import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import { failureReader, kindOfStatus, type Complaint } from '../transport/http-failure.ts'
+import type { Complaint } from '../transport/complaint.ts'
+import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 
 type WireAnswer = {

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ProviderFailure } from '../../../src/core/failure.ts'
+import type { Complaint } from '../../../src/providers/transport/complaint.ts'
 import {
   failureReader,
   kindOfStatus,
   retryAfterSeconds,
-  type Complaint,
 } from '../../../src/providers/transport/http-failure.ts'
 
 import { createKeyRing } from '../../../src/providers/transport/key-ring.ts'
@@ -122,6 +122,75 @@ describe("an upstream's refusal", () => {
       expect(refusal([body], 500)).to.include({ message: 'The provider answered 500.' })
     })
   }
+
+  for (const code of [
+    'unsupported_parameter',
+    'unsupported_value',
+    'unknown_parameter',
+    'missing_required_parameter',
+  ]) {
+    it(`keeps the code ${code}`, () => {
+      const error = refusal([told({ message: 'No.', code, param: 'top_p' })])
+      expect(error).to.include({ kind: 'rejected', code, param: 'top_p' })
+    })
+  }
+
+  it('has a code of its own for nothing else', () => {
+    const error = refusal([told({ message: 'No.', code: 'invalid_image' })])
+    expect(error).to.include({ kind: 'rejected', code: 'invalid_value' })
+    const late = refusal([told({ message: 'No.', code: 'unsupported_value' })], 503)
+    expect(late).to.include({ kind: 'overloaded', code: 'provider_error' })
+  })
+
+  const tooLong = [
+    { code: 'context_length_exceeded', message: 'No.' },
+    { type: 'exceed_context_size_error', message: 'No.' },
+    { message: "This model's maximum context length is 8192 tokens. However, you requested 9000." },
+    { message: "This endpoint's maximum context length is 200000 tokens." },
+    { message: "This model's maximum prompt length is 131072 but the request contains 537812." },
+    {
+      message:
+        'Prompt contains 300000 tokens, too large for model with 131072 maximum context length',
+    },
+    { message: 'Please reduce the length of the messages or completion.' },
+    { message: 'the request exceeds the available context size, try increasing it' },
+    { message: 'request (9 tokens) exceeds the available context size (4 tokens)' },
+    { message: 'tokens to keep from the initial prompt is greater than the context length' },
+    { message: "The input (30 tokens) is longer than the model's context length (20 tokens)." },
+    { message: 'Invalid request: Your request exceeded model token limit: 262144 (requested: 3)' },
+    { message: 'Range of input length should be [1, 98304]' },
+    { message: 'prompt too long; exceeded max context length by 4096 tokens' },
+    { message: 'Prompt exceeds max length' },
+    { message: 'prompt is too long: 213462 tokens > 200000 maximum' },
+    { message: 'The input token count (1196265) exceeds the maximum number of tokens allowed.' },
+    { message: 'Your input exceeds the context window of this model.' },
+    { message: 'Total tokens of image and text exceed max message tokens.' },
+  ]
+  for (const complaint of tooLong) {
+    it(`is of the kind context_length when it says ${JSON.stringify(complaint)}`, () => {
+      for (const status of [400, 413, 422]) {
+        const error = refusal([told(complaint)], status)
+        expect(error).to.include({ kind: 'context_length', code: 'context_length_exceeded' })
+      }
+    })
+  }
+
+  for (const message of [
+    'The prompt is required.',
+    'max_tokens exceeds the limit of 8192',
+    'Request too large: reduce the size of the images.',
+    'Rate limit reached: too many tokens a minute.',
+  ]) {
+    it(`is of another kind when it says ${message}`, () => {
+      expect(refusal([told({ message })])).to.include({ kind: 'rejected' })
+    })
+  }
+
+  it('is no long conversation when the vendor is too busy or wants money', () => {
+    const message = 'Please reduce the length of the messages or completion.'
+    expect(refusal([told({ message })], 429)).to.include({ kind: 'rate_limited' })
+    expect(refusal([told({ message })], 402)).to.include({ kind: 'out_of_credit' })
+  })
 
   it('never holds a key of ours, however the message is put together', () => {
     const part = fc.oneof(fc.constantFrom(...secrets), fc.string({ maxLength: 300 }))

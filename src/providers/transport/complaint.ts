@@ -1,0 +1,71 @@
+import {
+  ProviderFailure,
+  rejectionCodes,
+  type FailureKind,
+  type RejectionCode,
+} from '../../core/failure.ts'
+
+/** The error that an upstream reports, independent of the shape of its body. */
+export type Complaint = {
+  message?: string | undefined
+  code?: string
+  type?: string
+  param?: string
+  /** Set when the body holds it; it takes precedence over the headers. */
+  retryAfterSeconds?: number
+}
+
+type Options = {
+  status: number
+  redact: (text: string) => string
+  retryAfterSeconds?: number | undefined
+}
+
+const messageCharactersMax = 500
+
+/** Codes and types that mean a conversation longer than the model reads. */
+const tooLongCodes = new Set([
+  'context_length_exceeded',
+  'context_window_exceeded',
+  'model_context_window_exceeded',
+  'exceed_context_size_error',
+])
+/** Words of vendors that have no code for it (docs/vendors.md#forms-of-errors). */
+const tooLongWords = [
+  /context[_ ](?:length|window)[_ ]exceeded/i,
+  /(?:maximum|max|model's|only) (?:context|prompt|model) length/i,
+  /exceeds? (?:the |this )?(?:model'?s? )?(?:available |maximum )?context (?:size|length|window|limit)/i,
+  /context window exceeds/i,
+  /greater than the context length/i,
+  /longer than the model'?s context length/i,
+  /prompt (?:is too long|too long|exceeds max length)/i,
+  /input is too long for requested model/i,
+  /input token count.*exceeds the maximum/i,
+  /reduce the length of the (?:messages|prompt)/i,
+  /exceeded model token limit/i,
+  /total tokens.*exceed max message tokens/i,
+  /range of input length should be/i,
+]
+
+/** A complaint as the ProviderFailure of `kind`, or of a narrower one that its words tell. */
+export function failureOf(kind: FailureKind, complaint: Complaint, options: Options) {
+  const { status, redact, retryAfterSeconds } = options
+  const { message = `The provider answered ${status}.`, param } = complaint
+  const told = isTooLong(kind, complaint) ? 'context_length' : kind
+  return new ProviderFailure(told, redact(message).slice(0, messageCharactersMax), {
+    status,
+    param,
+    code: told === 'rejected' ? rejectionCode(complaint) : undefined,
+    retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
+  })
+}
+
+function isTooLong(kind: FailureKind, { code = '', type = '', message = '' }: Complaint): boolean {
+  if (kind !== 'rejected' && kind !== 'too_large') return false
+  if (tooLongCodes.has(code) || tooLongCodes.has(type)) return true
+  return tooLongWords.some((words) => words.test(message))
+}
+
+function rejectionCode({ code }: Complaint): RejectionCode | undefined {
+  return rejectionCodes.find((known) => known === code)
+}
