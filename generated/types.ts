@@ -152,11 +152,13 @@ export interface components {
         /** @enum {string} */
         CacheOutcome: "hit" | "miss" | "bypass";
         /**
-         * @description `exact`: from what the vendor reported. `estimated`: the vendor reported nothing, the amounts
-         *     were estimated. `cached`: a remembered answer, which costs nothing. `unknown`: no price is known.
+         * @description `exact`: from the amounts that the vendor counted, at the price of the catalog. `reported`: the
+         *     vendor itself told what it charges. `estimated`: the vendor counted nothing and the amounts were
+         *     estimated, or the price is not sure. `cached`: a remembered answer, which costs nothing.
+         *     `unknown`: no price is known.
          * @enum {string}
          */
-        CostStatus: "exact" | "estimated" | "cached" | "unknown";
+        CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
         /** @enum {string} */
@@ -193,6 +195,12 @@ export interface components {
             usd_per_million_cached_input_tokens?: components["schemas"]["Usd"];
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
+            /** @description The tier that the vendor served, where it has a price of its own. */
+            service_tier?: string;
+            /** @description Whether it was paid at the price of the hours in which the vendor asks for less. */
+            off_peak?: boolean;
+            /** @description The part of `cost` that another vendor bills to a key of your own. */
+            usd_upstream?: components["schemas"]["Usd"];
         };
         /** @enum {string} */
         ImageQuality: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
@@ -727,6 +735,9 @@ export interface components {
             image_output_per_million_tokens?: components["schemas"]["Decimal"];
             /** @description Prices of the whole request once its input passes the threshold. */
             tiers?: components["schemas"]["PriceTier"][];
+            /** @description The tiers beside the default one. What is served in a tier that is not listed has no known price. */
+            service_tiers?: components["schemas"]["ServiceTierPrice"][];
+            off_peak?: components["schemas"]["OffPeakPrice"];
         };
         /** @description A decimal number as text, so that nothing is rounded. */
         Decimal: string;
@@ -741,6 +752,39 @@ export interface components {
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
+        };
+        ServiceTierPrice: {
+            /** @description The tier, as the vendor's answer names it. */
+            service_tier: string;
+            /** @description The price, as a multiple of the default tier's. */
+            multiplier: components["schemas"]["Decimal"];
+            /** @description The price of longer inputs is not known. */
+            input_tokens_max?: number;
+        };
+        /** @description Hours in which the vendor asks for less; those of `peak` are at the full price. */
+        OffPeakPrice: {
+            /** @description The price outside of the peak hours, as a multiple of the full one. */
+            multiplier: components["schemas"]["Decimal"];
+            peak: components["schemas"]["PeakHours"][];
+            /**
+             * @description Public holidays of the vendor's country are off-peak as well. The catalog does not know
+             *     them, so a cost in the peak hours is an estimate.
+             */
+            except_holidays?: boolean;
+        };
+        PeakHours: {
+            from: components["schemas"]["HourUtc"];
+            to: components["schemas"]["HourUtc"];
+            /** @description Days of the week in UTC, 1 for Monday to 7 for Sunday. */
+            weekdays: number[];
+        };
+        /** @description A time of the day in UTC; as an end it is not part of the span. */
+        HourUtc: string;
+        /** @description Prices that the vendor has announced. */
+        PriceChange: {
+            /** @description The first day in UTC on which they are valid. */
+            from: string;
+            pricing: components["schemas"]["ModelPricing"];
         };
         Model: {
             id: string;
@@ -762,7 +806,10 @@ export interface components {
             };
             context_window?: number | null;
             max_output_tokens?: number | null;
+            /** @description The prices of today. */
             pricing: components["schemas"]["ModelPricing"];
+            /** @description The prices that follow, in the order of their days. */
+            price_changes?: components["schemas"]["PriceChange"][];
             image?: components["schemas"]["ImageAbilities"] | null;
             deprecated_at?: string | null;
             deactivated_at?: string | null;
@@ -883,11 +930,21 @@ export interface components {
             reasoningTokens?: number;
             images: number;
             estimated: boolean;
+            /** @description The tier that the vendor served, in its own word; absent when it names none. */
+            serviceTier?: string;
+            /** @description What the vendor charges, in nano-dollars, where it tells; `upstreamNanoUsd` is a part of it. */
+            reportedNanoUsd?: number;
+            upstreamNanoUsd?: number;
         };
         /** @description One row of the catalog. */
         CatalogModel: {
             id: string;
             aliases?: string[];
+            /**
+             * @description Dated names that the vendor takes too, at the same price. A snapshot is asked for by its
+             *     own name.
+             */
+            snapshots?: string[];
             provider: string;
             upstream_model: string;
             name: string;
@@ -912,12 +969,24 @@ export interface components {
             max_tokens_field?: "max_tokens" | "max_completion_tokens";
             context_window?: number;
             max_output_tokens?: number;
+            /** @description The prices until the first of `price_changes`. */
             pricing: components["schemas"]["ModelPricing"];
+            price_changes?: components["schemas"]["PriceChange"][];
+            /**
+             * @description What the sources disagree about. A doubtful limit warns instead of refusing, and what a
+             *     doubtful price gives is an estimate.
+             */
+            doubtful?: ("status" | "context_window" | "max_output_tokens" | "pricing")[];
             image?: components["schemas"]["ImageAbilities"];
             released_at?: string;
             deprecated_at?: string;
             deactivated_at?: string;
             successor?: string;
+            /** @description Where the data was read, and when. */
+            sources?: {
+                url: string;
+                date: string;
+            }[];
             note?: string;
         };
         /** @description The models of one provider. */

@@ -218,7 +218,7 @@ type RoutingOptions = Required<Pick<Options, 'config' | 'clock' | 'sleep' | 'ran
 function routing({ config, rows, clock, sleep, random }: RoutingOptions) {
   const { limits, routeOrder } = config
   const health = createRouteHealth({ limits, clock })
-  const priceOf = createPriceOf(rows)
+  const priceOf = createPriceOf(rows, clock)
   return {
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },

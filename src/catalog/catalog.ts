@@ -36,7 +36,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   )
   const described = rows.map((row) => ({
     row,
-    prices: readPrices(row.pricing),
+    prices: readPrices(row),
     undescribed: false,
   }))
   const models: Model[] = [...described, ...listed]
@@ -142,5 +142,5 @@ function undescribedModel(provider: string, name: string): Model {
     capabilities,
     pricing: {},
   }
-  return { row, prices: readPrices({}), undescribed: true }
+  return { row, prices: readPrices({ pricing: {} }), undescribed: true }
 }

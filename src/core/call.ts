@@ -4,7 +4,8 @@ import { GatewayError, toGatewayError } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Model, Warning } from './model.ts'
-import type { Cost, PictureTraits, Usage } from './price.ts'
+import type { Cost, PictureTraits } from './cost.ts'
+import type { Usage } from './price.ts'
 import type { Remembered } from './recall/remembered.ts'
 import {
   cachedCost,
@@ -112,7 +113,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     succeed: async ({ route, usage, picture }, warnings) => {
       const { model, provider } = route
       if (healthPending) parts.failover.health.ended(route)
-      const cost = costOfAnswer(model, usage, mode, picture)
+      const cost = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
       await record({ outcome: 'ok', cache, route, usage, cost })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
     },
@@ -131,7 +132,7 @@ export function openCall(parts: CallParts, options: Options): Call {
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
       const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
       const cost = delivered
-        ? costOfAnswer(delivered.route.model, delivered.usage, mode)
+        ? costOfAnswer({ model: delivered.route.model, ...delivered, mode, atMs: startedAt })
         : noCost(mode)
       await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
       return error

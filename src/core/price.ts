@@ -2,11 +2,9 @@ import type { components } from '../../generated/types.ts'
 
 type Schemas = components['schemas']
 export type Usage = Schemas['CanonicalUsage']
-export type CostStatus = Schemas['CostStatus']
-type CostDetails = Schemas['CostDetails']
 
 /** Nano-dollars (1e-9 USD) per million tokens. */
-type TokenPrices = {
+export type TokenPrices = {
   input: bigint
   cachedInput: bigint
   cacheWrite: bigint
@@ -15,12 +13,17 @@ type TokenPrices = {
   imageOutput: bigint
 }
 /** The price of one picture; a trait that is absent matches any value. */
-type ImagePriceRow = {
+export type ImagePriceRow = {
   nanoUsd: number
   sizeClass?: string
   quality?: string
   size?: string
 }
+/** A multiple of a price, as an integer: `multiplierUnit` is the price itself. */
+type Multiplier = bigint
+/** Minutes of the UTC day, the end excluded, on days of the week of `Date.getUTCDay`. */
+type PeakHours = { fromMinute: number; toMinute: number; weekdays: readonly number[] }
+
 /** A model's prices as integers; `tokens` is null when no token price is known. */
 export type Prices = {
   perImage: readonly ImagePriceRow[]
@@ -29,14 +32,20 @@ export type Prices = {
   tokens: TokenPrices | null
   /** Replace `tokens` for longer inputs; in ascending order. */
   tiers: readonly { inputTokensAbove: number; tokens: TokenPrices }[]
+  /** The tiers beside the default one, by the vendor's name. */
+  serviceTiers: ReadonlyMap<string, { multiplier: Multiplier; inputTokensMax: number }>
+  offPeak: { multiplier: Multiplier; peak: readonly PeakHours[]; isPeakSure: boolean } | undefined
+  /** The sources disagree about the prices. */
+  isDoubtful: boolean
+  /** What replaces all of this from a Unix time in milliseconds on; in ascending order. */
+  changes: readonly { fromMs: number; prices: Prices }[]
 }
-/** What an answer costs; `nanoUsd` is null when no price is known. */
-export type Cost = { nanoUsd: number | null; status: CostStatus; details: CostDetails }
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, images: 0, estimated: false }
 
 const nanoPerUsd = 1_000_000_000n
-const million = 1_000_000n
+/** Multipliers are read like dollars. */
+export const multiplierUnit: Multiplier = nanoPerUsd
 
 /** Nano-dollars of a decimal number of dollars such as `0.035`, exact to nine decimals. */
 export function nanoUsd(decimal: string): bigint {
@@ -51,8 +60,11 @@ export function usdText(nano: number): string {
   return digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
 }
 
+type Priced = Pick<Schemas['CatalogModel'], 'pricing' | 'price_changes' | 'doubtful'>
+
 /** Converts a catalog row's decimal prices to integers. */
-export function readPrices(pricing: Schemas['ModelPricing']): Prices {
+export function readPrices({ pricing, price_changes: changes = [], doubtful }: Priced): Prices {
+  const isDoubtful = doubtful?.includes('pricing') ?? false
   return {
     perImage: (pricing.per_image ?? []).map((row) => ({
       nanoUsd: Number(nanoUsd(row.usd)),
@@ -66,6 +78,20 @@ export function readPrices(pricing: Schemas['ModelPricing']): Prices {
       const tokens = readTokenPrices({ ...pricing, ...tier })
       return tokens === null ? [] : [{ inputTokensAbove: tier.input_tokens_above, tokens }]
     }),
+    serviceTiers: new Map(
+      (pricing.service_tiers ?? []).map(
+        ({ service_tier: name, multiplier, input_tokens_max: most = Infinity }) => [
+          name,
+          { multiplier: nanoUsd(multiplier), inputTokensMax: most },
+        ],
+      ),
+    ),
+    offPeak: readOffPeak(pricing.off_peak),
+    isDoubtful,
+    changes: changes.map(({ from, pricing: changed }) => ({
+      fromMs: Date.parse(from),
+      prices: readPrices({ pricing: changed, ...(doubtful === undefined ? {} : { doubtful }) }),
+    })),
   }
 }
 
@@ -84,75 +110,37 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
   }
 }
 
-/** The traits of a picture that select its row in the per-image prices. */
-export type PictureTraits = { sizeClass?: string; quality?: string; size?: string }
-
-/** The cost of these amounts, rounded once, half up; per image where that price is exact. */
-export function costOf(prices: Prices, usage: Usage, picture: PictureTraits = {}): Cost {
-  const status = usage.estimated ? 'estimated' : 'exact'
-  if (usage.images === 0) return tokenCost(prices, usage, status)
-  const row = priceRow(prices.perImage, picture)
-  if (row !== undefined && !prices.perImageIsEstimate) {
-    return perImageCost(row, usage.images, 'exact')
-  }
-  if (usage.outputTokens > 0) return tokenCost(prices, usage, status)
-  return row === undefined ? unknownCost : perImageCost(row, usage.images, 'estimated')
-}
-
-const unknownCost: Cost = { nanoUsd: null, status: 'unknown', details: {} }
-
-function perImageCost(row: ImagePriceRow, images: number, status: CostStatus): Cost {
+function readOffPeak(hours: Schemas['OffPeakPrice'] | undefined): Prices['offPeak'] {
+  if (hours === undefined) return undefined
   return {
-    nanoUsd: row.nanoUsd * images,
-    status,
-    details: { images, usd_per_image: row.nanoUsd / 1e9 },
+    multiplier: nanoUsd(hours.multiplier),
+    peak: hours.peak.map(({ from, to, weekdays }) => ({
+      fromMinute: minuteOf(from),
+      toMinute: minuteOf(to),
+      // In a catalog Sunday is 7, for `getUTCDay` it is 0.
+      weekdays: weekdays.map((day) => day % 7),
+    })),
+    isPeakSure: hours.except_holidays !== true,
   }
 }
 
-function priceRow(
-  rows: readonly ImagePriceRow[],
-  { sizeClass, quality, size }: PictureTraits,
-): ImagePriceRow | undefined {
-  return rows.find(
-    (row) =>
-      (row.sizeClass === undefined || row.sizeClass === sizeClass) &&
-      (row.quality === undefined || row.quality === quality) &&
-      (row.size === undefined || row.size === size),
+function minuteOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+}
+
+/** The prices that are valid at a Unix time in milliseconds. */
+export function pricesAt(prices: Prices, atMs: number): Prices {
+  if (prices.changes.length === 0) return prices
+  return prices.changes.findLast(({ fromMs }) => fromMs <= atMs)?.prices ?? prices
+}
+
+/** Whether a Unix time in milliseconds is in the vendor's hours of full price. */
+export function isPeak(peak: readonly PeakHours[], atMs: number): boolean {
+  const date = new Date(atMs)
+  const minute = date.getUTCHours() * 60 + date.getUTCMinutes()
+  const day = date.getUTCDay()
+  return peak.some(
+    ({ fromMinute, toMinute, weekdays }) =>
+      weekdays.includes(day) && minute >= fromMinute && minute < toMinute,
   )
-}
-
-function tokenCost({ tokens, tiers }: Prices, usage: Usage, status: CostStatus): Cost {
-  if (tokens === null) return unknownCost
-  const tier = tiers.findLast(({ inputTokensAbove }) => usage.inputTokens > inputTokensAbove)
-  const prices = tier?.tokens ?? tokens
-  const cached = usage.cachedInputTokens ?? 0
-  const written = usage.cacheWriteTokens ?? 0
-  // Cached tokens may include picture tokens: none is charged twice.
-  const uncached = Math.max(0, usage.inputTokens - cached - written)
-  const imageInput = Math.min(usage.imageInputTokens ?? 0, uncached)
-  const imageOutput = usage.imageOutputTokens ?? 0
-  const plainInput = uncached - imageInput
-  const plainOutput = Math.max(0, usage.outputTokens - imageOutput)
-  const total =
-    BigInt(plainInput) * prices.input +
-    BigInt(cached) * prices.cachedInput +
-    BigInt(written) * prices.cacheWrite +
-    BigInt(imageInput) * prices.imageInput +
-    BigInt(plainOutput) * prices.output +
-    BigInt(imageOutput) * prices.imageOutput
-  return {
-    nanoUsd: Number((total + million / 2n) / million),
-    status,
-    details: {
-      ...(usage.images > 0 ? { images: usage.images } : {}),
-      usd_per_million_input_tokens: Number(prices.input) / 1e9,
-      ...(cached > 0
-        ? { usd_per_million_cached_input_tokens: Number(prices.cachedInput) / 1e9 }
-        : {}),
-      usd_per_million_output_tokens: Number(prices.output) / 1e9,
-      ...(imageOutput > 0
-        ? { usd_per_million_image_tokens: Number(prices.imageOutput) / 1e9 }
-        : {}),
-    },
-  }
 }

@@ -1,16 +1,10 @@
 import type { components } from '../../generated/types.ts'
 import type { CallContext, Face, Mode } from './caller.ts'
+import { costOf, type Cost, type CostStatus, type PictureTraits } from './cost.ts'
 import type { ErrorCode } from './error.ts'
 import type { Attempt } from './failover.ts'
 import type { Model, Warning } from './model.ts'
-import {
-  costOf,
-  noUsage,
-  type Cost,
-  type CostStatus,
-  type PictureTraits,
-  type Usage,
-} from './price.ts'
+import { noUsage, type Usage } from './price.ts'
 import type { Route } from './route.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
@@ -91,15 +85,19 @@ export function usageRow(ending: Ending): UsageRow {
   }
 }
 
+/** What a vendor delivered in a call that began at `atMs`, Unix time in milliseconds. */
+type Delivery = {
+  model: Model
+  usage: Usage | undefined
+  mode: Mode
+  atMs: number
+  picture?: PictureTraits | undefined
+}
+
 /** The cost of what a vendor delivered; its status is `unknown` when the usage is not known. */
-export function costOfAnswer(
-  model: Model,
-  usage: Usage | undefined,
-  mode: Mode,
-  picture: PictureTraits = {},
-): Cost {
+export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): Cost {
   if (usage === undefined) return { nanoUsd: null, status: 'unknown', details: { mode } }
-  const cost = costOf(model.prices, usage, picture)
+  const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
 }
 

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
-import { costOf, nanoUsd, noUsage, readPrices } from '../../src/core/price.ts'
+import { costOf } from '../../src/core/cost.ts'
+import { nanoUsd, noUsage, readPrices } from '../../src/core/price.ts'
 import { settingFor } from '../../src/providers/index.ts'
 import { projectFolder } from '../support/program.ts'
 
@@ -131,8 +132,10 @@ describe('the prices of the catalog', () => {
   })
 
   it('are list prices, not off by a factor: a million tokens cost cents to hundreds of dollars', () => {
-    for (const { id, pricing } of rows) {
-      const cost = costOf(readPrices(pricing), { ...noUsage, outputTokens: 1_000_000 })
+    for (const row of rows) {
+      const { id } = row
+      const used = { ...noUsage, outputTokens: 1_000_000 }
+      const cost = costOf(readPrices(row), used, { atMs: 0 })
       if (cost.nanoUsd === null || free.has(id)) continue
       expect(cost.nanoUsd / 1e9, id).to.be.within(0.01, 300)
     }
@@ -154,8 +157,8 @@ describe('the prices of the catalog', () => {
   ]
   for (const { id, usd } of documented) {
     it(`are the document's for ${id}: $${usd} a picture, $${usd} times four for four`, () => {
-      const { pricing } = rows.find((row) => row.id === id)!
-      const cost = (count: number) => costOf(readPrices(pricing), { ...noUsage, images: count })
+      const prices = readPrices(rows.find((row) => row.id === id)!)
+      const cost = (images: number) => costOf(prices, { ...noUsage, images }, { atMs: 0 })
       expect(cost(1)).to.include({ nanoUsd: Number(nanoUsd(usd)), status: 'exact' })
       expect(cost(4)).to.include({ nanoUsd: 4 * Number(nanoUsd(usd)), status: 'exact' })
     })

@@ -1,9 +1,20 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readCatalogRows } from '../../src/catalog/catalog.ts'
-import { costOf, nanoUsd, noUsage, readPrices, usdText, type Usage } from '../../src/core/price.ts'
+import { costOf as costAt, type PictureTraits } from '../../src/core/cost.ts'
+import {
+  nanoUsd,
+  noUsage,
+  readPrices as readRow,
+  usdText,
+  type Prices,
+  type Usage,
+} from '../../src/core/price.ts'
 
-type Pricing = Parameters<typeof readPrices>[0]
+type Pricing = Parameters<typeof readRow>[0]['pricing']
+const readPrices = (pricing: Pricing) => readRow({ pricing })
+const costOf = (prices: Prices, usage: Usage, picture?: PictureTraits) =>
+  costAt(prices, usage, { atMs: 0, picture })
 
 /** Whole nano-dollars, from nothing to nine million dollars. */
 const nano = fc.oneof(fc.nat(), fc.maxSafeNat())

@@ -9,7 +9,7 @@ const rows = readCatalogRows()
 export function modelOf(id: string): Model {
   const row = rows.find((one: CatalogModel) => one.id === id)
   if (row === undefined) throw new Error(`The catalog has no ${id}.`)
-  return { row, prices: readPrices(row.pricing), undescribed: false }
+  return { row, prices: readPrices(row), undescribed: false }
 }
 
 /** A route that nobody calls. */

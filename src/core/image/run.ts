@@ -2,7 +2,8 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { Warning } from '../model.ts'
-import type { PictureTraits, Usage } from '../price.ts'
+import type { PictureTraits } from '../cost.ts'
+import type { Usage } from '../price.ts'
 import type { Route, Selection } from '../route.ts'
 import {
   splitCalls,
@@ -137,8 +138,14 @@ function merge(results: readonly ImageResult[]): ImageResult {
   }
 }
 
+type Told = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
+
+function add(a: Usage, b: Usage): Usage {
+  return { ...addCounts(a, b), ...addTold(a, b) }
+}
+
 /** Required, so that a class of tokens that the contract gains is not forgotten here. */
-function add(a: Usage, b: Usage): Required<Usage> {
+function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
   const sum = (x = 0, y = 0) => x + y
   return {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -150,6 +157,20 @@ function add(a: Usage, b: Usage): Required<Usage> {
     reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
     images: a.images + b.images,
     estimated: a.estimated || b.estimated,
+  }
+}
+
+/** A sum of what the vendor charges says something only if it told so for each part. */
+function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
+  const tiers = new Set([a.serviceTier, b.serviceTier])
+  // Different tiers together have no price, as one that is not known.
+  const tier = tiers.size === 1 ? a.serviceTier : [...tiers].join('+')
+  const isReported = a.reportedNanoUsd !== undefined && b.reportedNanoUsd !== undefined
+  const upstream = (a.upstreamNanoUsd ?? 0) + (b.upstreamNanoUsd ?? 0)
+  return {
+    ...(tier === undefined ? {} : { serviceTier: tier }),
+    ...(isReported ? { reportedNanoUsd: a.reportedNanoUsd! + b.reportedNanoUsd! } : {}),
+    ...(isReported && upstream > 0 ? { upstreamNanoUsd: upstream } : {}),
   }
 }
 

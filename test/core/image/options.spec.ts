@@ -13,7 +13,7 @@ type Options = Partial<Omit<ImageRequest, 'model' | 'prompt' | 'n' | 'sources'>>
 
 const models: Model[] = readCatalogRows()
   .filter(({ image }) => image !== undefined)
-  .map((row) => ({ row, prices: readPrices(row.pricing), undescribed: false }))
+  .map((row) => ({ row, prices: readPrices(row), undescribed: false }))
 
 /** Every value of an enum of the contract. */
 function values<Name extends keyof Options>(schema: string): NonNullable<Options[Name]>[] {

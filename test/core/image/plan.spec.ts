@@ -47,7 +47,7 @@ function modelOf({ abilities, capabilities, undescribed = false }: Traits): Mode
             },
           }),
     },
-    prices: readPrices({}),
+    prices: readPrices({ pricing: {} }),
     undescribed,
   }
 }

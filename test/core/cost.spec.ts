@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { costOf } from '../../src/core/cost.ts'
+import { noUsage, readPrices, type Usage } from '../../src/core/price.ts'
+
+type Row = Parameters<typeof readPrices>[0]
+
+const flat = { input_per_million_tokens: '2', output_per_million_tokens: '10' }
+const used: Usage = { ...noUsage, inputTokens: 1_000_000, outputTokens: 100_000 }
+const cost = (row: Row, usage: Usage, at = '2026-11-20T12:00:00Z') =>
+  costOf(readPrices(row), usage, { atMs: Date.parse(at) })
+
+describe('the price of a service tier', () => {
+  const tiered: Row = {
+    pricing: {
+      ...flat,
+      service_tiers: [
+        { service_tier: 'flex', multiplier: '0.5' },
+        { service_tier: 'priority', multiplier: '1.8', input_tokens_max: 1_000_000 },
+      ],
+    },
+  }
+  const rows = [
+    { tier: undefined, nanoUsd: 3_000_000_000, status: 'exact' },
+    { tier: 'flex', nanoUsd: 1_500_000_000, status: 'exact' },
+    { tier: 'priority', nanoUsd: 5_400_000_000, status: 'exact' },
+    { tier: 'scale', nanoUsd: null, status: 'unknown' },
+  ]
+  for (const { tier, nanoUsd, status } of rows) {
+    it(`is ${nanoUsd === null ? 'not known' : 'that of the catalog'} for ${tier ?? 'the default'}`, () => {
+      const usage = tier === undefined ? used : { ...used, serviceTier: tier }
+      const found = cost(tiered, usage)
+      expect(found).to.include({ nanoUsd, status })
+      expect(found.details.service_tier).to.equal(tier)
+    })
+  }
+
+  it('is not known for inputs above those that it is listed for', () => {
+    const longer = { ...used, inputTokens: 1_000_001, serviceTier: 'priority' }
+    expect(cost(tiered, longer)).to.include({ nanoUsd: null, status: 'unknown' })
+  })
+
+  it('is rounded once, together with the tokens', () => {
+    const pricing = { input_per_million_tokens: '0.001', output_per_million_tokens: '0' }
+    const halved = { ...pricing, service_tiers: [{ service_tier: 'flex', multiplier: '0.5' }] }
+    fc.assert(
+      fc.property(fc.nat({ max: 5_000_000 }), (inputTokens) => {
+        const usage = { ...noUsage, inputTokens, serviceTier: 'flex' }
+        // A token is half a nano-dollar, and a half is rounded up.
+        expect(cost({ pricing: halved }, usage).nanoUsd).to.equal(Math.ceil(inputTokens / 2))
+      }),
+    )
+  })
+
+  it('shows the prices that were paid', () => {
+    expect(cost(tiered, { ...used, serviceTier: 'flex' }).details).to.deep.equal({
+      service_tier: 'flex',
+      usd_per_million_input_tokens: 1,
+      usd_per_million_output_tokens: 5,
+    })
+  })
+})
+
+describe('the price of an hour', () => {
+  const weekdays = [1, 2, 3, 4, 5]
+  const peak = [
+    { from: '01:00', to: '04:00', weekdays },
+    { from: '06:00', to: '10:00', weekdays },
+  ]
+  const row: Row = { pricing: { ...flat, off_peak: { multiplier: '0.5', peak } } }
+  const full = 3_000_000_000
+  const hours: [string, number][] = [
+    ['2026-11-20T00:59:59.999Z', full / 2],
+    ['2026-11-20T01:00:00Z', full],
+    ['2026-11-20T03:59:59Z', full],
+    ['2026-11-20T04:00:00Z', full / 2],
+    ['2026-11-20T09:59:59Z', full],
+    ['2026-11-20T10:00:00Z', full / 2],
+    ['2026-11-21T07:00:00Z', full / 2],
+    ['2026-11-22T07:00:00Z', full / 2],
+    ['2026-11-23T07:00:00Z', full],
+  ]
+  for (const [at, nanoUsd] of hours) {
+    it(`is ${nanoUsd === full ? 'full' : 'half'} at ${at}`, () => {
+      const found = cost(row, used, at)
+      expect(found).to.include({ nanoUsd, status: 'exact' })
+      expect(found.details.off_peak).to.equal(nanoUsd !== full)
+    })
+  }
+
+  it('is an estimate in the peak hours when holidays, which nobody knows, are cheaper', () => {
+    const off_peak = { multiplier: '0.5', peak, except_holidays: true }
+    const holidays: Row = { pricing: { ...flat, off_peak } }
+    expect(cost(holidays, used, '2026-11-20T07:00:00Z').status).to.equal('estimated')
+    expect(cost(holidays, used, '2026-11-20T11:00:00Z').status).to.equal('exact')
+  })
+})
+
+describe('a price that changes', () => {
+  const dearer = { input_per_million_tokens: '4', output_per_million_tokens: '20' }
+  const dearest = { input_per_million_tokens: '8', output_per_million_tokens: '40' }
+  const row: Row = {
+    pricing: flat,
+    price_changes: [
+      { from: '2027-01-01', pricing: dearer },
+      { from: '2027-07-01', pricing: dearest },
+    ],
+  }
+  const days: [string, number][] = [
+    ['2026-12-31T23:59:59.999Z', 3],
+    ['2027-01-01T00:00:00Z', 6],
+    ['2027-06-30T23:59:59Z', 6],
+    ['2027-07-01T00:00:00Z', 12],
+  ]
+  for (const [at, usd] of days) {
+    it(`is $${usd} at ${at}`, () => {
+      expect(cost(row, used, at)).to.include({ nanoUsd: usd * 1e9, status: 'exact' })
+    })
+  }
+
+  it('is never exact while the sources disagree about it', () => {
+    const doubtful: Row = { ...row, doubtful: ['pricing'] }
+    expect(cost(doubtful, used)).to.include({ nanoUsd: 3e9, status: 'estimated' })
+    expect(cost(doubtful, used, '2027-01-02')).to.include({ nanoUsd: 6e9, status: 'estimated' })
+  })
+})
+
+describe('what the vendor says that it charges', () => {
+  it('wins over every price of the catalog', () => {
+    const reported = { ...used, reportedNanoUsd: 7, serviceTier: 'scale' }
+    const found = cost({ pricing: flat }, reported)
+    expect(found).to.deep.equal({
+      nanoUsd: 7,
+      status: 'reported',
+      details: { service_tier: 'scale' },
+    })
+  })
+
+  it('is an estimate of a stream that broke off', () => {
+    const reported = { ...used, reportedNanoUsd: 7, estimated: true }
+    expect(cost({ pricing: {} }, reported)).to.include({ nanoUsd: 7, status: 'estimated' })
+  })
+
+  it('may be nothing', () => {
+    const free = { ...used, reportedNanoUsd: 0 }
+    expect(cost({ pricing: flat }, free)).to.include({ nanoUsd: 0, status: 'reported' })
+  })
+})
