@@ -9,8 +9,16 @@ export type CheckError = {
   keyword: string
   params: Record<string, unknown>
   message?: string
-  parentSchema?: { description?: string; discriminator?: { values: string[] } }
+  parentSchema?: CheckedSchema
   data?: unknown
+}
+
+/** What is read of a schema to word an error. */
+export type CheckedSchema = {
+  description?: string
+  examples?: unknown[]
+  properties?: Record<string, CheckedSchema>
+  discriminator?: { values: string[] }
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; `errors` tells why not. */

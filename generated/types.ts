@@ -271,7 +271,14 @@ export interface components {
             image_url: string;
         };
         CreateImageEditRequest: {
-            /** @description The input images. At most 20 MiB of base64 each. */
+            /**
+             * @description The input images. At most 20 MiB of base64 each.
+             * @example [
+             *       {
+             *         "image_url": "https://example.com/boat.png"
+             *       }
+             *     ]
+             */
             images: components["schemas"]["ImageReference"][];
             /** @description Description of the edit. */
             prompt: string;
@@ -463,7 +470,10 @@ export interface components {
         MessageContent: string | components["schemas"]["ContentPart"][];
         FunctionCall: {
             name: string;
-            /** @description JSON, as the model wrote it. */
+            /**
+             * @description JSON, as the model wrote it.
+             * @example {"city":"Oslo"}
+             */
             arguments: string;
         };
         ToolCall: {
@@ -589,6 +599,14 @@ export interface components {
             model: string;
             /** @description Models to fall back on, in order, when `model` cannot answer. */
             models?: string[];
+            /**
+             * @example [
+             *       {
+             *         "role": "user",
+             *         "content": "Hello."
+             *       }
+             *     ]
+             */
             messages: components["schemas"]["ChatMessage"][];
             image_config?: components["schemas"]["ImageConfig"];
             temperature?: number | null;
@@ -871,7 +889,7 @@ export interface components {
             jsonrpc: "2.0";
             id?: string | number | null;
             method?: string;
-            params?: Record<string, never>;
+            params?: Record<string, never> | null;
             result?: Record<string, never>;
             error?: components["schemas"]["JsonRpcError"];
         };

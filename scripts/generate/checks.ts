@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
+import { absentNulls, withAbsentNulls } from './absent-nulls.ts'
 import {
   banner,
   parametersOf,
@@ -16,19 +17,27 @@ export function checkFiles(
   operations: OperationRow[],
   tools: Tool[],
 ): Record<string, string> {
-  // `forChecks` replaces schemas only.
-  const contract = forChecks(document) as Document
   const bodies = operations.filter(
     ({ operation }) => jsonBody(operation) !== undefined && operation['x-protocol'] === undefined,
   )
+  const asked = withAbsentNulls(
+    document,
+    bodies.map(({ operation }) => jsonBody(operation)!),
+  )
+  // `forChecks` replaces schemas only.
+  const contract = forChecks(asked) as Document
   const schemas = Object.keys(document.components.schemas)
   const strict = new Ajv2020({ ...options, useDefaults: true })
+  strict.addKeyword(absentNulls)
   strict.addSchema(contract, 'contract')
   const lenient = new Ajv2020({ ...options, useDefaults: true, coerceTypes: true })
   lenient.addSchema(contract, 'contract')
   const bodyCode = compile(strict, {
     ...mapped(bodies, 'body', ({ id, operation }) => [id, rebased(jsonBody(operation)!)]),
-    ...mapped(tools, 'tool', ({ name, inputSchema }) => [name, inputSchema]),
+    ...mapped(tools, 'tool', ({ name, inputSchema }) => [
+      name,
+      { ...inputSchema, [absentNulls.keyword]: true },
+    ]),
     ...mapped(schemas, 'schema', (n) => [n, { $ref: `contract#/components/schemas/${n}` }]),
   })
   const parameterCode = compile(lenient, {
@@ -149,8 +158,16 @@ export type CheckError = {
   keyword: string
   params: Record<string, unknown>
   message?: string
-  parentSchema?: { description?: string; discriminator?: { values: string[] } }
+  parentSchema?: CheckedSchema
   data?: unknown
+}
+
+/** What is read of a schema to word an error. */
+export type CheckedSchema = {
+  description?: string
+  examples?: unknown[]
+  properties?: Record<string, CheckedSchema>
+  discriminator?: { values: string[] }
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */

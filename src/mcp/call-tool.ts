@@ -6,7 +6,7 @@ import { printContent, printFailure, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
-import type { Params } from './messages.ts'
+import { withoutNulls, type Params } from './messages.ts'
 import { startProgress, type ProgressNotification } from './progress.ts'
 import type { BoundTool } from './tool.ts'
 
@@ -40,7 +40,7 @@ export function createCallTool(options: Options): CallTool {
     }
     const work = announce(tool, { params, context, notify, options })
     try {
-      const input: object = { ...tool.defaults, ...given }
+      const input: object = { ...tool.defaults, ...withoutNulls(given) }
       assertValid(tool.check, input)
       const content = await tool.handle(input, { context, report: work.report })
       work.end('finished')

@@ -33,7 +33,8 @@ export function readMessages(body: Buffer, batchMessagesMax: number): Messages {
 
 function readMessage(value: unknown): Message {
   if (!schemaChecks.JsonRpcMessage(value)) return invalid(idOf(value), shapeReason)
-  const { id, method, params = {} } = value
+  const { id, method } = value
+  const params = readParams(value.params ?? {})
   if (method === undefined) {
     const answers = id !== undefined && ('result' in value || 'error' in value)
     return answers ? { kind: 'response' } : invalid(id ?? null, shapeReason)
@@ -42,6 +43,21 @@ function readMessage(value: unknown): Message {
   if (id === null) return invalid(null, "The 'id' of a request must not be null.")
   const reason = metaReason(params['_meta'])
   return reason === undefined ? { kind: 'request', id, method, params } : invalid(id, reason)
+}
+
+/** The members that are not null, since null is absent in a request (docs/behaviour.md#errors). */
+export function withoutNulls(given: object): Params {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+}
+
+function readParams(given: object): Params {
+  const params = withoutNulls(given)
+  const { _meta: meta } = params
+  return isObject(meta) ? { ...params, _meta: withoutNulls(meta) } : params
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const shapeReason =

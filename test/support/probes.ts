@@ -55,20 +55,30 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
 export function memberProbes(schema: Schema, base: object, words: Words): Probe[] {
   const { properties = {}, required = [], additionalProperties } = schema
   const members = Object.entries(properties).flatMap(([name, member]) =>
-    probesOf(member, words, name).map((probe) => ({
-      ...probe,
-      value: { ...base, [name]: probe.value },
-      at: `.${name}${probe.at}`,
-    })),
+    probesOf(member, words, name)
+      .filter(({ value }) => value !== null)
+      .map((probe) => ({
+        ...probe,
+        value: { ...base, [name]: probe.value },
+        at: `.${name}${probe.at}`,
+      })),
   )
-  const missing = required.map((name) => {
+  // Null is absent, whatever the member.
+  const nulls = Object.keys(properties)
+    .filter((name) => !required.includes(name))
+    .map((name) => allowed({ ...base, [name]: null }))
+  const missing = required.flatMap((name) => {
     const rest: Record<string, unknown> = { ...base }
     delete rest[name]
-    return { ...refused(rest, `.${name}`), code: 'missing_required_parameter' as const }
+    return [rest, { ...base, [name]: null }].map((value) => ({
+      ...refused(value, `.${name}`),
+      code: 'missing_required_parameter' as const,
+    }))
   })
   return [
     allowed(base),
     ...members,
+    ...nulls,
     ...missing,
     ...furtherProbes(additionalProperties, base, words),
   ]

@@ -158,14 +158,14 @@ describe('bad input', () => {
       body: { ...hello, stream: 'true' },
       code: 'invalid_value',
       param: 'stream',
-      says: /^'stream' must be a boolean or null, not a string\.$/,
+      says: /^'stream' must be a boolean, not a string\. Send true without quotes\.$/,
     },
     {
       name: 'messages that are one text',
       body: { ...hello, messages: 'hello' },
       code: 'invalid_value',
       param: 'messages',
-      says: /^'messages' must be an array, not a string\.$/,
+      says: /^'messages' must be an array, not a string\. For example: \[\{"role":"user","content":"Hello\."\}\]$/,
     },
     {
       name: 'no messages',
@@ -178,7 +178,7 @@ describe('bad input', () => {
       body: { ...hello, messages: [] },
       code: 'invalid_value',
       param: 'messages',
-      says: '^.messages. must have at least 1 item\\.$',
+      says: '^.messages. must have at least 1 item\\. For example',
     },
     {
       name: 'a message without a role',
@@ -197,7 +197,7 @@ describe('bad input', () => {
       },
       code: 'invalid_value',
       param: 'messages[1].role',
-      says: 'must be one of: system, developer, user, assistant, tool\\.$',
+      says: 'must be one of: system, developer, user, assistant, tool; it is "\\w+"\\.$',
     },
     {
       name: 'content that is a number',
@@ -252,7 +252,7 @@ describe('bad input', () => {
       body: tool({ name: 'my tool' }),
       code: 'invalid_value',
       param: 'tools[0].function.name',
-      says: 'is malformed\\. Expected: 1 to 128 letters',
+      says: 'is malformed: "[^"]+"\\. Expected: 1 to 128 letters',
     },
     {
       name: 'a response format nobody knows',

@@ -149,7 +149,7 @@ describe('a conversation that makes no sense', () => {
     const response = await post({ messages: hello, cache_control: { type: 'forever' } })
     const param = 'cache_control.type'
     const error = await expectError(response, { status: 400, code: value, param })
-    expect(error.message).to.equal("'cache_control.type' must be ephemeral.")
+    expect(error.message).to.equal(`'cache_control.type' must be ephemeral; it is "forever".`)
   })
 
   it('is refused by a test key for the same reasons', async () => {

@@ -1,0 +1,48 @@
+/**
+ * The name that is probably meant by another: at most one letter in four is missing, wrong, or in
+ * a neighbour's place. Undefined if none is that near.
+ */
+export function nearName(given: string, names: readonly string[]): string | undefined {
+  // Longer ones are no slips of the hand, and cost the square of their length.
+  if (given.length > givenLengthMax) return undefined
+  const plain = given.toLowerCase()
+  let best: string | undefined
+  let least = Infinity
+  for (const name of names) {
+    const most = Math.min(slipsMax, Math.floor(name.length / lettersPerSlip))
+    const slips = most === 0 ? Infinity : distance(plain, name.toLowerCase())
+    if (slips > most || slips >= least || differInShortWord(plain, name)) continue
+    best = name
+    least = slips
+  }
+  return best
+}
+
+const givenLengthMax = 100
+const lettersPerSlip = 4
+const slipsMax = 3
+
+/** `top_k` is no `top_p`: words of one or two letters are names of their own. */
+function differInShortWord(given: string, name: string): boolean {
+  const [left, right] = [given.split('_'), name.split('_')]
+  if (left.length !== right.length) return false
+  return left.some((word, at) => word !== right[at] && right[at]!.length < 3)
+}
+
+/** The optimal string alignment distance (Damerau and Levenshtein). */
+function distance(left: string, right: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: right.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j++) {
+      const same = left[i - 1] === right[j - 1] ? 0 : 1
+      let least = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + same)
+      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]
+      if (isSwap) least = Math.min(least, before[j - 2]! + 1)
+      next.push(least)
+    }
+    ;[before, row] = [row, next]
+  }
+  return row[right.length]!
+}

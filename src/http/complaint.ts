@@ -1,0 +1,184 @@
+import type { CheckError } from '../../generated/checks.js'
+import type { ErrorCode } from '../core/error.ts'
+import { nearName } from '../core/near-name.ts'
+
+/** An error of a check in words; `param` is empty when the whole body is at fault. */
+type Complaint = { code: ErrorCode; param: string; text: string }
+type Words = (error: CheckError, path: string) => Complaint
+
+/** Says what is wrong with which parameter, what came and what to send instead. */
+export function complaintAbout(error: CheckError, prefix: string): Complaint {
+  const path = joined(prefix, pathText(error.instancePath))
+  const words = wordsOf[error.keyword]
+  if (words !== undefined) return words(error, path)
+  return invalid(path, `${error.message ?? 'is not valid'}.`)
+}
+
+/** By the keyword of JSON Schema that refuses the value. */
+const wordsOf: Record<string, Words> = {
+  required: ({ params, data, parentSchema }, path) => {
+    const name = String(params['missingProperty'])
+    const param = joined(path, name)
+    const near = nearName(name, strangersOf(data, parentSchema))
+    const meant = near === undefined ? '' : ` There is '${joined(path, near)}': is it meant?`
+    const text = `'${param}' is required.${meant}${exampleText(parentSchema?.properties?.[name])}`
+    return { code: 'missing_required_parameter', param, text }
+  },
+  additionalProperties: ({ params, parentSchema }, path) => {
+    const name = String(params['additionalProperty'])
+    const param = joined(path, name)
+    const known = Object.keys(parentSchema?.properties ?? {})
+    const near = nearName(name, known)
+    const remedy =
+      near !== undefined
+        ? `Did you mean '${joined(path, near)}'?`
+        : known.length === 0
+          ? 'There are none: remove it.'
+          : `Remove it, or choose of: ${known.join(', ')}.`
+    const text = `'${cut(param)}' is not a parameter here. ${remedy}`
+    return { code: 'unknown_parameter', param, text }
+  },
+  enum: ({ params, data }, path) => oneOf(path, [params['allowedValues']].flat(), data),
+  const: ({ params, data }, path) => ({
+    ...oneOf(path, [params['allowedValue']], data),
+    code: 'invalid_value',
+  }),
+  discriminator: ({ params, parentSchema }, path) => {
+    const param = joined(path, String(params['tag']))
+    const known = parentSchema?.discriminator?.values ?? []
+    const given = params['tagValue']
+    if (given === null || given === undefined) {
+      const text = `'${param}' is required. It is one of: ${known.join(', ')}.`
+      return { code: 'missing_required_parameter', param, text }
+    }
+    return { ...oneOf(param, known, given), code: 'invalid_value' }
+  },
+  pattern: ({ params, parentSchema, data }, path) => {
+    if (params['pattern'] === '\\S') return invalid(path, 'must not be blank.')
+    const about = parentSchema?.description?.trim().split('\n', 1)[0]
+    const expected = about === undefined ? '' : ` Expected: ${about}`
+    return invalid(path, `is malformed: ${shown(data)}.${expected}`)
+  },
+  type: ({ params, data, parentSchema }, path) => {
+    const types = [params['type']]
+      .flat()
+      .map(String)
+      .filter((type) => type !== 'null')
+    const names = types.map((type) => typeNames[type] ?? type).join(' or ')
+    const isFraction = typeof data === 'number' && types.includes('integer')
+    const given = isFraction ? String(data) : typeNames[typeOf(data)]
+    const remedy = remedyFor(types, data) ?? exampleText(parentSchema)
+    return invalid(path, `must be ${names}, not ${given}.${remedy}`)
+  },
+  minimum: ({ params, data }, path) =>
+    invalid(path, `must be at least ${String(params['limit'])}, not ${String(data)}.`),
+  maximum: ({ params, data }, path) =>
+    invalid(path, `must be at most ${String(params['limit'])}, not ${String(data)}.`),
+  multipleOf: ({ data }, path) => invalid(path, `must be a whole number, not ${String(data)}.`),
+  minItems: (error, path) => lengthComplaint(error, path, 'at least', 'item'),
+  maxItems: (error, path) => lengthComplaint(error, path, 'at most', 'item'),
+  minLength: (error, path) => lengthComplaint(error, path, 'at least', 'character'),
+  maxLength: (error, path) => lengthComplaint(error, path, 'at most', 'character'),
+}
+
+function invalid(path: string, text: string): Complaint {
+  return { code: 'invalid_value', param: path, text: `${quoted(path)} ${text}` }
+}
+
+function oneOf(path: string, allowed: readonly unknown[], given: unknown): Complaint {
+  const [only] = allowed
+  const names = allowed.map(String)
+  const near = typeof given === 'string' ? nearName(given, names) : undefined
+  const meant = near === undefined ? '' : ` Did you mean '${near}'?`
+  const must = names.length === 1 ? String(only) : `one of: ${names.join(', ')}`
+  const complaint = invalid(path, `must be ${must}; it is ${shown(given)}.${meant}`)
+  // A parameter with one value is there for clients that send the default.
+  return names.length === 1 ? { ...complaint, code: 'unsupported_parameter' } : complaint
+}
+
+function lengthComplaint(
+  { params, parentSchema }: CheckError,
+  path: string,
+  bound: string,
+  unit: string,
+): Complaint {
+  const limit = Number(params['limit'])
+  const units = limit === 1 ? unit : `${unit}s`
+  return invalid(path, `must have ${bound} ${limit} ${units}.${exampleText(parentSchema)}`)
+}
+
+/** Members that a schema does not know, one of which may be a known one, written wrongly. */
+function strangersOf(data: unknown, schema: CheckError['parentSchema']): string[] {
+  if (typeof data !== 'object' || data === null) return []
+  return Object.keys(data).filter((name) => !Object.hasOwn(schema?.properties ?? {}, name))
+}
+
+/** What to send in the place of a value whose type alone is wrong. */
+function remedyFor(types: readonly string[], data: unknown): string | undefined {
+  const isOne = (text: string) => types.includes(text)
+  if (typeof data === 'string') {
+    const isNumber = /^-?\d+(\.\d+)?$/.test(data) && (isOne('number') || isOne('integer'))
+    const isBoolean = /^(true|false)$/i.test(data) && isOne('boolean')
+    if (isNumber || isBoolean) return ` Send ${data.toLowerCase()} without quotes.`
+  }
+  const isPlain = typeof data === 'number' || typeof data === 'boolean'
+  if (isPlain && isOne('string')) return ` Send "${String(data)}", in quotes.`
+  if (Array.isArray(data) && data.length > 0 && isOne('string'))
+    return ' Send one, without the list.'
+  return undefined
+}
+
+function exampleText(schema: CheckError['parentSchema']): string {
+  const [example] = schema?.examples ?? []
+  return example === undefined ? '' : ` For example: ${JSON.stringify(example)}`
+}
+
+const shownLengthMax = 40
+
+/** A short value as it came; of others their type alone, since they may hold anything. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? ''
+  if (typeof value === 'object' && value !== null) return typeNames[typeOf(value)]!
+  return text.length <= shownLengthMax
+    ? text
+    : `${typeNames[typeOf(value)]} of ${text.length - 2} characters`
+}
+
+function cut(text: string): string {
+  return text.length <= shownLengthMax * 2 ? text : `${text.slice(0, shownLengthMax * 2)}…`
+}
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function joined(path: string, name: string): string {
+  return path === '' || name === '' ? path + name : `${path}.${name}`
+}
+
+function quoted(path: string): string {
+  return path === '' ? 'The body' : `'${path}'`
+}
+
+/** A JSON pointer as a parameter's name: `/images/0/image_url` as `images[0].image_url`. */
+function pathText(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part)) return `${path}[${part}]`
+      return path === '' ? part : `${path}.${part}`
+    }, '')
+}

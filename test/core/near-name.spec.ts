@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { nearName } from '../../src/core/near-name.ts'
+
+const names = ['model', 'messages', 'max_tokens', 'temperature', 'top_p', 'stop', 'n', 'tools']
+
+describe('the name that is meant', () => {
+  const rows: [given: string, meant: string | undefined][] = [
+    ['temprature', 'temperature'],
+    ['max_token', 'max_tokens'],
+    ['maxTokens', 'max_tokens'],
+    ['message', 'messages'],
+    ['mesages', 'messages'],
+    ['modle', 'model'],
+    ['MODEL', 'model'],
+    ['tool', 'tools'],
+    ['top_k', undefined],
+    ['min_p', undefined],
+    ['m', undefined],
+    ['metadata', undefined],
+    ['', undefined],
+  ]
+  for (const [given, meant] of rows) {
+    it(`of '${given}' is ${meant}`, () => expect(nearName(given, names)).to.equal(meant))
+  }
+
+  it('is the nearest one', () => {
+    expect(nearName('gpt-5-mni', ['gpt-5-nano', 'gpt-5-mini'])).to.equal('gpt-5-mini')
+  })
+
+  it('survives one slip in a name of four letters or more', () => {
+    const name = fc.stringMatching(/^[a-z]{4,30}$/)
+    fc.assert(
+      fc.property(name, fc.nat(), (meant, chance) => {
+        const at = chance % meant.length
+        const slips = [
+          meant.slice(0, at) + meant.slice(at + 1),
+          `${meant.slice(0, at)}_${meant.slice(at)}`.replaceAll('_', '-'),
+        ]
+        for (const slip of slips) expect(nearName(slip, [meant])).to.equal(meant)
+      }),
+    )
+  })
+
+  it('of a text of any length is found at once', () => {
+    expect(nearName('x'.repeat(1_000_000), names)).to.equal(undefined)
+  })
+})
