@@ -111,6 +111,7 @@ export const responseHeaders = [
   "Deprecation",
   "Sunset",
   "WWW-Authenticate",
-  "x-should-retry",
-  "Retry-After"
+  "Allow",
+  "Retry-After",
+  "x-accel-buffering"
 ] as const

@@ -160,10 +160,10 @@ export interface components {
          */
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
         /** @enum {string} */
-        ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
+        ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "insufficient_quota" | "model_not_allowed" | "ip_not_allowed" | "insufficient_scope" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "idempotency_key_in_use" | "idempotency_key_reused" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "not_implemented" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured";
-        Error: {
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured";
+        ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
             type: components["schemas"]["ErrorType"];
@@ -172,7 +172,7 @@ export interface components {
             code: components["schemas"]["ErrorCode"] | null;
         };
         ErrorResponse: {
-            error: components["schemas"]["Error"];
+            error: components["schemas"]["ErrorBody"];
         };
         /** @description A parameter that was not applied as it was asked for. */
         Warning: {
@@ -210,7 +210,11 @@ export interface components {
         ImageEditSize: "auto" | "1024x1024" | "1536x1024" | "1024x1536";
         /** @enum {string} */
         ImageStyle: "vivid" | "natural";
-        /** @enum {string} */
+        /**
+         * @description Only base64 is supported.
+         * @default b64_json
+         * @enum {string}
+         */
         ImageResponseFormat: "b64_json";
         /** @enum {string} */
         ImageBackground: "transparent" | "opaque" | "auto";
@@ -218,7 +222,18 @@ export interface components {
         ImageInputFidelity: "high" | "low";
         /** @enum {string} */
         ImageFormat: "png" | "jpeg" | "webp";
+        /**
+         * @description The identifier or alias of an image model; `auto` is the default image model.
+         * @default auto
+         */
+        ImageModelId: string;
+        /**
+         * @description How many images.
+         * @default 1
+         */
         ImageCount: number;
+        /** @description How many images; else `n` beside it says so. */
+        ChatImageCount: number;
         /** @description Quality of a JPEG or WebP, from 0 to 100. */
         ImageCompression: number;
         /** @description `auto`, or pixels as WIDTHxHEIGHT, for example `1024x1024`. */
@@ -240,24 +255,20 @@ export interface components {
             /** @description Text description of the desired image(s). */
             prompt: string;
             /**
-             * @description An image model. `auto` is the default image model.
+             * @description An image model.
              * @default auto
              */
-            model: string;
+            model: components["schemas"]["ImageModelId"];
             /**
              * @description How many images to create. Each is priced.
              * @default 1
              */
-            n: number;
+            n: components["schemas"]["ImageCount"];
             size?: components["schemas"]["ImageSize"] | null;
             /** @description Which of these work depends on the model. */
             quality?: components["schemas"]["ImageQuality"] | null;
-            /**
-             * @description Only base64 is supported.
-             * @default b64_json
-             * @enum {string}
-             */
-            response_format: "b64_json";
+            /** @default b64_json */
+            response_format: components["schemas"]["ImageResponseFormat"];
             style?: components["schemas"]["ImageStyle"] | null;
             background?: components["schemas"]["ImageBackground"] | null;
             /** @description File format. The model's own, when it is left out. */
@@ -283,43 +294,42 @@ export interface components {
             /** @description Description of the edit. */
             prompt: string;
             /**
-             * @description A model that edits images. `auto` is the default image model.
+             * @description A model that edits images.
              * @default auto
              */
-            model: string;
+            model: components["schemas"]["ImageModelId"];
             background?: components["schemas"]["ImageBackground"] | null;
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /**
              * @description How many edited images to create.
              * @default 1
              */
-            n: number;
+            n: components["schemas"]["ImageCount"];
             output_format?: components["schemas"]["ImageFormat"] | null;
             output_compression?: components["schemas"]["ImageCompression"] | null;
             quality?: components["schemas"]["ImageEditQuality"] | null;
             size?: components["schemas"]["ImageEditSize"] | null;
-            /**
-             * @description Only base64 is supported.
-             * @default b64_json
-             * @enum {string}
-             */
-            response_format: "b64_json";
+            /** @default b64_json */
+            response_format: components["schemas"]["ImageResponseFormat"];
             user?: string | null;
         };
         /** @description The same request as the official OpenAI clients send it, with files. */
         CreateImageEditForm: {
-            /** @description One to sixteen files; the field may also be named `image[]`. */
-            image: string[];
+            /** @description One file, or up to sixteen. */
+            image: string | string[];
             prompt: string;
-            model?: string;
+            /** @default auto */
+            model: components["schemas"]["ImageModelId"];
             background?: components["schemas"]["ImageBackground"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
-            n?: components["schemas"]["ImageCount"];
+            /** @default 1 */
+            n: components["schemas"]["ImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
             quality?: components["schemas"]["ImageEditQuality"];
             size?: components["schemas"]["ImageEditSize"];
-            response_format?: components["schemas"]["ImageResponseFormat"];
+            /** @default b64_json */
+            response_format: components["schemas"]["ImageResponseFormat"];
             user?: string;
         };
         ImageItem: {
@@ -348,11 +358,8 @@ export interface components {
             created: number;
             data: components["schemas"]["ImageItem"][];
             background?: components["schemas"]["ImageBackground"];
-            /**
-             * @description Absent when the images differ.
-             * @enum {string}
-             */
-            output_format?: "png" | "jpeg" | "webp";
+            /** @description Absent when the images differ. */
+            output_format?: components["schemas"]["ImageFormat"];
             /** @description WIDTHxHEIGHT. Absent when the images differ. */
             size?: string;
             quality?: string;
@@ -363,7 +370,7 @@ export interface components {
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
             image_size?: components["schemas"]["ImageSizeClass"];
-            n?: components["schemas"]["ImageCount"];
+            n?: components["schemas"]["ChatImageCount"];
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];
         };
@@ -377,13 +384,13 @@ export interface components {
         /** @description Provider group 3. */
         ImageConfigZai: {
             image_size?: components["schemas"]["ImagePixels"];
-            n?: components["schemas"]["ImageCount"];
+            n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
         /** @description Provider group 4. */
         ImageConfigBytedance: {
             image_size?: components["schemas"]["ImagePixels"];
-            n?: components["schemas"]["ImageCount"];
+            n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
         /** @description OpenAI's image models, and image models of OpenAI-compatible endpoints. */
@@ -391,7 +398,7 @@ export interface components {
             image_size?: components["schemas"]["ImagePixels"];
             quality?: components["schemas"]["ImageQuality"];
             background?: components["schemas"]["ImageBackground"];
-            n?: components["schemas"]["ImageCount"];
+            n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
         };
@@ -399,7 +406,7 @@ export interface components {
         ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigOpenai"];
         /** @description Ends what the provider may keep of the prompt for the next one, where it wants to be told. */
         CacheControl: {
-            /** @constant */
+            /** @enum {string} */
             type: "ephemeral";
             /** @enum {string} */
             ttl?: "5m" | "1h";
@@ -478,7 +485,7 @@ export interface components {
         };
         ToolCall: {
             id: string;
-            /** @constant */
+            /** @enum {string} */
             type: "function";
             function: components["schemas"]["FunctionCall"];
             /** @description What the vendor wants to have back with the result, such as a signature of its thoughts. */
@@ -539,13 +546,13 @@ export interface components {
             strict?: boolean | null;
         };
         Tool: {
-            /** @constant */
+            /** @enum {string} */
             type: "function";
             function: components["schemas"]["FunctionDefinition"];
             cache_control?: components["schemas"]["CacheControl"];
         };
         NamedToolChoice: {
-            /** @constant */
+            /** @enum {string} */
             type: "function";
             function: {
                 name: string;
@@ -634,7 +641,7 @@ export interface components {
             user?: string;
         };
         ChatImage: {
-            /** @constant */
+            /** @enum {string} */
             type: "image_url";
             image_url: {
                 /** @description A data URL with the true media type, such as `data:image/png;base64,…`. */
@@ -642,7 +649,7 @@ export interface components {
             };
         };
         ChatAnswer: {
-            /** @constant */
+            /** @enum {string} */
             role: "assistant";
             content: string | null;
             refusal?: string | null;
@@ -682,7 +689,7 @@ export interface components {
         };
         ChatCompletion: {
             id: string;
-            /** @constant */
+            /** @enum {string} */
             object: "chat.completion";
             /** @description Unix time in seconds. */
             created: number;
@@ -693,7 +700,7 @@ export interface components {
             warnings?: components["schemas"]["Warning"][];
         };
         ChatDelta: {
-            /** @constant */
+            /** @enum {string} */
             role?: "assistant";
             content?: string | null;
             reasoning_content?: string | null;
@@ -702,7 +709,7 @@ export interface components {
             tool_calls?: {
                 index: number;
                 id?: string;
-                /** @constant */
+                /** @enum {string} */
                 type?: "function";
                 function?: {
                     name?: string;
@@ -727,7 +734,7 @@ export interface components {
          */
         ChatCompletionChunk: {
             id: string;
-            /** @constant */
+            /** @enum {string} */
             object: "chat.completion.chunk";
             created: number;
             model: string;
@@ -806,7 +813,7 @@ export interface components {
         };
         Model: {
             id: string;
-            /** @constant */
+            /** @enum {string} */
             object: "model";
             /** @description Unix time in seconds; 0 when the release date is not known. */
             created: number;
@@ -834,7 +841,7 @@ export interface components {
             successor?: string | null;
         };
         ModelList: {
-            /** @constant */
+            /** @enum {string} */
             object: "list";
             data: components["schemas"]["Model"][];
         };
@@ -867,11 +874,8 @@ export interface components {
             qualities?: string[];
             /** @description Formats that the vendor itself makes; others are converted by the gateway. */
             output_formats?: string[];
-            /**
-             * @description The format of the vendor's bytes when none is asked for.
-             * @enum {string}
-             */
-            native_format?: "png" | "jpeg" | "webp";
+            /** @description The format of the vendor's bytes when none is asked for. */
+            native_format?: components["schemas"]["ImageFormat"];
             /** @description Whether the vendor itself compresses as it is asked; the gateway does otherwise. */
             output_compression?: boolean;
             input_fidelities?: string[];
@@ -883,15 +887,39 @@ export interface components {
             reference_images_min: number;
             reference_images_max: number;
         };
-        /** @description A JSON-RPC 2.0 request, notification or response. */
-        JsonRpcMessage: {
-            /** @constant */
+        /** @description Whole numbers are those that a double holds exactly. */
+        JsonRpcId: string | number;
+        JsonRpcRequest: {
+            /** @enum {string} */
             jsonrpc: "2.0";
-            id?: string | number | null;
-            method?: string;
-            params?: Record<string, never> | null;
-            result?: Record<string, never>;
-            error?: components["schemas"]["JsonRpcError"];
+            id: components["schemas"]["JsonRpcId"];
+            method: string;
+            params?: ({
+                _meta?: ({
+                    progressToken?: components["schemas"]["JsonRpcId"] | null;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+        };
+        /** @description It has no `id`, and gets no answer. */
+        JsonRpcNotification: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            method: string;
+            params?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        JsonRpcResultResponse: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            id: components["schemas"]["JsonRpcId"];
+            result: {
+                [key: string]: unknown;
+            };
         };
         JsonRpcError: {
             code: number;
@@ -904,55 +932,27 @@ export interface components {
          *     a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
          */
         JsonRpcErrorResponse: {
-            /** @constant */
+            /** @enum {string} */
             jsonrpc: "2.0";
-            id: string | number | null;
+            id: components["schemas"]["JsonRpcId"] | null;
             error: components["schemas"]["JsonRpcError"];
         };
+        /** @description A JSON-RPC 2.0 request, notification or response. */
+        JsonRpcMessage: components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
+        /** @description One message, or a batch of them. */
+        JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
+        JsonRpcResponse: components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
+        /** @description The response to one request, or those to the requests of a batch. */
+        JsonRpcAnswer: components["schemas"]["JsonRpcResponse"] | components["schemas"]["JsonRpcResponse"][];
         /** @enum {string} */
         ProtocolRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
-        JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
         ToolServer: {
             name: string;
             version: string;
             description: string;
-            /** @constant */
+            /** @enum {string} */
             protocolVersion: "2024-11-05";
             capabilities: Record<string, never>;
-        };
-        /** @description A request for pictures, whichever face it came through, without the pictures it starts from. */
-        CanonicalImageRequest: {
-            model: string;
-            prompt: string;
-            n: components["schemas"]["ImageCount"];
-            size?: components["schemas"]["ImageSize"];
-            sizeClass?: string;
-            aspectRatio?: components["schemas"]["ImageAspectRatio"];
-            quality?: components["schemas"]["ImageQuality"];
-            style?: components["schemas"]["ImageStyle"];
-            background?: components["schemas"]["ImageBackground"];
-            inputFidelity?: components["schemas"]["ImageInputFidelity"];
-            outputFormat?: components["schemas"]["ImageFormat"];
-            outputCompression?: components["schemas"]["ImageCompression"];
-            seed?: components["schemas"]["ImageSeed"];
-            user?: string;
-        };
-        /** @description Amounts that are paid for. Cached tokens are a part of the input, reasoning and image tokens of the output. */
-        CanonicalUsage: {
-            inputTokens: number;
-            outputTokens: number;
-            cachedInputTokens?: number;
-            cacheWriteTokens?: number;
-            imageInputTokens?: number;
-            imageOutputTokens?: number;
-            reasoningTokens?: number;
-            images: number;
-            estimated: boolean;
-            /** @description The tier that the vendor served, in its own word; absent when it names none. */
-            serviceTier?: string;
-            /** @description What the vendor charges, in nano-dollars, where it tells; `upstreamNanoUsd` is a part of it. */
-            reportedNanoUsd?: number;
-            upstreamNanoUsd?: number;
         };
         /** @description One row of the catalog. */
         CatalogModel: {
@@ -1035,17 +1035,6 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The budget or credit is spent. */
-        PaymentRequired: {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                "x-should-retry": components["headers"]["ShouldRetry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorResponse"];
-            };
-        };
         /** @description The key may not do this. */
         Forbidden: {
             headers: {
@@ -1060,6 +1049,17 @@ export interface components {
         NotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The path does not take the method; `Allow` names those it takes. */
+        MethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
                 [name: string]: unknown;
             };
             content: {
@@ -1132,16 +1132,6 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description This version of the gateway does not do this yet. */
-        NotImplemented: {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorResponse"];
-            };
-        };
         /** @description The provider, or every provider, failed. */
         BadGateway: {
             headers: {
@@ -1194,6 +1184,17 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
+        /** @description The path does not take the method; `Allow` names those it takes. */
+        ToolServerMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
         /** @description The gateway is overloaded, or the account holds as many streams as it may. */
         ToolServerBusy: {
             headers: {
@@ -1208,26 +1209,29 @@ export interface components {
     };
     parameters: {
         /** @description The revision of the Model Context Protocol that client and server agreed on. */
-        ProtocolRevision: components["schemas"]["ProtocolRevision"];
+        ProtocolVersionHeader: components["schemas"]["ProtocolRevision"];
         /**
          * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
          *     the cache.
          * @example no-cache
          */
-        CacheControl: string;
-        /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
-        CacheTtl: number;
+        CacheControlHeader: string;
+        /**
+         * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+         * @example 3600
+         */
+        CacheTtlHeader: string;
         /** @description With `true`, what would be adjusted with a warning is refused with 400. */
-        Strict: components["schemas"]["Switch"];
+        StrictHeader: components["schemas"]["Switch"];
         /** @description With `true`, only the first route of the first model is tried. */
-        NoFallback: components["schemas"]["Switch"];
+        NoFallbackHeader: components["schemas"]["Switch"];
     };
     requestBodies: never;
     headers: {
         /** @description Names this answer in the logs and in the ledger. */
         RequestId: string;
         /** @description The public identifier of the model that answered. */
-        Model: string;
+        ModelId: string;
         /** @description The provider that answered. */
         Provider: string;
         /** @description Whether the answer was remembered. */
@@ -1250,8 +1254,10 @@ export interface components {
         RateLimitPolicy: string;
         /** @description After how many seconds another try makes sense, at most 60. */
         RetryAfter: number;
-        /** @description Tells OpenAI's clients whether another try makes sense. */
-        ShouldRetry: "false";
+        /** @description The methods that the path takes (RFC 9110 section 10.2.1). */
+        Allow: string;
+        /** @description Comes with an event stream, and keeps proxies such as nginx from holding it back. */
+        Buffering: "no";
         /** @description How to authenticate (RFC 9110 section 11.6.1). */
         Challenge: string;
         /** @description When the model was deprecated (RFC 9745). */
@@ -1272,13 +1278,16 @@ export interface operations {
                  *     the cache.
                  * @example no-cache
                  */
-                "cache-control"?: components["parameters"]["CacheControl"];
-                /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
-                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtl"];
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /** @description With `true`, what would be adjusted with a warning is refused with 400. */
-                "x-gateway-strict"?: components["parameters"]["Strict"];
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /** @description With `true`, only the first route of the first model is tried. */
-                "x-gateway-no-fallback"?: components["parameters"]["NoFallback"];
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1293,7 +1302,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-model": components["headers"]["Model"];
+                    "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
@@ -1314,9 +1323,9 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
@@ -1337,13 +1346,16 @@ export interface operations {
                  *     the cache.
                  * @example no-cache
                  */
-                "cache-control"?: components["parameters"]["CacheControl"];
-                /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
-                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtl"];
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /** @description With `true`, what would be adjusted with a warning is refused with 400. */
-                "x-gateway-strict"?: components["parameters"]["Strict"];
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /** @description With `true`, only the first route of the first model is tried. */
-                "x-gateway-no-fallback"?: components["parameters"]["NoFallback"];
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1359,7 +1371,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-model": components["headers"]["Model"];
+                    "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
@@ -1380,16 +1392,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
@@ -1404,13 +1415,16 @@ export interface operations {
                  *     the cache.
                  * @example no-cache
                  */
-                "cache-control"?: components["parameters"]["CacheControl"];
-                /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
-                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtl"];
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /** @description With `true`, what would be adjusted with a warning is refused with 400. */
-                "x-gateway-strict"?: components["parameters"]["Strict"];
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /** @description With `true`, only the first route of the first model is tried. */
-                "x-gateway-no-fallback"?: components["parameters"]["NoFallback"];
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1425,7 +1439,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-model": components["headers"]["Model"];
+                    "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
@@ -1438,18 +1452,19 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Deprecation: components["headers"]["Deprecation"];
                     Sunset: components["headers"]["Sunset"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ChatCompletion"];
-                    "text/event-stream": components["schemas"]["ChatCompletionChunk"];
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
@@ -1491,6 +1506,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1523,6 +1539,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["Gone"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -1533,7 +1550,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The revision of the Model Context Protocol that client and server agreed on. */
-                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+                "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1544,16 +1561,18 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ToolServer"];
-                    "text/event-stream": components["schemas"]["JsonRpcMessage"];
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            405: components["responses"]["ToolServerMethodNotAllowed"];
             429: components["responses"]["ToolServerBusy"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
@@ -1564,19 +1583,22 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The revision of the Model Context Protocol that client and server agreed on. */
-                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+                "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
                  * @example no-cache
                  */
-                "cache-control"?: components["parameters"]["CacheControl"];
-                /** @description For how many seconds this answer may be remembered; 0 turns the cache off. */
-                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtl"];
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /** @description With `true`, what would be adjusted with a warning is refused with 400. */
-                "x-gateway-strict"?: components["parameters"]["Strict"];
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /** @description With `true`, only the first route of the first model is tried. */
-                "x-gateway-no-fallback"?: components["parameters"]["NoFallback"];
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1591,11 +1613,12 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JsonRpcBody"];
-                    "text/event-stream": components["schemas"]["JsonRpcMessage"];
+                    "application/json": components["schemas"]["JsonRpcAnswer"];
+                    "text/event-stream": string;
                 };
             };
             /** @description The message needs no answer. */
@@ -1609,6 +1632,8 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            405: components["responses"]["ToolServerMethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ToolServerRefusal"];
             415: components["responses"]["ToolServerRefusal"];
             500: components["responses"]["ToolServerRefusal"];
@@ -1620,7 +1645,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The revision of the Model Context Protocol that client and server agreed on. */
-                "mcp-protocol-version"?: components["parameters"]["ProtocolRevision"];
+                "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -1638,6 +1663,7 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            405: components["responses"]["ToolServerMethodNotAllowed"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
         };

@@ -1,10 +1,11 @@
-/** Writes `generated/` from openapi.yaml, mcp-tools.json and settings.yaml: `npm run generate`. */
+/** Writes `generated/` from the sources beside it: `npm run generate`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
 import { checkFiles } from './generate/checks.ts'
-import { banner, operationsOf, type Document, type Tool } from './generate/document.ts'
+import { banner, operationsOf, type Document, type Schema, type Tool } from './generate/document.ts'
 import { operationsFile } from './generate/operations.ts'
+import { ownDocument } from './generate/own-document.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
 
@@ -14,19 +15,22 @@ const root = new URL('../', import.meta.url)
 export async function generate(): Promise<Record<string, string>> {
   // The tests and linters check the sources; these types name what the generators read of them.
   const document = parse(read('openapi.yaml')) as Document
+  const catalog = parse(read('catalog.yaml')) as Record<string, Schema>
   const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
   const settings = parse(read('settings.yaml')) as SettingsSchema
-  const operations = operationsOf(document)
+  const own = ownDocument(document, catalog)
+  const operations = operationsOf(own)
   return {
-    'types.ts': banner + astToString(await openapiTS(read('openapi.yaml'))),
-    'operations.ts': operationsFile(document, operations),
+    // Our type of a document says less than the generator's input type.
+    'types.ts': banner + astToString(await openapiTS(own as never)),
+    'operations.ts': operationsFile(own, operations),
     'tools.ts': toolsFile(tools),
     'tool-types.ts': await schemaTypes(
       Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema])),
     ),
-    ...checkFiles(document, operations, tools),
+    ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings)),
-    'openapi.json': `${JSON.stringify(publicPart(document))}\n`,
+    'openapi.json': `${JSON.stringify(document)}\n`,
   }
 }
 
@@ -41,18 +45,6 @@ export const tools = ${JSON.stringify(tools, null, 2)} as const
 
 export type ToolName = (typeof tools)[number]['name']
 `
-}
-
-/** The document without schemas that are marked internal, as the gateway publishes it. */
-function publicPart(document: Document): Document {
-  const schemas = Object.entries(document.components.schemas)
-  return {
-    ...document,
-    components: {
-      ...document.components,
-      schemas: Object.fromEntries(schemas.filter(([, schema]) => !('x-internal' in schema))),
-    },
-  }
 }
 
 if (import.meta.main) {

@@ -77,6 +77,8 @@ export const options = {
   messages: true,
   verbose: true,
   inlineRefs: false,
+  // A file of a form; Ajv would complain about a format that it does not know.
+  formats: { binary: true },
   code: { source: true, esm: true, lines: false },
 } as const
 
@@ -91,8 +93,8 @@ function rebased(schema: Schema): Schema {
 }
 
 /**
- * The contract for Ajv: discriminator mappings as lists of values, which error messages name, and
- * any object where the check depends on the model (`x-checked-by-model`).
+ * The contract for Ajv: discriminator mappings as lists of values, which error messages name, any
+ * object where the check depends on the model (`x-checked-by-model`), and tags as constants.
  */
 function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
@@ -100,7 +102,24 @@ function forChecks(value: unknown): unknown {
   if ('x-checked-by-model' in value) return { type: 'object' }
   if ('propertyName' in value && 'mapping' in value)
     return { propertyName: value.propertyName, values: Object.keys(Object(value.mapping)) }
-  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, forChecks(v)]))
+  const inner = Object.fromEntries(Object.entries(value).map(([k, v]) => [k, forChecks(v)]))
+  return 'properties' in value && 'required' in value ? withTags(inner) : inner
+}
+
+/**
+ * A required property of one value says which kind of object this is; an optional one is a
+ * parameter of which other values are not supported, which is another error.
+ */
+function withTags(schema: Schema): Schema {
+  const required = new Set([schema['required']].flat())
+  // `forChecks` keeps the shape of a schema's properties.
+  const properties = Object.entries(schema['properties'] as Record<string, Schema>)
+  const tagged = properties.map(([name, property]) => {
+    const { enum: values, ...rest } = property
+    const isTag = required.has(name) && Array.isArray(values) && values.length === 1
+    return [name, isTag ? { ...rest, const: values[0] } : property]
+  })
+  return { ...schema, properties: Object.fromEntries(tagged) }
 }
 
 function parameters(document: Document, operation: Operation, place: 'query' | 'header'): Schema {

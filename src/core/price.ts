@@ -1,7 +1,27 @@
 import type { components } from '../../generated/types.ts'
 
 type Schemas = components['schemas']
-export type Usage = Schemas['CanonicalUsage']
+/**
+ * Amounts that are paid for. Cached tokens are a part of the input; reasoning and image tokens are
+ * parts of the output.
+ */
+export type Usage = {
+  inputTokens: number
+  outputTokens: number
+  cachedInputTokens?: number
+  cacheWriteTokens?: number
+  imageInputTokens?: number
+  imageOutputTokens?: number
+  reasoningTokens?: number
+  images: number
+  /** The vendor reported nothing. */
+  estimated: boolean
+  /** The tier that the vendor served, in its own word; absent when it names none. */
+  serviceTier?: string
+  /** What the vendor charges, where it tells; `upstreamNanoUsd` is a part of it. */
+  reportedNanoUsd?: number
+  upstreamNanoUsd?: number
+}
 
 /** Nano-dollars (1e-9 USD) per million tokens. */
 export type TokenPrices = {

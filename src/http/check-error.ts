@@ -5,10 +5,15 @@ import { complaintAbout } from './complaint.ts'
 /** Throws a GatewayError that names the parameter and the remedy, unless the check passes. */
 export function assertValid<T>(check: Check<T>, value: unknown, prefix = ''): asserts value is T {
   if (check(value)) return
-  const error = mostTelling(check.errors ?? [])
-  if (error === undefined) throw new GatewayError('invalid_value', 'The request is not valid.')
+  throw complaintOf(check, prefix)
+}
+
+/** What a check that has just failed complains about, as a GatewayError. */
+export function complaintOf({ errors }: Check<unknown>, prefix = ''): GatewayError {
+  const error = mostTelling(errors ?? [])
+  if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
   const { code, param, text } = complaintAbout(error, prefix)
-  throw new GatewayError(code, text, param === '' ? {} : { param })
+  return new GatewayError(code, text, param === '' ? {} : { param })
 }
 
 /**

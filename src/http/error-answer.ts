@@ -37,7 +37,6 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   const { status, retryAfterSeconds = 1, limit } = error
   const headers: Record<string, string> = limit === undefined ? {} : limitHeaders(limit)
   if (status === 401) headers['www-authenticate'] = 'Bearer'
-  if (status === 402) headers['x-should-retry'] = 'false'
   if (status === 429 || status === 503) {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))

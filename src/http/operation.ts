@@ -48,8 +48,9 @@ export function contextOf<Id extends OperationId>(
 ): CallContext {
   const { caller, requestId, ending, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
-  const ttlSeconds = options['x-gateway-cache-ttl']
-  const off = control.includes('no-store') || ttlSeconds === 0
+  const ttl = options['x-gateway-cache-ttl']
+  const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
+  const off = control.includes('no-store') || ttlMs === 0
   return {
     caller,
     requestId,
@@ -58,7 +59,7 @@ export function contextOf<Id extends OperationId>(
     cache: {
       recall: !off && !control.includes('no-cache'),
       remember: !off,
-      ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000,
+      ttlMs,
     },
     strict: options['x-gateway-strict'] === 'true',
     fallback: options['x-gateway-no-fallback'] !== 'true',

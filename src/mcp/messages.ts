@@ -1,5 +1,6 @@
 import { schemaChecks } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
+import { complaintOf } from '../http/check-error.ts'
 import { parseBody } from '../http/read-body.ts'
 import type { MessageId } from './json-rpc.ts'
 
@@ -32,17 +33,19 @@ export function readMessages(body: Buffer, batchMessagesMax: number): Messages {
 }
 
 function readMessage(value: unknown): Message {
-  if (!schemaChecks.JsonRpcMessage(value)) return invalid(idOf(value), shapeReason)
-  const { id, method } = value
-  const params = readParams(value.params ?? {})
-  if (method === undefined) {
-    const answers = id !== undefined && ('result' in value || 'error' in value)
-    return answers ? { kind: 'response' } : invalid(id ?? null, shapeReason)
+  if (schemaChecks.JsonRpcRequest(value)) {
+    const { id, method, params } = value
+    return { kind: 'request', id, method, params: readParams(params ?? {}) }
   }
-  if (id === undefined) return { kind: 'notification', method, params }
-  if (id === null) return invalid(null, "The 'id' of a request must not be null.")
-  const reason = metaReason(params['_meta'])
-  return reason === undefined ? { kind: 'request', id, method, params } : invalid(id, reason)
+  const reason = complaintOf(schemaChecks.JsonRpcRequest)
+  if (schemaChecks.JsonRpcNotification(value)) {
+    const { method, params } = value
+    return { kind: 'notification', method, params: readParams(params ?? {}) }
+  }
+  if (schemaChecks.JsonRpcResultResponse(value) || schemaChecks.JsonRpcErrorResponse(value)) {
+    return { kind: 'response' }
+  }
+  return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${reason.message}`)
 }
 
 /** The members that are not null, since null is absent in a request (docs/behaviour.md#errors). */
@@ -60,9 +63,6 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const shapeReason =
-  "This is not a JSON-RPC 2.0 message. Send 'jsonrpc', 'id', 'method' and, if any, 'params'."
-
 function invalid(id: MessageId | null, reason: string): Message {
   return { kind: 'invalid', id, reason }
 }
@@ -71,13 +71,4 @@ function idOf(value: unknown): MessageId | null {
   if (typeof value !== 'object' || value === null || !('id' in value)) return null
   const { id } = value
   return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null
-}
-
-function metaReason(meta: unknown): string | undefined {
-  if (meta === undefined) return undefined
-  if (typeof meta !== 'object' || meta === null) return "'params._meta' must be an object."
-  const token = 'progressToken' in meta ? meta.progressToken : undefined
-  if (token === undefined || typeof token === 'string' || Number.isSafeInteger(token))
-    return undefined
-  return "'params._meta.progressToken' must be a string or a whole number."
 }

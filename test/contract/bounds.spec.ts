@@ -127,7 +127,7 @@ describe('the bounds of the contract', () => {
     }
 
     it('hold for image', async () => {
-      const { image } = formSchema.properties!
+      const image = formSchema.properties!['image']!.anyOf!.find(({ type }) => type === 'array')
       for (const count of [image!.minItems!, image!.maxItems!]) {
         expect((await read(await postForm(count))).status).to.equal(200)
       }
@@ -217,7 +217,7 @@ async function complaintIfRefused({ value }: Probe, send: Send, models: string[]
   for (const model of models) {
     const { status, text } = await read(await send(value, model))
     // Edits are not made yet; their bodies are checked nonetheless.
-    if (status === 200 || status === 501) return null
+    if (status === 200) return null
     answers.push(`${model}: ${text}`)
   }
   return `${shown(value)} is allowed, but: ${answers.join(' ')}`
@@ -240,7 +240,7 @@ async function expectTextHeld(
   const passing = new Set(probes.filter(({ allowed }) => allowed).map(({ value }) => String(value)))
   for (const value of passing) {
     const { status, text } = await read(await send(value))
-    expect([200, 501], `${name}=${value}: ${text}`).to.include(status)
+    expect(status, `${name}=${value}: ${text}`).to.equal(200)
   }
   const stopped = isText ? [] : probes.map(({ value }) => String(value))
   for (const value of stopped.filter((one) => !passing.has(one))) {

@@ -153,7 +153,7 @@ describe('the tools against the product document', () => {
 
   it('speak protocol version 2024-11-05', () => {
     const server = contract.components.schemas['ToolServer']!
-    expect(server.properties!['protocolVersion']!.const).to.equal('2024-11-05')
+    expect(server.properties!['protocolVersion']!.enum).to.deep.equal(['2024-11-05'])
   })
 
   it('stream events to a GET', () => {
@@ -200,7 +200,7 @@ function expectFields(schema: Schema, fields: Field[]): void {
     const { owner, name } = walk(schema, path)
     const found = resolve(owner.properties?.[name] ?? {})
     expect(alternatives(found)[0]?.type, path).to.equal(type)
-    expect(found.const, path).to.equal(constant)
+    expect(found.enum, path).to.deep.equal(constant === undefined ? undefined : [constant])
     expect((owner.required ?? []).includes(name), path).to.equal(always)
     // A client may compute with it at once.
     if (type === 'integer') expect(allowsNull(found), path).to.equal(false)

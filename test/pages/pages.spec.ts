@@ -46,10 +46,7 @@ describe('pages outside of the contract', () => {
     const response = await get('/openapi.json')
     const document = (await response.json()) as typeof contract
     expect(response.headers.get('content-type')).to.contain('application/json')
-    expect(Object.keys(document.paths)).to.have.members(Object.keys(contract.paths))
-    const schemas = Object.entries(contract.components.schemas)
-    const open = schemas.filter(([, schema]) => schema['x-internal'] !== true)
-    expect(document.components.schemas).to.have.all.keys(open.map(([name]) => name))
+    expect(document).to.deep.equal(contract)
   })
 
   it('lead a browser from the root to the API reference', async () => {

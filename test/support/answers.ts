@@ -44,7 +44,9 @@ function headerComplaints({ headers: promised = {} }: ResponseObject, headers: H
 
 /** Whether a header tells a program something that a contract should tell it before. */
 function ours(name: string): boolean {
-  return /^(x-(request|gateway|ratelimit|should)-|ratelimit|retry|depr|sunset|www-)/.test(name)
+  return /^(x-(request|gateway|ratelimit|should|accel)-|ratelimit|retry|depr|sunset|www-|allow)/.test(
+    name,
+  )
 }
 
 function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer): string[] {
@@ -55,7 +57,8 @@ function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer):
   if (type === 'application/json') return strictComplaints(media.schema, JSON.parse(text))
   return readEvents(text).flatMap(({ name, data }) => {
     if (data === undefined || data === '[DONE]') return []
-    const schema = name === 'error' ? { $ref: '#/components/schemas/ErrorResponse' } : media.schema
-    return strictComplaints(schema, JSON.parse(data))
+    const error = { $ref: '#/components/schemas/ErrorResponse' }
+    const schema = name === 'error' ? error : resolve(media.schema).contentSchema
+    return strictComplaints(schema!, JSON.parse(data))
   })
 }

@@ -21,7 +21,7 @@ export type Schema = {
   additionalProperties?: boolean | Schema
   anyOf?: Schema[]
   oneOf?: Schema[]
-  'x-internal'?: boolean
+  contentSchema?: Schema
   'x-checked-by-model'?: boolean
 }
 type Reference = { $ref: string }
@@ -116,9 +116,15 @@ export function allowsNull(schema: Schema): boolean {
 }
 
 // Ajv itself, on the document itself: a second opinion beside generated/checks.js.
-const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
+const options = {
+  strict: false,
+  validateSchema: false,
+  allErrors: true,
+  formats: { binary: true },
+} as const
+const ajv = new Ajv2020(options)
 ajv.addSchema(contract, 'contract')
-const closed = new Ajv2020({ strict: false, validateSchema: false, allErrors: true })
+const closed = new Ajv2020(options)
 closed.addSchema(closeObjects(contract), 'contract')
 
 const validators = new Map<string, ValidateFunction>()

@@ -7,8 +7,23 @@ type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
 /** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
 export type ImageSource = { base64: Pieces; format: ImageFormat }
-/** The canonical image request, without its input pictures. */
-export type AskedImage = Schemas['CanonicalImageRequest']
+/** The canonical image request, whichever face it came through, without its input pictures. */
+export type AskedImage = {
+  model: string
+  prompt: string
+  n: number
+  size?: Schemas['ImageSize']
+  sizeClass?: string
+  aspectRatio?: Schemas['ImageAspectRatio']
+  quality?: Schemas['ImageQuality']
+  style?: Schemas['ImageStyle']
+  background?: Schemas['ImageBackground']
+  inputFidelity?: Schemas['ImageInputFidelity']
+  outputFormat?: ImageFormat
+  outputCompression?: Schemas['ImageCompression']
+  seed?: Schemas['ImageSeed']
+  user?: string
+}
 /** The same with its input pictures. */
 export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 
