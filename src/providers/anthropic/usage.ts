@@ -1,4 +1,5 @@
 import type { Usage } from '../../core/price.ts'
+import { tokenCount } from '../wire/token-count.ts'
 
 /** Anthropic's token counts; the last event of a stream repeats some of them. */
 export type WireUsage = {
@@ -7,21 +8,24 @@ export type WireUsage = {
   cache_read_input_tokens?: number | null
   output_tokens?: number | null
   output_tokens_details?: { thinking_tokens?: number } | null
+  service_tier?: string | null
 }
 
 /** Adds the cached input, which Anthropic counts apart (docs/vendors.md#anthropic-answer). */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   if (typeof wire?.input_tokens !== 'number') return undefined
-  const cachedInputTokens = wire.cache_read_input_tokens ?? 0
-  const cacheWriteTokens = wire.cache_creation_input_tokens ?? 0
-  const reasoningTokens = wire.output_tokens_details?.thinking_tokens ?? 0
+  const cachedInputTokens = tokenCount(wire.cache_read_input_tokens)
+  const cacheWriteTokens = tokenCount(wire.cache_creation_input_tokens)
+  const reasoningTokens = tokenCount(wire.output_tokens_details?.thinking_tokens)
+  const { service_tier: tier } = wire
   return {
-    inputTokens: wire.input_tokens + cachedInputTokens + cacheWriteTokens,
-    outputTokens: wire.output_tokens ?? 0,
+    inputTokens: tokenCount(wire.input_tokens) + cachedInputTokens + cacheWriteTokens,
+    outputTokens: tokenCount(wire.output_tokens),
     images: 0,
     estimated: false,
     ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
+    ...(typeof tier !== 'string' || tier === 'standard' ? {} : { serviceTier: tier }),
   }
 }

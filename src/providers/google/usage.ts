@@ -1,4 +1,5 @@
 import type { Usage } from '../../core/price.ts'
+import { tokenCount } from '../wire/token-count.ts'
 
 type Details = { modality?: string; tokenCount?: number }[]
 /** Gemini's token counts; in a stream they grow from event to event. */
@@ -15,10 +16,10 @@ export type WireUsage = {
 /** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none. */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   if (typeof wire?.promptTokenCount !== 'number') return undefined
-  const thoughts = wire.thoughtsTokenCount ?? 0
+  const thoughts = tokenCount(wire.thoughtsTokenCount)
   return {
-    inputTokens: wire.promptTokenCount + (wire.toolUsePromptTokenCount ?? 0),
-    outputTokens: (wire.candidatesTokenCount ?? 0) + thoughts,
+    inputTokens: tokenCount(wire.promptTokenCount) + tokenCount(wire.toolUsePromptTokenCount),
+    outputTokens: tokenCount(wire.candidatesTokenCount) + thoughts,
     images: 0,
     estimated: false,
     ...counted('cachedInputTokens', wire.cachedContentTokenCount),
@@ -28,12 +29,13 @@ export function readUsage(wire: WireUsage | undefined): Usage | undefined {
   }
 }
 
-function counted(key: keyof Usage, count = 0): Partial<Usage> {
-  return count === 0 ? {} : { [key]: count }
+function counted(key: keyof Usage, count: unknown): Partial<Usage> {
+  const tokens = tokenCount(count)
+  return tokens === 0 ? {} : { [key]: tokens }
 }
 
 function imageTokens(details: Details = []): number {
   return details
     .filter(({ modality }) => modality === 'IMAGE')
-    .reduce((sum, { tokenCount = 0 }) => sum + tokenCount, 0)
+    .reduce((sum, { tokenCount: count }) => sum + tokenCount(count), 0)
 }

@@ -18,7 +18,7 @@ import type { OpenAiEndpoint } from './endpoint.ts'
 import { startStream } from './event-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { withPlainThoughts } from './thoughts.ts'
-import { readUsage, type WireUsage } from './usage.ts'
+import { readUsage, servedTier, type WireUsage } from './usage.ts'
 
 const path = '/chat/completions'
 
@@ -61,7 +61,12 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   }
 }
 
-type WireCompletion = ChatCompletion & { usage?: WireUsage; warnings?: unknown; error?: unknown }
+type WireCompletion = ChatCompletion & {
+  usage?: WireUsage
+  warnings?: unknown
+  error?: unknown
+  service_tier?: unknown
+}
 
 function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialect): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
@@ -73,7 +78,8 @@ function readCompletion(bytes: Buffer, request: ChatRequest, dialect: ChatDialec
   for (const choice of choices) normalise(choice, dialect)
   // The gateway adds its own `usage` and `warnings` to an answer.
   const { usage: reported, warnings: _warnings, ...completion } = body!
-  const usage = readUsage(reported) ?? estimateUsage(request, choices)
+  const counted = readUsage(reported, dialect.readCost) ?? estimateUsage(request, choices)
+  const usage = { ...counted, ...servedTier(body!.service_tier) }
   return { completion, usage, bytes: bytes.length }
 }
 

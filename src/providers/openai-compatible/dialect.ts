@@ -1,5 +1,6 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import type { CallIds } from '../wire/call-id.ts'
+import type { ReadCost } from './usage.ts'
 
 type Field = keyof ChatRequest
 
@@ -40,6 +41,8 @@ export type ChatDialect = {
   alwaysCounts?: true
   /** The member of a chunk whose `usage` may hold the token counts. */
   usageMember?: string
+  /** Reads what the vendor itself charges out of a `usage`, of chat and of pictures. */
+  readCost?: ReadCost
   /** OpenAI's finish reasons by those of the vendor. */
   finishReasons?: Readonly<Record<string, string>>
   /** Members of earlier answers that it accepts; all of them when absent. */

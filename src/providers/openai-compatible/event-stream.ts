@@ -15,10 +15,11 @@ import {
 import type { ChatDialect } from './dialect.ts'
 import { bodyFailure } from './failure.ts'
 import { rewriteChunk, usageIn, type Chunk } from './rewrite-chunk.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, servedTier, type ReadCost } from './usage.ts'
 
 const usageKey = searched('usage')
 const errorKey = searched('error')
+const tierKey = searched('service_tier')
 const dataKey = Buffer.from('data:')
 const doneMark = Buffer.from('[DONE]')
 const finishReason = /"finish_reason":\s*"/
@@ -33,7 +34,7 @@ const finishReason = /"finish_reason":\s*"/
 export async function startStream(
   answer: OpenAnswer,
   limits: StreamLimits,
-  { finishReasons = {}, ownThoughts = [], usageMember }: ChatDialect,
+  { finishReasons = {}, ownThoughts = [], usageMember, readCost }: ChatDialect,
 ): Promise<ChatStream> {
   let begun = false
   const reader = wholeEvents(limits.answerBytesMax, (events) => {
@@ -49,7 +50,8 @@ export async function startStream(
   const marks = [...reasons, ...ownThoughts].map((text) => Buffer.from(text))
   const state: State = { over: false }
   return {
-    forward: (sink) => forward({ source, sink, state, marks, finishReasons, usageMember, limits }),
+    forward: (sink) =>
+      forward({ source, sink, state, marks, finishReasons, usageMember, readCost, limits }),
     usageSoFar: () => state.usage,
   }
 }
@@ -58,6 +60,8 @@ type StreamLimits = Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>
 type State = {
   usage?: Usage
   identity?: ChunkIdentity
+  /** The tier that was served, of the events that are parsed anyway. */
+  tier?: unknown
   failure?: ProviderFailure
   /** Whether `[DONE]` or an error has arrived. */
   over: boolean
@@ -70,11 +74,12 @@ type Passage = {
   marks: readonly Buffer[]
   finishReasons: Readonly<Record<string, string>>
   usageMember: string | undefined
+  readCost: ReadCost | undefined
   limits: StreamLimits
 }
 
 async function forward(passage: Passage): Promise<StreamEnd> {
-  const { source, sink, state, marks, finishReasons, usageMember, limits } = passage
+  const { source, sink, state, marks, finishReasons, usageMember, readCost, limits } = passage
   const { answer, listen, ended } = source
   const writer = pausingWriter(answer, sink)
   const told = Promise.withResolvers<void>()
@@ -106,7 +111,8 @@ async function forward(passage: Passage): Promise<StreamEnd> {
       return finish()
     }
     if (chunk === undefined) return
-    state.usage = readUsage(usageIn(chunk, usageMember)) ?? state.usage
+    state.usage = readUsage(usageIn(chunk, usageMember), readCost) ?? state.usage
+    state.tier = chunk.service_tier ?? state.tier
     const rewritten = rewriteChunk(chunk, finishReasons)
     if (rewritten !== undefined) write(rewritten === chunk ? event : eventOf(rewritten))
   }
@@ -130,7 +136,15 @@ async function forward(passage: Passage): Promise<StreamEnd> {
     throw new ProviderFailure('unreachable', 'The provider broke the stream off.')
   }
   const identity = state.identity ?? identityOf(first) ?? identityOf(last)
-  return { usage: state.usage, identity: identity ?? { id: '', created: 0, model: '' } }
+  const usage = withTier(state, first)
+  return { usage, identity: identity ?? { id: '', created: 0, model: '' } }
+}
+
+/** The counts with the tier; most vendors that tell it do so in every event. */
+function withTier({ usage, tier }: State, first: Buffer | undefined): Usage | undefined {
+  if (usage === undefined) return undefined
+  const isInFirst = tier === undefined && first !== undefined && indexOfKey(first, tierKey) >= 0
+  return { ...usage, ...servedTier(isInFirst ? firstChunk(first)?.service_tier : tier) }
 }
 
 function eventOf(chunk: Chunk): Buffer {

@@ -13,14 +13,16 @@ import {
 } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
-import type { Usage } from '../../core/price.ts'
+import { noUsage, type Usage } from '../../core/price.ts'
 import { jsonRequests, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
+import { tokenCount } from '../wire/token-count.ts'
 import { printForm } from './edit-form.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import type { ReadCost } from './usage.ts'
 
 /** The members of an answer that are read; compatible servers may leave out any of them. */
 type WireImages = {
@@ -45,7 +47,7 @@ type WireRequest = Omit<
 
 /** Images over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
-  const { dispatch, redact, limits, fetchPicture } = endpoint
+  const { dispatch, redact, limits, fetchPicture, dialect } = endpoint
   const bytesMax = limits.answerBytesMax
   const requestFor = imageRequests(endpoint)
   return {
@@ -56,7 +58,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, redact)
         const reader = base64Reader('b64_json')
-        return { push: reader.push, finish: () => readImages(reader.finish()) }
+        return { push: reader.push, finish: () => readImages(reader.finish(), dialect?.readCost) }
       })
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
         const made = typeof picture === 'string' ? await fetchPicture(picture, signal) : picture
@@ -111,10 +113,10 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
 /** A picture or its URL, and the prompt as the vendor revised it. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
-function readImages({
-  json,
-  texts,
-}: SplicedJson): Omit<ImageResult, 'pictures'> & { items: Item[] } {
+function readImages(
+  { json, texts }: SplicedJson,
+  readCost: ReadCost | undefined,
+): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   const failure = bodyFailure(json)
   if (failure !== undefined) throw failure
   // Not validated: `receive` reports a wrong shape as `malformed`.
@@ -125,7 +127,7 @@ function readImages({
     throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
   })
   if (items.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
-  const counted = readUsage(usage)
+  const counted = readUsage(usage, readCost)
   return {
     items,
     ...(counted === undefined ? {} : { usage: counted }),
@@ -134,14 +136,18 @@ function readImages({
   }
 }
 
-function readUsage(usage: WireImages['usage']): Usage | undefined {
-  if (typeof usage?.output_tokens !== 'number') return undefined
+function readUsage(usage: WireImages['usage'], readCost: ReadCost | undefined): Usage | undefined {
+  const cost = usage && readCost?.(usage)
+  if (typeof usage?.output_tokens !== 'number') return cost && { ...noUsage, ...cost }
+  const outputTokens = tokenCount(usage.output_tokens)
+  const pictured = usage.output_tokens_details?.image_tokens
   return {
-    inputTokens: usage.input_tokens ?? 0,
-    outputTokens: usage.output_tokens,
-    imageInputTokens: usage.input_tokens_details?.image_tokens ?? 0,
-    imageOutputTokens: usage.output_tokens_details?.image_tokens ?? usage.output_tokens,
+    inputTokens: tokenCount(usage.input_tokens),
+    outputTokens,
+    imageInputTokens: tokenCount(usage.input_tokens_details?.image_tokens),
+    imageOutputTokens: pictured === undefined ? outputTokens : tokenCount(pictured),
     images: 0,
     estimated: false,
+    ...cost,
   }
 }

@@ -8,6 +8,7 @@ type Choice = { finish_reason?: string | null; delta?: Delta }
 export type Chunk = Partial<ChunkIdentity> & {
   choices?: Choice[]
   usage?: WireUsage
+  service_tier?: unknown
   error?: unknown
 }
 /** The token counts in a chunk: its `usage`, else that within the vendor's own `member`. */

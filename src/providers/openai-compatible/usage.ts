@@ -1,4 +1,6 @@
 import type { Usage } from '../../core/price.ts'
+import type { ReportedCost } from '../wire/reported-cost.ts'
+import { tokenCount } from '../wire/token-count.ts'
 
 /** Token counts of OpenAI-shaped upstreams; each member may be missing. */
 export type WireUsage = {
@@ -16,13 +18,26 @@ export type WireUsage = {
   completion_tokens_details?: { reasoning_tokens?: number; image_tokens?: number } | null
 } | null
 
-/** Canonical token counts; undefined when the upstream sent none. */
-export function readUsage(wire: WireUsage | undefined): Usage | undefined {
+/** What the vendor charges, as its `usage` tells; undefined when it does not, or nonsense. */
+export type ReadCost = (wire: object) => ReportedCost | undefined
+
+/** Names of the tier that everybody is served in. */
+const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
+
+/** The tier of an answer in its vendor's word; nothing when it is the ordinary one. */
+export function servedTier(tier: unknown): Pick<Usage, 'serviceTier'> {
+  return typeof tier !== 'string' || ordinaryTiers.has(tier)
+    ? {}
+    : { serviceTier: tier.slice(0, 40) }
+}
+
+/** Canonical token counts and cost; undefined when the upstream sent no counts. */
+export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usage | undefined {
   if (typeof wire?.prompt_tokens !== 'number') return undefined
   const { prompt_tokens_details: input, completion_tokens_details: output } = wire
   const cached = input?.cached_tokens ?? wire.prompt_cache_hit_tokens ?? wire.cached_tokens
   const written = input?.cache_write_tokens ?? input?.cache_creation_input_tokens
-  const inputTokens = wire.prompt_tokens
+  const inputTokens = tokenCount(wire.prompt_tokens)
   return {
     inputTokens,
     outputTokens: outputTokens(wire, inputTokens),
@@ -33,17 +48,19 @@ export function readUsage(wire: WireUsage | undefined): Usage | undefined {
     ...optional('imageInputTokens', input?.image_tokens),
     ...optional('reasoningTokens', output?.reasoning_tokens),
     ...optional('imageOutputTokens', output?.image_tokens),
+    ...readCost?.(wire),
   }
 }
 
 /** Some vendors count reasoning on top of the completion; the total shows whether. */
 function outputTokens(wire: NonNullable<WireUsage>, inputTokens: number): number {
-  const { completion_tokens: completion = 0, total_tokens: total } = wire
-  const reasoning = wire.completion_tokens_details?.reasoning_tokens ?? 0
-  const beside = reasoning > 0 && total === inputTokens + completion + reasoning
+  const completion = tokenCount(wire.completion_tokens)
+  const reasoning = tokenCount(wire.completion_tokens_details?.reasoning_tokens)
+  const beside = reasoning > 0 && wire.total_tokens === inputTokens + completion + reasoning
   return beside ? completion + reasoning : completion
 }
 
-function optional<Key extends keyof Usage>(key: Key, count: number | undefined): Partial<Usage> {
-  return count === undefined || count === 0 ? {} : { [key]: count }
+function optional<Key extends keyof Usage>(key: Key, count: unknown): Partial<Usage> {
+  const tokens = tokenCount(count)
+  return tokens === 0 ? {} : { [key]: tokens }
 }

@@ -1,8 +1,9 @@
 import type { ImageAdapter } from '../../core/image/image.ts'
-import { below, type Endpoint } from '../transport/endpoint.ts'
+import { below } from '../transport/endpoint.ts'
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
 import type { ChatDialect } from './dialect.ts'
+import type { OpenAiEndpoint } from './endpoint.ts'
 import { openAiCompatible } from './provider.ts'
 
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
@@ -11,7 +12,7 @@ type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
     /** The path below `baseUrl` of OpenAI's protocol; `baseUrl` itself when absent. */
     chatPath?: string
     /** Its image adapter; that of OpenAI-compatible servers when absent. */
-    image?: (endpoint: Endpoint) => ImageAdapter
+    image?: (endpoint: OpenAiEndpoint) => ImageAdapter
   }
 
 /** A vendor that speaks OpenAI's protocol; the given members replace the defaults. */
@@ -28,7 +29,9 @@ export function protocolVendor({ chatPath, image, ...described }: Described): Ve
     build: (endpoint) => {
       const speaking = chatPath === undefined ? endpoint : below(endpoint, chatPath)
       const provider = openAiCompatible({ ...speaking, dialect })
-      return image === undefined ? provider : { ...provider, image: image(endpoint) }
+      return image === undefined
+        ? provider
+        : { ...provider, image: image({ ...endpoint, dialect }) }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { namedReasoning } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
 
 /** OpenRouter, with any model that it routes to (docs/vendors.md#openai-compatible-endpoints). */
 export const openrouter = protocolVendor({
@@ -7,5 +8,24 @@ export const openrouter = protocolVendor({
   name: 'OpenRouter',
   anyModel: true,
   baseUrl: 'https://openrouter.ai/api/v1',
-  dialect: { ownThoughts: namedReasoning },
+  dialect: { ownThoughts: namedReasoning, readCost },
 })
+
+type WireCost = {
+  cost?: unknown
+  is_byok?: unknown
+  cost_details?: { upstream_inference_cost?: unknown } | null
+}
+
+/**
+ * What is paid in dollars. With a key of one's own at the upstream vendor, `cost` is the fee alone
+ * and that vendor bills the rest (docs/vendors.md#what-vendors-charge).
+ */
+function readCost(wire: WireCost): ReportedCost | undefined {
+  const { cost, is_byok: isOwnKey, cost_details: details } = wire
+  const upstream = details?.upstream_inference_cost
+  const reportedNanoUsd = nanoUsdOf(isOwnKey === true ? [cost, upstream] : [cost])
+  if (reportedNanoUsd === undefined) return undefined
+  if (isOwnKey !== true) return { reportedNanoUsd }
+  return { reportedNanoUsd, upstreamNanoUsd: nanoUsdOf([upstream])! }
+}

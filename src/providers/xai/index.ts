@@ -1,4 +1,5 @@
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { nanoUsdOf } from '../wire/reported-cost.ts'
 
 /** xAI (docs/vendors.md#openai-compatible-endpoints). */
 export const xai = protocolVendor({
@@ -8,6 +9,15 @@ export const xai = protocolVendor({
   dialect: {
     takesBack: [],
     without: ['logit_bias'],
+    readCost,
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
   },
 })
+
+/** A tick is 1e-10 dollars (docs/vendors.md#what-vendors-charge). */
+const ticksPerUsd = 10_000_000_000n
+
+function readCost({ cost_in_usd_ticks: ticks }: { cost_in_usd_ticks?: unknown }) {
+  const reportedNanoUsd = nanoUsdOf([ticks], ticksPerUsd)
+  return reportedNanoUsd === undefined ? undefined : { reportedNanoUsd }
+}
