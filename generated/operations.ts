@@ -77,6 +77,70 @@ export type OperationId = (typeof operations)[number]['id']
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 
+/** The members that the contract lists of each JSON body. */
+export const bodyMembers = {
+  "createImage": [
+    "prompt",
+    "model",
+    "n",
+    "size",
+    "quality",
+    "response_format",
+    "style",
+    "background",
+    "output_format",
+    "output_compression",
+    "user",
+    "moderation",
+    "stream",
+    "partial_images"
+  ],
+  "createImageEdit": [
+    "images",
+    "prompt",
+    "model",
+    "background",
+    "input_fidelity",
+    "n",
+    "output_format",
+    "output_compression",
+    "quality",
+    "size",
+    "response_format",
+    "user",
+    "stream",
+    "partial_images"
+  ],
+  "createChatCompletion": [
+    "model",
+    "models",
+    "messages",
+    "image_config",
+    "temperature",
+    "top_p",
+    "n",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "response_format",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "stream",
+    "stream_options",
+    "cache_control",
+    "user"
+  ],
+  "postMcp": []
+} as const
+
 /** The ways to say who calls. */
 export const securitySchemes = ["bearer","apiKey"] as const
 export type SecurityScheme = (typeof securitySchemes)[number]

@@ -276,7 +276,25 @@ export interface components {
             output_compression?: components["schemas"]["ImageCompression"] | null;
             /** @description Who the image is for, in the caller's own terms. */
             user?: string | null;
+            moderation?: components["schemas"]["ImageModeration"];
+            stream?: components["schemas"]["ImageStream"];
+            partial_images?: components["schemas"]["ImagePartials"];
         };
+        /**
+         * @description The provider's usual filter; there is no other.
+         * @enum {string}
+         */
+        ImageModeration: "auto";
+        /**
+         * @description Images come in one piece.
+         * @enum {boolean}
+         */
+        ImageStream: false;
+        /**
+         * @description There are no partial images, since nothing is streamed.
+         * @enum {integer}
+         */
+        ImagePartials: 0;
         ImageReference: {
             /** @description An HTTPS address, or a data URL in base64. */
             image_url: string;
@@ -312,6 +330,8 @@ export interface components {
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
             user?: string | null;
+            stream?: components["schemas"]["ImageStream"];
+            partial_images?: components["schemas"]["ImagePartials"];
         };
         /** @description The same request as the official OpenAI clients send it, with files. */
         CreateImageEditForm: {
@@ -331,6 +351,8 @@ export interface components {
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
             user?: string;
+            stream?: components["schemas"]["ImageStream"];
+            partial_images?: components["schemas"]["ImagePartials"];
         };
         ImageItem: {
             /** @description The bytes of the image in base64. */

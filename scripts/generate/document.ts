@@ -64,6 +64,12 @@ export function responsesOf(document: Document, { responses }: Operation): Respo
   )
 }
 
+/** The schema that a reference leads to, or the schema itself. */
+export function resolved({ components }: Document, schema: Schema): Schema {
+  const { $ref: reference } = schema
+  return typeof reference === 'string' ? components.schemas[nameIn(reference)]! : schema
+}
+
 function nameIn(reference: string): string {
   return reference.split('/').at(-1)!
 }

@@ -1,4 +1,11 @@
-import { banner, parametersOf, responsesOf, type Document, type OperationRow } from './document.ts'
+import {
+  banner,
+  parametersOf,
+  resolved,
+  responsesOf,
+  type Document,
+  type OperationRow,
+} from './document.ts'
 
 /** The text of `operations.ts`: operations, security schemes, methods and headers. */
 export function operationsFile(document: Document, rows: OperationRow[]): string {
@@ -23,6 +30,9 @@ export type OperationId = (typeof operations)[number]['id']
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 
+/** The members that the contract lists of each JSON body. */
+export const bodyMembers = ${JSON.stringify(bodyMembers(document, rows), null, 2)} as const
+
 /** The ways to say who calls. */
 export const securitySchemes = ${JSON.stringify(schemes)} as const
 export type SecurityScheme = (typeof securitySchemes)[number]
@@ -34,6 +44,16 @@ export const requestHeaders = ${JSON.stringify(requestHeaders(document, rows), n
 /** The headers that answers may carry. */
 export const responseHeaders = ${JSON.stringify(responseHeaders(document, rows), null, 2)} as const
 `
+}
+
+function bodyMembers(document: Document, rows: OperationRow[]): Record<string, string[]> {
+  const bodies = rows.flatMap(({ id, operation }) => {
+    const schema = operation.requestBody?.content['application/json']?.schema
+    return schema === undefined ? [] : [[id, resolved(document, schema)] as const]
+  })
+  return Object.fromEntries(
+    bodies.map(([id, { properties }]) => [id, Object.keys(Object(properties))]),
+  )
 }
 
 function methodsOf(rows: OperationRow[]): string[] {

@@ -1,6 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
+import { withoutEmpty } from '../core/chat/idle.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import { makesImages, type Catalog } from '../core/model.ts'
@@ -24,12 +25,13 @@ type Options = {
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {
   const { gateway, catalog } = options
   return async (call) => {
-    const { body, texts } = call
+    const { texts } = call
+    const body = withoutEmpty(call.body)
     const context = contextOf(call, 'chat')
     const { model } = catalog.find(body.model)
     if (makesImages(model) || (model.undescribed && body.image_config !== undefined)) {
       checkConversation(body)
-      return chatImages(call, model, context, options)
+      return chatImages({ body, texts }, model, context, options)
     }
     const request: ChatRequest = withTexts(body, texts)
     if (request.stream === true) {

@@ -22,7 +22,7 @@ export function createImageEdit(
   }
 }
 
-const numbers = new Set(['n', 'output_compression'])
+const numbers = new Set(['n', 'output_compression', 'partial_images'])
 const imageFields = new Set(['image', 'image[]'])
 
 /** The JSON body for a form of OpenAI's clients, which is then checked. Throws `invalid_value`. */
@@ -40,6 +40,8 @@ export function editFormBody(fields: readonly FormField[]): object {
     if (Object.hasOwn(body, name)) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
     }
+    // A form has no null: an empty value is what its clients send instead.
+    if (value === '' && !file) continue
     Object.defineProperty(body, name, { value: read(name, value), enumerable: true })
   }
   return body
@@ -47,5 +49,6 @@ export function editFormBody(fields: readonly FormField[]): object {
 
 /** Form values are strings; one that should be a number but is not is refused by the check. */
 function read(name: string, value: string): unknown {
+  if (name === 'stream' && value === 'false') return false
   return numbers.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
 }

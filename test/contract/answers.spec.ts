@@ -150,7 +150,7 @@ describe('a good answer is one that the contract promises', () => {
   })
 
   it('with the number of warnings', async () => {
-    const body = { prompt, model: 'qwen-image-plus', size: '1000x700', style: 'vivid' }
+    const body = { prompt, model: 'qwen-image-plus', size: '1000x700', style: 'natural' }
     const { headers, text } = await ask('/v1/images/generations', body)
     const { warnings } = JSON.parse(text) as { warnings: { param: string }[] }
     expect(warnings.map(({ param }) => param)).to.have.members(['size', 'style'])

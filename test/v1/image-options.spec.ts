@@ -13,7 +13,7 @@ const models = readCatalogRows().filter(
 const paintings = [
   { size: '512x512', output_format: 'jpeg', output_compression: 60 },
   { size: '640x360', output_format: 'webp', quality: 'auto' },
-  { size: '1024x1024', output_format: 'png', style: 'vivid', user: 'u-1' },
+  { size: '1024x1024', output_format: 'png', style: 'natural', user: 'u-1' },
   { quality: 'high', background: 'opaque' },
 ]
 const edits = [

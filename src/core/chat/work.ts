@@ -11,6 +11,7 @@ import type {
 } from './chat.ts'
 import { modelProblems } from './check.ts'
 import { tellMadePictures } from './made-pictures.ts'
+import { misspelledFields } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
 
 /** A conversation with a language model, answered in one piece. */
@@ -68,7 +69,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],
     timeoutMs,
-    warnings: [],
+    warnings: misspelledFields(request),
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     canonical: () => request,
   }

@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
+import { isIdle } from '../chat/idle.ts'
 import { GatewayError } from '../error.ts'
 import { dropped, type Warning } from '../model.ts'
 import { seedMax, type AskedImage, type NamedAddress } from './image.ts'
@@ -59,7 +60,7 @@ const usedFields = new Set<string>([
 /** A warning for each field that an image model ignores. */
 export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
   const fields = Object.entries(request)
-    .filter(([name, value]) => !usedFields.has(name) && value !== null && value !== undefined)
+    .filter(([name, value]) => !usedFields.has(name) && !isIdle(name, value))
     .map(([name, value]) => dropped(name, value, `An image model takes no '${name}'.`))
   const { seed } = request
   if (seed === undefined || seed === null || config.seed !== undefined || isSeed(seed)) {

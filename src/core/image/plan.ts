@@ -153,6 +153,8 @@ function planStyle(
 ): Pick<ImagePlan, 'style'> {
   if (style === undefined) return {}
   if (model.undescribed) return { style }
+  // OpenAI's default, which clients send unasked.
+  if (style === 'vivid') return {}
   warnings.push(dropped('style', style, `${model.row.id} has no styles.`))
   return {}
 }

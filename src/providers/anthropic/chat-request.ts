@@ -1,7 +1,8 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -41,8 +42,7 @@ const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
-    // `Object.entries` types names as string; isIdle gives a right answer for any name.
-    if (known.has(field) || isIdle(field as Field, value)) continue
+    if (known.has(field) || isIdle(field, value)) continue
     notes.warnings.push(dropped(field, value, 'Anthropic has no such parameter.'))
   }
   if ((request.n ?? 1) > 1) {

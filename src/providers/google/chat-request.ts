@@ -1,7 +1,8 @@
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
@@ -61,8 +62,7 @@ const withoutPenalties = /^gemini-2\.5/
 export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const notes: Notes = { problems: [], warnings: [] }
   for (const [field, value] of Object.entries(request)) {
-    // `Object.entries` types names as string; isIdle gives a right answer for any name.
-    if (known.has(field) || isIdle(field as Field, value)) continue
+    if (known.has(field) || isIdle(field, value)) continue
     notes.warnings.push(dropped(field, value, 'Gemini has no such parameter.'))
   }
   if ((request.n ?? 1) > choicesMax) {

@@ -1,6 +1,7 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { isIdle, jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import type { ChatDialect, ToolReasoning } from './dialect.ts'
 import { withoutMark, writeHistory } from './history.ts'
 

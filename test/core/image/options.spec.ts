@@ -80,7 +80,8 @@ function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, mode
     case 'user':
       return same && image!.end_user === true
     case 'style':
-      return false
+      // OpenAI's default, which needs no style.
+      return options.style === 'vivid'
     case 'outputFormat':
       return plan.targetFormat === options.outputFormat
     case 'outputCompression':

@@ -164,7 +164,7 @@ describe('what a picture is planned as', () => {
     },
     {
       name: 'a style, which no model has',
-      asked: { style: 'vivid' },
+      asked: { style: 'natural' },
       traits: {},
       param: 'style',
       reason: /^painter has no styles\.$/,
@@ -213,7 +213,7 @@ describe('what a picture is planned as', () => {
   }
 
   it('tells of each thing that it drops', () => {
-    const { warnings } = plan({ quality: 'high', style: 'vivid', seed: 1 }, {})
+    const { warnings } = plan({ quality: 'high', style: 'natural', seed: 1 }, {})
     expect(warnings.map(({ param }) => param).sort()).to.deep.equal(['quality', 'seed', 'style'])
     expect(() => selectStrictly([])).to.not.throw()
   })

@@ -1,0 +1,67 @@
+import type { ChatRequest } from './chat.ts'
+
+/** Whether a field has OpenAI's default value, so that leaving it out changes nothing. */
+export function isIdle(field: string, value: unknown): boolean {
+  if (value === null || value === undefined) return true
+  switch (field) {
+    case 'logprobs':
+    case 'store':
+    case 'stream':
+      return value === false
+    case 'temperature':
+    case 'top_p':
+    case 'n':
+      return value === 1
+    case 'presence_penalty':
+    case 'frequency_penalty':
+    case 'top_logprobs':
+      return value === 0
+    case 'parallel_tool_calls':
+      return value === true
+    case 'service_tier':
+      return value === 'auto' || value === 'default'
+    case 'verbosity':
+      return value === 'medium'
+    case 'modalities':
+      return Array.isArray(value) && value.every((modality) => modality === 'text')
+    case 'response_format':
+      return typeof value === 'object' && 'type' in value && value.type === 'text'
+    default:
+      return emptied.has(field) && isEmpty(value)
+  }
+}
+
+/** Fields that clients send empty when they have nothing to say. */
+const emptied: ReadonlySet<string> = new Set([
+  'functions',
+  'logit_bias',
+  'metadata',
+  'stop',
+  'stream_options',
+  'tools',
+  'user',
+])
+
+/**
+ * The request without what is empty and without what is said of tools where there are none: many
+ * vendors refuse that. A tool that has to be called stays, to be refused by its name.
+ */
+export function withoutEmpty(request: ChatRequest): ChatRequest {
+  const hasTools = request.tools != null && request.tools.length > 0
+  const isSuperfluous = ([name, value]: [string, unknown]) => {
+    if (emptied.has(name)) return isEmpty(value)
+    if (hasTools) return false
+    return name === 'tool_choice'
+      ? value === 'auto' || value === 'none'
+      : name === 'parallel_tool_calls'
+  }
+  const fields = Object.entries(request)
+  if (!fields.some(isSuperfluous)) return request
+  // Only optional fields are left out.
+  return Object.fromEntries(fields.filter((field) => !isSuperfluous(field))) as ChatRequest
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value) || typeof value === 'string') return value.length === 0
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
