@@ -92,6 +92,7 @@ describe('Cerebras', () => {
     await gateway.stop()
     await upstream.stop()
   })
+  const tools = [{ type: 'function' as const, function: { name: 'clock' } }]
   const messages = [
     { role: 'developer' as const, content: 'Be brief.' },
     { role: 'user' as const, content: 'What is 1 + 1?' },
@@ -104,6 +105,7 @@ describe('Cerebras', () => {
       frequency_penalty: 0.5,
       presence_penalty: 0.5,
       logit_bias: { 50256: -100 },
+      tools,
       parallel_tool_calls: false,
       reasoning_effort: 'minimal',
       temperature: 2,
@@ -147,7 +149,7 @@ describe('Cerebras', () => {
   })
 
   it('is spared nothing in strict mode: each parameter that it refuses is named', async () => {
-    const asked = { model, messages, frequency_penalty: 0.5, parallel_tool_calls: false }
+    const asked = { model, messages, frequency_penalty: 0.5, tools, parallel_tool_calls: false }
     const headers = { 'x-gateway-strict': 'true' }
     const error = await refusalOf(client.chat.completions.create(asked, { headers }))
     expect(error).to.include({ status: 400, code: 'unsupported_parameter' })
