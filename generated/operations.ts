@@ -82,6 +82,7 @@ export const bodyMembers = {
   "createImage": [
     "prompt",
     "model",
+    "models",
     "n",
     "size",
     "quality",
@@ -99,6 +100,7 @@ export const bodyMembers = {
     "images",
     "prompt",
     "model",
+    "models",
     "background",
     "input_fidelity",
     "n",
@@ -108,6 +110,7 @@ export const bodyMembers = {
     "size",
     "response_format",
     "user",
+    "moderation",
     "stream",
     "partial_images"
   ],

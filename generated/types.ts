@@ -223,6 +223,13 @@ export interface components {
         /** @enum {string} */
         ImageFormat: "png" | "jpeg" | "webp";
         /**
+         * @description How strictly the provider filters; `low` is for those that take it.
+         * @enum {string}
+         */
+        ImageModeration: "auto" | "low";
+        /** @description Models to fall back on, in order, when `model` cannot answer. */
+        FallbackModels: string[];
+        /**
          * @description The identifier or alias of an image model; `auto` is the default image model.
          * @default auto
          */
@@ -259,6 +266,7 @@ export interface components {
              * @default auto
              */
             model: components["schemas"]["ImageModelId"];
+            models?: components["schemas"]["FallbackModels"];
             /**
              * @description How many images to create. Each is priced.
              * @default 1
@@ -280,11 +288,6 @@ export interface components {
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
-        /**
-         * @description The provider's usual filter; there is no other.
-         * @enum {string}
-         */
-        ImageModeration: "auto";
         /**
          * @description Images come in one piece.
          * @enum {boolean}
@@ -316,6 +319,7 @@ export interface components {
              * @default auto
              */
             model: components["schemas"]["ImageModelId"];
+            models?: components["schemas"]["FallbackModels"];
             background?: components["schemas"]["ImageBackground"] | null;
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /**
@@ -330,6 +334,7 @@ export interface components {
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
             user?: string | null;
+            moderation?: components["schemas"]["ImageModeration"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
@@ -340,6 +345,8 @@ export interface components {
             prompt: string;
             /** @default auto */
             model: components["schemas"]["ImageModelId"];
+            /** @description Fallback models; the field may also be named `models[]`. */
+            models?: components["schemas"]["FallbackModels"];
             background?: components["schemas"]["ImageBackground"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
             /** @default 1 */
@@ -350,6 +357,7 @@ export interface components {
             size?: components["schemas"]["ImageEditSize"];
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
+            moderation?: components["schemas"]["ImageModeration"];
             user?: string;
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
@@ -626,8 +634,7 @@ export interface components {
         CreateChatCompletionRequest: {
             /** @description A language model or an image model. */
             model: string;
-            /** @description Models to fall back on, in order, when `model` cannot answer. */
-            models?: string[];
+            models?: components["schemas"]["FallbackModels"];
             /**
              * @example [
              *       {
@@ -905,6 +912,8 @@ export interface components {
             prompt_characters_max?: number;
             /** @description Whether the vendor is told `user`. */
             end_user?: boolean;
+            /** @description Whether the vendor takes `moderation`. */
+            moderation?: boolean;
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
@@ -1008,6 +1017,8 @@ export interface components {
             /** @enum {string} */
             max_tokens_field?: "max_tokens" | "max_completion_tokens";
             context_window?: number;
+            /** @description The shortest side of an input image that the vendor reads, in pixels. */
+            input_image_side_min?: number;
             max_output_tokens?: number;
             /** @description The prices until the first of `price_changes`. */
             pricing: components["schemas"]["ModelPricing"];

@@ -2,18 +2,37 @@ import type { Check, CheckError } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
 import { complaintAbout } from './complaint.ts'
 
+/** How the caller names what is checked. */
+type Naming = {
+  /** The path to the value. */
+  prefix?: string
+  /** Its members that have other names for the caller. */
+  names?: Readonly<Record<string, string>>
+}
+
 /** Throws a GatewayError that names the parameter and the remedy, unless the check passes. */
-export function assertValid<T>(check: Check<T>, value: unknown, prefix = ''): asserts value is T {
+export function assertValid<T>(
+  check: Check<T>,
+  value: unknown,
+  naming: Naming = {},
+): asserts value is T {
   if (check(value)) return
-  throw complaintOf(check, prefix)
+  throw complaintOf(check, naming)
 }
 
 /** What a check that has just failed complains about, as a GatewayError. */
-export function complaintOf({ errors }: Check<unknown>, prefix = ''): GatewayError {
+export function complaintOf(
+  { errors }: Check<unknown>,
+  { prefix = '', names = {} }: Naming = {},
+): GatewayError {
   const error = mostTelling(errors ?? [])
   if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
-  const { code, param, text } = complaintAbout(error, prefix)
-  return new GatewayError(code, text, param === '' ? {} : { param })
+  const { code, param: own, text } = complaintAbout(error, prefix)
+  const param = own.replace(/^\w+/, (member) =>
+    Object.hasOwn(names, member) ? names[member]! : member,
+  )
+  const message = text.replace(`'${own}'`, `'${param}'`)
+  return new GatewayError(code, message, param === '' ? {} : { param })
 }
 
 /**

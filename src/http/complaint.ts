@@ -38,7 +38,14 @@ const wordsOf: Record<string, Words> = {
     const text = `'${cut(param)}' is not a parameter here. ${remedy}`
     return { code: 'unknown_parameter', param, text }
   },
-  enum: ({ params, data }, path) => oneOf(path, [params['allowedValues']].flat(), data),
+  enum: ({ params, data }, path) => {
+    const allowed = [params['allowedValues']].flat()
+    return oneOf(
+      path,
+      allowed.filter((value) => value !== null),
+      data,
+    )
+  },
   const: ({ params, data }, path) => ({
     ...oneOf(path, [params['allowedValue']], data),
     code: 'invalid_value',

@@ -24,7 +24,7 @@ import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, piecesReader } from './read-body.ts'
-import type { FormField } from './read-form.ts'
+import type { FormReading } from './read-form.ts'
 
 /**
  * Identifies the caller by one security scheme of the contract; undefined when the request has no
@@ -43,8 +43,8 @@ export type Operations = { [Id in OperationId]: Operation<Id> }
 
 type Options = {
   handlers: Operations
-  /** For operations that also take a form: converts its fields to the equivalent JSON body. */
-  forms: Partial<Record<OperationId, (fields: FormField[]) => object>>
+  /** For operations that also take a form. */
+  forms: Partial<Record<OperationId, FormReading>>
   security: SecurityHandlers
   bodyBytesMax: number
 }
@@ -153,9 +153,9 @@ function registerHandlers(
       const query = readQuery(request)
       assertValid(queryChecks[id], query)
       const read = readBody(request, await readPieces(request))
-      const { body, texts } = read instanceof Promise ? await read : read
+      const content = read instanceof Promise ? await read : read
       const { requestId, ending, caller } = state
-      const call = { caller, requestId, ending, request, body, texts, query, path: params, options }
+      const call = { caller, requestId, ending, request, ...content, query, path: params, options }
       // Body, query and headers have passed the checks of this operation.
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
     })

@@ -26,6 +26,8 @@ export type OperationCall<Id extends OperationId> = {
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`left-texts.ts`). */
   texts: LeftTexts
+  /** The caller's own names of members of the body; for a form that has others. */
+  names: Readonly<Record<string, string>>
   query: Parameters<Id, 'query'>
   path: Parameters<Id, 'path'>
   /** The headers that the contract defines, converted to their types. */

@@ -7,11 +7,12 @@ import { GatewayError } from '../core/error.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
 import { assertValid } from './check-error.ts'
 import { leaveTexts } from './left-texts.ts'
-import { parseForm, type FormField } from './read-form.ts'
+import { parseForm, type FormReading } from './read-form.ts'
 
 type Described = (typeof operations)[number]
 
-type ReadBody = { body: unknown; texts: LeftTexts }
+type ReadBody = { body: unknown; texts: LeftTexts; names: FormReading['names'] }
+const ownNames: FormReading['names'] = {}
 
 /** Reads the bytes of a body. Throws `unsupported_media_type` or `request_too_large`. */
 export function piecesReader(
@@ -28,15 +29,15 @@ export function piecesReader(
 /** Parses and checks a body, or keeps its bytes outside of `rest`. Throws a GatewayError. */
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
-  form: ((fields: FormField[]) => object) | undefined,
+  form: FormReading | undefined,
 ): (request: IncomingMessage, pieces: Pieces) => Promise<ReadBody> | ReadBody {
-  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts })
+  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest')
-    return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts })
+    return (_request, pieces) => ({ body: joinPieces(pieces), texts: noTexts, names: ownNames })
   // Each `rest` operation with a body has a check, which the type of `id` does not tell.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
   const checked = (read: ReadBody): ReadBody => {
-    assertValid(check, read.body)
+    assertValid(check, read.body, { names: read.names })
     return read
   }
   return (request, pieces) => {
@@ -47,16 +48,16 @@ export function bodyReader(
 
 function readJson(body: Pieces): ReadBody {
   const { pieces, texts } = leaveTexts(body)
-  return { body: parseBody(joinPieces(pieces)), texts }
+  return { body: parseBody(joinPieces(pieces)), texts, names: ownNames }
 }
 
 async function readForm(
   { headers }: IncomingMessage,
   pieces: Pieces,
-  bodyOf: (fields: FormField[]) => object,
+  { bodyOf, names }: FormReading,
 ): Promise<ReadBody> {
   const { fields, texts } = await parseForm(joinPieces(pieces), headers['content-type']!)
-  return { body: bodyOf(fields), texts }
+  return { body: bodyOf(fields), texts, names }
 }
 
 /** The media type of a request's body, without parameters, in lower case; `''` without one. */

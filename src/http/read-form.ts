@@ -7,6 +7,14 @@ import type { LeftTexts } from '../core/image/image.ts'
 /** One field of a form. A file's value is a data URL with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }
 
+/** How the form of an operation becomes its JSON body. */
+export type FormReading = {
+  /** Throws `invalid_value`. */
+  bodyOf: (fields: readonly FormField[]) => object
+  /** The form's own name of a member of the body, where it has another. */
+  names: Readonly<Record<string, string>>
+}
+
 /** Reads a `multipart/form-data` body (RFC 7578). Throws `invalid_value`. */
 export async function parseForm(
   bytes: Buffer,

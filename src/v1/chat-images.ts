@@ -34,7 +34,9 @@ export async function chatImages(
   { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
   const given: object = request.image_config ?? {}
-  assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, 'image_config')
+  assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, {
+    prefix: 'image_config',
+  })
   // One group's options, as checked above; ImageConfig merges those of all groups.
   const config: ImageConfig = given
   // Warnings quote the request with its texts; `messages` is never ignored and stays out.
@@ -42,7 +44,7 @@ export async function chatImages(
   const warnings = [...ignoredFields(asked, config), ...ignoredParts(request)]
   const addresses = conversationImages(request)
   const image = chatToImage(request, config)
-  const inputs = { addresses, texts, param: 'messages', warnings }
+  const inputs = { addresses, texts, param: 'messages', nameOf: nameIn(config), warnings }
   const { result, usage = noUsage, receipt, limit } = await gateway.image(image, context, inputs)
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,
@@ -80,6 +82,14 @@ export async function chatImages(
     return Buffer.from(doneEvent)
   }
   return { status: 200, headers, events }
+}
+
+/** A parameter of the images API as a chat request with this `image_config` names it. */
+function nameIn(config: ImageConfig): (param: string) => string {
+  return (param) => {
+    const name = param === 'size' ? 'image_size' : param
+    return name in config ? `image_config.${name}` : param
+  }
 }
 
 /** One item of `images`; the media type is that of the picture's bytes. */

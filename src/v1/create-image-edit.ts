@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import type { FormField } from '../http/read-form.ts'
+import type { FormField, FormReading } from '../http/read-form.ts'
 import { imagesAnswer } from './image-answer.ts'
 import { imageRequest } from './image-request.ts'
 
@@ -12,11 +12,16 @@ export function createImageEdit(
 ): Operation<'createImageEdit'> {
   return async (call) => {
     const { images, ...body } = call.body
+    const { images: field } = call.names
+    const nameAt = (index: number) => {
+      if (field === undefined) return `images[${index}].image_url`
+      return images.length === 1 ? field : `${field}[${index}]`
+    }
     const addresses = images.map(({ image_url: address }, index) => ({
       address,
-      param: `images[${index}].image_url`,
+      param: nameAt(index),
     }))
-    const inputs = { addresses, texts: call.texts }
+    const inputs = { addresses, texts: call.texts, param: field ?? 'images' }
     const answered = await gateway.image(imageRequest(body), contextOf(call, 'images'), inputs)
     return imagesAnswer(answered, clock())
   }
@@ -24,14 +29,20 @@ export function createImageEdit(
 
 const numbers = new Set(['n', 'output_compression', 'partial_images'])
 const imageFields = new Set(['image', 'image[]'])
+const modelFields = new Set(['models', 'models[]'])
 
 /** The JSON body for a form of OpenAI's clients, which is then checked. Throws `invalid_value`. */
-export function editFormBody(fields: readonly FormField[]): object {
+function editFormBody(fields: readonly FormField[]): object {
   const images = fields
     .filter(({ name, file }) => file && imageFields.has(name))
     .map(({ value }) => ({ image_url: value }))
-  const body: Record<string, unknown> = images.length > 0 ? { images } : {}
+  const models = fields.filter(({ name }) => modelFields.has(name)).map(({ value }) => value)
+  const body: Record<string, unknown> = {
+    ...(images.length > 0 ? { images } : {}),
+    ...(models.length > 0 ? { models } : {}),
+  }
   for (const { name, value, file } of fields) {
+    if (modelFields.has(name)) continue
     if (imageFields.has(name)) {
       if (!file)
         throw new GatewayError('invalid_value', `'${name}' must be a file.`, { param: name })
@@ -47,7 +58,10 @@ export function editFormBody(fields: readonly FormField[]): object {
   return body
 }
 
-/** Form values are strings; one that should be a number but is not is refused by the check. */
+/** The form of OpenAI's clients, whose pictures are files named `image`. */
+export const editForm: FormReading = { bodyOf: editFormBody, names: { images: 'image' } }
+
+/** Form values are strings; one that should be of another type but is not fails the check. */
 function read(name: string, value: string): unknown {
   if (name === 'stream' && value === 'false') return false
   return numbers.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value

@@ -11,6 +11,7 @@ export function imageRequest(
     model,
     prompt,
     n,
+    ...given('models', body.models),
     ...given('size', body.size),
     ...given('quality', body.quality),
     ...given('style', body.style),
@@ -18,6 +19,7 @@ export function imageRequest(
     ...given('inputFidelity', body.input_fidelity),
     ...given('outputFormat', body.output_format),
     ...given('outputCompression', body.output_compression),
+    ...given('moderation', body.moderation),
     ...given('user', body.user),
   }
 }

@@ -4,7 +4,7 @@ import type { Catalog } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
-import { createImageEdit, editFormBody } from './create-image-edit.ts'
+import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
 import { listModels } from './list-models.ts'
 import { retrieveModel } from './retrieve-model.ts'
@@ -18,7 +18,7 @@ type Options = {
 }
 
 /** Converts forms to JSON bodies, for the operations below /v1 that take both. */
-export const v1Forms = { createImageEdit: editFormBody }
+export const v1Forms = { createImageEdit: editForm }
 
 /** The handlers of the operations below /v1. */
 export function v1Operations(

@@ -120,7 +120,7 @@ describe('the bounds of the contract', () => {
   }
 
   describe('of the form of createImageEdit', () => {
-    const { image: _image, prompt: _prompt, ...fields } = formSchema.properties!
+    const { image: _image, prompt: _prompt, models, ...fields } = formSchema.properties!
     for (const [name, schema] of Object.entries(fields)) {
       it(`hold for ${name}`, () =>
         expectTextHeld({ name, schema }, (value) => postForm(1, { [name]: value })))
@@ -138,8 +138,22 @@ describe('the bounds of the contract', () => {
       }
     })
 
-    function postForm(images: number, fields: Record<string, string> = {}): Promise<Response> {
+    it('hold for models', async () => {
+      const named = (count: number) =>
+        Array.from({ length: count }, () => ['models[]', 'gpt-image-2'] as const)
+      const most = resolve(models!).maxItems!
+      expect((await read(await postForm(1, {}, named(most)))).status).to.equal(200)
+      const { status, error } = await read(await postForm(1, {}, named(most + 1)))
+      expect({ status, ...error }).to.include({ status: 400, param: 'models' })
+    })
+
+    function postForm(
+      images: number,
+      fields: Record<string, string> = {},
+      more: (readonly [string, string])[] = [],
+    ): Promise<Response> {
       const body = new FormData()
+      for (const [name, value] of more) body.append(name, value)
       const values = { model: 'gpt-image-2.6-sunburst', prompt: 'a fox', ...fields }
       for (const [name, value] of Object.entries(values)) body.append(name, value)
       for (let count = 0; count < images; count++) body.append('image[]', pixelFile)

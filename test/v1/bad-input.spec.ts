@@ -76,7 +76,7 @@ describe('bad input', () => {
     {
       name: 'streaming',
       body: { ...fox, stream: true },
-      code: 'unknown_parameter',
+      code: 'unsupported_parameter',
       param: 'stream',
     },
     {
@@ -117,12 +117,6 @@ describe('bad input', () => {
       body: { ...fox, output_format: 'webp', output_compression: 101 },
       code: 'invalid_value',
       param: 'output_compression',
-    },
-    {
-      name: 'a transparent JPEG',
-      body: { ...fox, background: 'transparent', output_format: 'jpeg' },
-      code: 'invalid_value',
-      param: 'background',
     },
     {
       name: 'a model that does not exist',

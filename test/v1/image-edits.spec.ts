@@ -97,7 +97,7 @@ describe('edits of pictures', () => {
 
   const file = (name = 'image'): [string, File] => [name, pixelFile]
   const forms: { name: string; fields: [string, string | File][]; param: string }[] = [
-    { name: 'without a picture', fields: [['prompt', prompt]], param: 'images' },
+    { name: 'without a picture', fields: [['prompt', prompt]], param: 'image' },
     { name: 'without a prompt', fields: [file()], param: 'prompt' },
     {
       name: 'with a text for a picture',
@@ -113,17 +113,17 @@ describe('edits of pictures', () => {
         ['image', new File([], 'a.png')],
         ['prompt', prompt],
       ],
-      param: 'images[0].image_url',
+      param: 'image',
     },
     {
       name: 'with a text file called PNG as the second one',
       fields: [file('image[]'), ['image[]', new File(['hello'], 'a.png')], ['prompt', prompt]],
-      param: 'images[1].image_url',
+      param: 'image[1]',
     },
     {
       name: 'with 17 files',
       fields: [...Array.from({ length: 17 }, () => file('image[]')), ['prompt', prompt]],
-      param: 'images',
+      param: 'image',
     },
     {
       name: 'with two prompts',

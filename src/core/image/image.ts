@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
-import type { Target } from '../model.ts'
+import type { CatalogModel, Target } from '../model.ts'
 import type { Usage } from '../price.ts'
 
 type Schemas = components['schemas']
@@ -10,6 +10,8 @@ export type ImageSource = { base64: Pieces; format: ImageFormat }
 /** The canonical image request, whichever face it came through, without its input pictures. */
 export type AskedImage = {
   model: string
+  /** Models to fall back on, in order. */
+  models?: readonly string[]
   prompt: string
   n: number
   size?: Schemas['ImageSize']
@@ -22,6 +24,7 @@ export type AskedImage = {
   outputFormat?: ImageFormat
   outputCompression?: Schemas['ImageCompression']
   seed?: Schemas['ImageSeed']
+  moderation?: Schemas['ImageModeration']
   user?: string
 }
 /** The same with its input pictures. */
@@ -87,6 +90,9 @@ export type ImagePlan = SizePlan & {
   /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
   vendorCompresses?: true
   inputFidelity?: string
+  /** Sent to the vendor if it has a choice of backgrounds. */
+  background?: NonNullable<AskedImage['background']>
+  moderation?: NonNullable<AskedImage['moderation']>
   seed?: number
   style?: string
   /** The end user's identifier, if the vendor takes one. */
@@ -105,7 +111,14 @@ export type ImageCall = {
   signal: AbortSignal
 }
 
+/** What a model's pictures can be, as a catalog row says it. */
+export type DescribedImages = Pick<CatalogModel, 'image'> & {
+  capabilities: Readonly<Record<string, boolean>>
+}
+
 export type ImageAdapter = {
+  /** Describes the models that have no catalog row; without it everything is left to them. */
+  unlisted?: DescribedImages
   /** The most pictures that one upstream call makes. */
   picturesPerCall(target: Target): number
   /** Throws a ProviderFailure. */

@@ -1,45 +1,59 @@
 import { GatewayError } from '../error.ts'
 import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
-import type { AskedImage, ImageFormat, ImagePlan } from './image.ts'
+import type { AskedImage, DescribedImages, ImageFormat, ImagePlan } from './image.ts'
 import { planSize, readPixels } from './size.ts'
+
+/** What is known of the model that is planned for. */
+type Subject = {
+  id: string
+  abilities: ImageAbilities
+  can: (capability: string) => boolean
+  /** Nobody described it: every setting is left to it. */
+  isOpen: boolean
+}
 
 /**
  * Plans a request for a model (docs/behaviour.md#images). A size that needs scaling or cropping,
  * and a setting that the model lacks and that is dropped, give a warning. A value that cannot work
- * throws a GatewayError that names the values that do.
+ * throws a GatewayError that names the values that do. `unlisted` describes a model without a row.
  */
 export function planImage(
   request: AskedImage,
   model: Model,
   inputs: { count: number; param: string },
+  unlisted?: DescribedImages,
 ): { plan: ImagePlan; warnings: Warning[] } {
   const warnings: Warning[] = []
-  const abilities = model.row.image ?? anyPicture
-  const size = planSize(request, abilities.size, model.row.id, warnings)
-  checkReferences(model, inputs.count, inputs.param)
+  const subject = subjectOf(model, unlisted)
+  const size = planSize(request, subject.abilities.size, subject.id, warnings)
+  checkReferences(subject, inputs.count, inputs.param)
   const plan: ImagePlan = {
     ...size,
     ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
-    ...planQuality(request, abilities, model, warnings),
-    ...planFormat(request, abilities, model, warnings),
-    ...planSeed(request, model, warnings),
-    ...planStyle(request, model, warnings),
-    ...planUser(request, abilities, model, warnings),
+    ...planQuality(request, subject, warnings),
+    ...planFormat(request, subject, warnings),
+    ...planBackground(request, subject),
+    ...planSeed(request, subject, warnings),
+    ...planStyle(request, subject, warnings),
+    ...planModeration(request, subject, warnings),
+    ...planUser(request, subject, warnings),
+    ...planFidelity(request, subject, warnings),
   }
-  checkPrompt(request, abilities, model, warnings)
-  const { inputFidelity } = request
-  if (inputFidelity !== undefined && !takesFidelity(model, inputFidelity)) {
-    const reason = `${model.row.id} chooses the fidelity itself.`
-    warnings.push(dropped('input_fidelity', inputFidelity, reason))
-  } else if (inputFidelity !== undefined) plan.inputFidelity = inputFidelity
+  checkPrompt(request, subject, warnings)
   return { plan, warnings }
 }
 
-function takesFidelity({ row, undescribed }: Model, fidelity: string): boolean {
-  return undescribed || (row.image?.input_fidelities ?? []).includes(fidelity)
+function subjectOf({ row, undescribed }: Model, unlisted: DescribedImages | undefined): Subject {
+  const { image, capabilities } = undescribed && unlisted !== undefined ? unlisted : row
+  return {
+    id: row.id,
+    abilities: image ?? anyPicture,
+    can: (capability) => capabilities[capability] === true,
+    isOpen: undescribed && unlisted === undefined,
+  }
 }
 
-/** For a model that the catalog does not describe: everything is left to it. */
+/** For a model that nobody describes: everything is left to it. */
 const anyPicture: ImageAbilities = {
   size: { kind: 'free' },
   images_per_call_max: 1,
@@ -48,15 +62,14 @@ const anyPicture: ImageAbilities = {
 }
 
 /** Throws a GatewayError unless the model takes this many input images. */
-function checkReferences({ row }: Model, count: number, param: string): void {
-  const { id, image = anyPicture } = row
-  const { reference_images_min: least, reference_images_max: most } = image
+function checkReferences({ id, abilities }: Subject, count: number, param: string): void {
+  const { reference_images_min: least, reference_images_max: most } = abilities
   if (count > most) {
     throw new GatewayError(
       'model_capability_mismatch',
       most === 0
         ? `${id} takes no input images. Choose a model that edits images.`
-        : `${id} takes at most ${most} input images.`,
+        : `${id} takes at most ${most} input image${most === 1 ? '' : 's'}.`,
       { param },
     )
   }
@@ -67,41 +80,39 @@ function checkReferences({ row }: Model, count: number, param: string): void {
 
 function planQuality(
   { quality }: AskedImage,
-  { qualities }: ImageAbilities,
-  model: Model,
+  { id, abilities: { qualities }, isOpen }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'quality'> {
   if (quality === undefined) return {}
-  if (model.undescribed || qualities?.includes(quality)) return { quality }
+  if (isOpen || qualities?.includes(quality)) return { quality }
   if (quality === 'auto') return {}
   if (qualities !== undefined && qualities.length > 0) {
     throw new GatewayError(
       'invalid_value',
-      `${model.row.id} has no quality '${quality}'. It has: ${qualities.join(', ')}.`,
+      `${id} has no quality '${quality}'. It has: ${qualities.join(', ')}.`,
       { param: 'quality' },
     )
   }
-  warnings.push(dropped('quality', quality, `${model.row.id} has no quality setting.`))
+  warnings.push(dropped('quality', quality, `${id} has no quality setting.`))
   return {}
 }
 
 function planFormat(
   request: AskedImage,
-  abilities: ImageAbilities,
-  model: Model,
+  subject: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'vendorFormat' | 'targetFormat' | 'compression' | 'vendorCompresses'> {
-  const { outputFormat, outputCompression, background } = request
+  const { outputFormat, outputCompression } = request
+  const { abilities } = subject
   const vendorMakes = outputFormat !== undefined && abilities.output_formats?.includes(outputFormat)
-  const format = outputFormat ?? abilities.native_format
-  checkBackground(background, format, model)
+  checkTransparency(request, outputFormat ?? abilities.native_format, subject)
   const asked = {
     ...(vendorMakes ? { vendorFormat: outputFormat } : {}),
     ...(outputFormat === undefined ? {} : { targetFormat: outputFormat }),
   }
   if (outputCompression === undefined) return asked
   if (outputFormat === undefined || outputFormat === 'png') {
-    const reason = 'output_compression needs an output_format of jpeg or webp.'
+    const reason = 'A compression needs an output_format of jpeg or webp.'
     warnings.push(dropped('output_compression', outputCompression, reason))
     return asked
   }
@@ -113,12 +124,19 @@ function planFormat(
   }
 }
 
-function checkBackground(
-  background: AskedImage['background'],
+function checkTransparency(
+  { background }: AskedImage,
   format: ImageFormat | undefined,
-  model: Model,
+  { id, can, isOpen }: Subject,
 ): void {
   if (background !== 'transparent') return
+  if (!isOpen && !can('transparency')) {
+    throw new GatewayError(
+      'model_capability_mismatch',
+      `${id} makes no transparent background. Choose opaque or auto, or another model.`,
+      { param: 'background' },
+    )
+  }
   if (format === 'jpeg') {
     throw new GatewayError(
       'invalid_value',
@@ -126,55 +144,77 @@ function checkBackground(
       { param: 'background' },
     )
   }
-  if (!model.undescribed && model.row.capabilities['transparency'] !== true) {
-    throw new GatewayError(
-      'model_capability_mismatch',
-      `${model.row.id} makes no transparent background. Choose opaque or auto, or another model.`,
-      { param: 'background' },
-    )
-  }
+}
+
+/** Without a choice of backgrounds they are all opaque: `opaque` and `auto` ask for nothing. */
+function planBackground(
+  { background }: AskedImage,
+  { can, isOpen }: Subject,
+): Pick<ImagePlan, 'background'> {
+  return background !== undefined && (isOpen || can('transparency')) ? { background } : {}
 }
 
 function planSeed(
   { seed }: AskedImage,
-  model: Model,
+  { id, can, isOpen }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'seed'> {
   if (seed === undefined) return {}
-  if (model.undescribed || model.row.capabilities['seed'] === true) return { seed }
-  warnings.push(dropped('seed', seed, `${model.row.id} takes no seed.`))
+  if (isOpen || can('seed')) return { seed }
+  warnings.push(dropped('seed', seed, `${id} takes no seed.`))
   return {}
 }
 
 function planStyle(
   { style }: AskedImage,
-  model: Model,
+  { id, isOpen }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'style'> {
   if (style === undefined) return {}
-  if (model.undescribed) return { style }
+  if (isOpen) return { style }
   // OpenAI's default, which clients send unasked.
   if (style === 'vivid') return {}
-  warnings.push(dropped('style', style, `${model.row.id} has no styles.`))
+  warnings.push(dropped('style', style, `${id} has no styles.`))
+  return {}
+}
+
+function planModeration(
+  { moderation }: AskedImage,
+  { id, abilities, isOpen }: Subject,
+  warnings: Warning[],
+): Pick<ImagePlan, 'moderation'> {
+  if (moderation === undefined) return {}
+  if (isOpen || abilities.moderation === true) return { moderation }
+  if (moderation === 'auto') return {}
+  warnings.push(dropped('moderation', moderation, `${id} has one moderation for all.`))
   return {}
 }
 
 function planUser(
   { user }: AskedImage,
-  { end_user: told }: ImageAbilities,
-  model: Model,
+  { id, abilities, isOpen }: Subject,
   warnings: Warning[],
 ): Pick<ImagePlan, 'user'> {
   if (user === undefined) return {}
-  if (model.undescribed || told === true) return { user }
-  warnings.push(dropped('user', user, `${model.row.id} is not told who a picture is for.`))
+  if (isOpen || abilities.end_user === true) return { user }
+  warnings.push(dropped('user', user, `${id} is not told who a picture is for.`))
+  return {}
+}
+
+function planFidelity(
+  { inputFidelity }: AskedImage,
+  { id, abilities: { input_fidelities: fidelities = [] }, isOpen }: Subject,
+  warnings: Warning[],
+): Pick<ImagePlan, 'inputFidelity'> {
+  if (inputFidelity === undefined) return {}
+  if (isOpen || fidelities.includes(inputFidelity)) return { inputFidelity }
+  warnings.push(dropped('input_fidelity', inputFidelity, `${id} chooses the fidelity itself.`))
   return {}
 }
 
 function checkPrompt(
   { prompt }: AskedImage,
-  { prompt_characters_max: most = Infinity }: ImageAbilities,
-  { row }: Model,
+  { id, abilities: { prompt_characters_max: most = Infinity } }: Subject,
   warnings: Warning[],
 ): void {
   const characters = prompt.length
@@ -183,6 +223,6 @@ function checkPrompt(
     param: 'prompt',
     requested: `${characters} characters`,
     applied: `${most} characters`,
-    reason: `${row.id} reads the first ${most} characters of a prompt.`,
+    reason: `${id} reads the first ${most} characters of a prompt.`,
   })
 }

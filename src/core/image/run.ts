@@ -1,6 +1,6 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
-import { ProviderFailure } from '../failure.ts'
+import { ProviderFailure, tellingFailure } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../cost.ts'
 import type { Usage } from '../price.ts'
@@ -32,10 +32,46 @@ type Options = {
 /** The finished pictures of one upstream call, and the first one as the vendor made it. */
 type Made = ImageResult & { first: Picture }
 
-/** Makes `n` pictures in as many upstream calls as needed; each call fails over independently. */
+/**
+ * Makes `n` pictures in as many upstream calls as needed; each call fails over independently among
+ * the routes of one model, since the pictures of an answer have one model and one price. The next
+ * model makes all of them.
+ */
 export async function runImage(options: Options): Promise<Whole<ImageResult>> {
+  const { call, selection } = options
+  const failures: ProviderFailure[] = []
+  for (const ofModel of selectionsByModel(selection)) {
+    try {
+      return await runModel({ ...options, selection: ofModel })
+    } catch (error) {
+      const goesOn = error instanceof ProviderFailure && error.mayTryNext
+      if (!goesOn || call.deadline.signal.aborted) throw cancelled(call, error)
+      failures.push(error)
+    }
+  }
+  throw cancelled(call, tellingFailure(failures))
+}
+
+/** The error that ends the call; its upstream requests that wait for another try are cancelled. */
+function cancelled({ deadline }: Call, error: unknown): unknown {
+  deadline.abort(siblingFailed(error))
+  return error
+}
+
+function siblingFailed(cause: unknown): ProviderFailure {
+  return new ProviderFailure('cancelled', 'A sibling failed.', { cause })
+}
+
+/** The routes of each model for themselves, in the order of its first one. */
+function selectionsByModel(selection: Selection): Selection[] {
+  const routes = Map.groupBy(selection.routes.slice(0, selection.routesMax), (one) => one.model)
+  return [...routes.values()].map((ofModel) => ({ ...selection, routes: ofModel }))
+}
+
+async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { parts, request, planOf, call, selection } = options
-  const { signal } = call.deadline
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
   const concurrency = parts.limits.imageCallsConcurrentMax
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
@@ -76,7 +112,7 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
     }
   } catch (error) {
     // The results of the other calls would be discarded.
-    call.deadline.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
+    siblings.abort(siblingFailed(error))
     throw error
   }
 }
@@ -111,7 +147,7 @@ function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<Im
   return splitCalls({ n: call.count, ...split }, (count, index) =>
     adapter.generate({ ...call, count, index: call.index + index, signal }),
   ).catch((error: unknown) => {
-    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause: error }))
+    siblings.abort(siblingFailed(error))
     throw error
   })
 }

@@ -22,6 +22,8 @@ export type ImageInputs = {
   texts?: LeftTexts
   /** The request parameter that holds the input pictures. */
   param?: string
+  /** The caller's own name of a parameter of the images API; the same when absent. */
+  nameOf?: (param: string) => string
   /** Adjustments made when the request was converted. */
   warnings?: readonly Warning[]
 }
@@ -38,29 +40,35 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}
+  const { nameOf = (name: string) => name } = options.inputs ?? {}
+  const named = (told: readonly Warning[]) =>
+    told.map((one) => ({ ...one, param: nameOf(one.param) }))
   const request: ImageRequest = { ...options.request, sources: [] }
   const plans = new Map<Model, Planned>()
 
   const check = (route: Route): Readiness => {
     const problem = modelProblem(route)
     if (problem !== undefined) return { problems: [problem], warnings: [] }
-    const planned = plans.get(route.model) ?? planFor(route.model)
+    const planned = plans.get(route.model) ?? planFor(route)
     return 'plan' in planned ? { problems: [], warnings: planned.warnings } : planned
   }
-  const planFor = (model: Model): Planned | Readiness => {
+  const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
-      const planned = planImage(request, model, { count: addresses.length, param })
+      const inputs = { count: addresses.length, param }
+      const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
+      const planned = { plan, warnings: named(warnings) }
       plans.set(model, planned)
       return planned
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       const { message, code } = error
-      return { problems: [{ param: error.param ?? 'model', message, code }], warnings: [] }
+      const about = error.param === null ? 'model' : nameOf(error.param)
+      return { problems: [{ param: about, message, code }], warnings: [] }
     }
   }
   return {
     modality: 'image',
-    models: [request.model],
+    models: [request.model, ...(request.models ?? [])],
     timeoutMs,
     warnings,
     check,
@@ -77,7 +85,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
       const made = await runImage({ parts, request, planOf, call, selection })
-      return { ...made, warnings: [...planned(made.route).warnings, ...made.warnings] }
+      return { ...made, warnings: [...planned(made.route).warnings, ...named(made.warnings)] }
     },
     // Cached as it is: the pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),

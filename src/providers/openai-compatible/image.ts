@@ -90,7 +90,7 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
 
 function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequest {
   const { request, plan, target, count } = call
-  const { quality, vendorFormat, style, inputFidelity, user } = plan
+  const { quality, vendorFormat, style, background, moderation, inputFidelity, user } = plan
   const compression = plan.vendorCompresses === true ? plan.compression : undefined
   return {
     model: target.upstreamModel,
@@ -103,8 +103,9 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
     ...(compression === undefined ? {} : { output_compression: compression }),
     ...seedOf(call),
     ...(style === undefined ? {} : { style }),
-    ...(request.background === undefined ? {} : { background: request.background }),
+    ...(background === undefined ? {} : { background }),
     ...(inputFidelity === undefined ? {} : { input_fidelity: inputFidelity }),
+    ...(moderation === undefined ? {} : { moderation }),
     ...(user === undefined ? {} : { user }),
     ...imageFields?.(call),
   }

@@ -9,7 +9,7 @@ import { readPrices } from '../../../src/core/price.ts'
 import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 
-type Options = Partial<Omit<ImageRequest, 'model' | 'prompt' | 'n' | 'sources'>>
+type Options = Partial<Omit<ImageRequest, 'model' | 'models' | 'prompt' | 'n' | 'sources'>>
 
 const models: Model[] = readCatalogRows()
   .filter(({ image }) => image !== undefined)
@@ -55,6 +55,7 @@ const params: Record<keyof Options, string[]> = {
   outputFormat: ['output_format'],
   outputCompression: ['output_compression'],
   seed: ['seed'],
+  moderation: ['moderation'],
   user: ['user'],
 }
 
@@ -77,6 +78,8 @@ function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, mode
       return same && isIn(image!.input_fidelities, options.inputFidelity)
     case 'seed':
       return same && capabilities['seed'] === true
+    case 'moderation':
+      return options.moderation === 'auto' || (same && image!.moderation === true)
     case 'user':
       return same && image!.end_user === true
     case 'style':
@@ -155,6 +158,7 @@ const asked = {
     { seed: 0 },
     { seed: 2_147_483_647 },
     { user: 'u-1' },
+    ...values<'moderation'>('ImageModeration').map((moderation) => ({ moderation })),
   ],
 }
 

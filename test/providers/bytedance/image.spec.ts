@@ -56,7 +56,7 @@ describe('ByteDance, for pictures,', () => {
       {
         name: 'for nothing when the background is to be transparent',
         body: { background: 'transparent' },
-        refused: { code: 'invalid_value', param: 'background' },
+        refused: { code: 'model_capability_mismatch', param: 'background' },
       },
     ],
     failures: [

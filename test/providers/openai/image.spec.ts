@@ -42,6 +42,15 @@ describe('OpenAI, for pictures,', () => {
         refused: { code: 'invalid_value', param: 'quality' },
       },
       {
+        name: 'for a moderation',
+        body: { moderation: 'low' },
+        wire: { moderation: 'low' },
+      },
+      {
+        name: 'for what is so anyhow without a stream',
+        body: { stream: false, partial_images: 0 },
+      },
+      {
         name: 'for a transparent background',
         body: { background: 'transparent', output_format: 'webp' },
         wire: { background: 'transparent', output_format: 'webp' },

@@ -14,6 +14,7 @@ type Body = {
   output_format?: PictureFormat
   output_compression?: number
   input_fidelity?: string
+  moderation?: string
   user?: string
   images?: { image_url?: string; file_id?: string }[]
 }
@@ -121,6 +122,7 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
     ...wrong('output_format', ['png', 'jpeg', 'webp'].includes(format)),
     ...wrong('output_compression', compression === undefined || format !== 'png'),
     ...wrong('input_fidelity', fidelity === undefined || model.fidelities.includes(fidelity)),
+    ...wrong('moderation', ['auto', 'low'].includes(body.moderation ?? 'auto')),
     ...wrong('images', !edits || (images.length >= 1 && images.length <= 16)),
     ...wrong(
       'images',

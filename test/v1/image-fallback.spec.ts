@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
+import { pixel, pixelFile } from '../support/pixel.ts'
+
+const prompt = 'A paper boat on a pond'
+const first = 'gemini-3-pro-image-preview'
+const second = 'bytedance/seedream-4-0'
+const secondUsd = 0.035
+const down = { status: 503, body: { error: { code: 503, message: 'down', status: 'UNAVAILABLE' } } }
+
+describe('the models to fall back on, for pictures,', () => {
+  let vendors: ImageVendors
+  before(async () => (vendors = await startImageVendors({ vendors: ['google', 'bytedance'] })))
+  beforeEach(() => vendors.reset())
+  after(() => vendors.stop())
+
+  const generations = '/v1/images/generations'
+  const edits = '/v1/images/edits'
+  const ask = (path: string, body: object, headers = {}) =>
+    vendors.post(path, { model: first, models: [second], prompt, ...body }, { headers })
+
+  for (const [path, more] of [
+    [generations, {}],
+    [edits, { images: [{ image_url: pixel }] }],
+  ] as const) {
+    it(`are not asked while the first one answers: ${path}`, async () => {
+      const response = await ask(path, more)
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('x-gateway-model')).to.equal(first)
+      expect(vendors.doubles.bytedance.calls).to.deep.equal([])
+    })
+
+    it(`answer when the first one cannot: ${path}`, async () => {
+      vendors.doubles.google.play(down)
+      const response = await ask(path, more)
+      expect(response.headers.get('x-gateway-model')).to.equal(second)
+      expect(response.headers.get('x-gateway-attempts')).to.equal('google=overloaded, bytedance=ok')
+      expect(response.status).to.equal(200)
+    })
+
+    it(`are not asked without fallback: ${path}`, async () => {
+      vendors.doubles.google.play(down)
+      const response = await ask(path, more, { 'x-gateway-no-fallback': 'true' })
+      await expectError(response, { status: 502, code: 'provider_error' })
+      expect(vendors.doubles.bytedance.calls).to.deep.equal([])
+    })
+  }
+
+  it('are taken from a form', async () => {
+    vendors.doubles.google.play(down)
+    const body = new FormData()
+    body.append('image', pixelFile)
+    body.append('prompt', prompt)
+    body.append('model', first)
+    body.append('models[]', second)
+    const response = await vendors.gateway.fetch(edits, {
+      method: 'POST',
+      body,
+      key: vendors.gateway.liveKey,
+    })
+    expect(response.status, await response.clone().text()).to.equal(200)
+    expect(response.headers.get('x-gateway-model')).to.equal(second)
+  })
+
+  it('make all pictures of an answer, so that its model and its price are those of each', async () => {
+    vendors.doubles.google.play('paint', down)
+    const answer = await vendors.images({ model: first, models: [second], prompt, n: 3 })
+    expect(answer.data).to.have.length(3)
+    expect(answer.usage.cost).to.equal(Math.round(3 * secondUsd * 1000) / 1000)
+    expect(vendors.doubles.bytedance.calls).to.have.length(3)
+  })
+
+  it('are asked for what the first one cannot do at all', async () => {
+    const images = Array.from({ length: 12 }, () => ({ image_url: pixel }))
+    const response = await ask(edits, { model: 'bytedance/seedream-5-0-pro', images })
+    expect(response.status, await response.clone().text()).to.equal(200)
+    expect(response.headers.get('x-gateway-model')).to.equal(second)
+  })
+
+  it('tell the failure of all when none of them can', async () => {
+    vendors.doubles.google.play(down)
+    vendors.doubles.bytedance.play({
+      status: 500,
+      body: { error: { code: 'InternalServiceError' } },
+    })
+    const response = await ask(generations, {})
+    await expectError(response, { status: 502, code: 'all_providers_failed' })
+  })
+
+  it('are not asked to make what the first one refuses as unsafe', async () => {
+    vendors.doubles.google.play({ body: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } } })
+    const response = await ask(generations, {})
+    await expectError(response, { status: 400, code: 'content_policy_violation' })
+    expect(vendors.doubles.bytedance.calls).to.deep.equal([])
+  })
+})
