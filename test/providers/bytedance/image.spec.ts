@@ -51,7 +51,7 @@ describe('ByteDance, for pictures,', () => {
         refused: { code: 'invalid_value', param: 'size' },
       },
       { name: 'for no quality, which is told', body: { quality: 'high' }, warnings: ['quality'] },
-      { name: 'for no style, which is told', body: { style: 'vivid' }, warnings: ['style'] },
+      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
       { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
       {
         name: 'for nothing when the background is to be transparent',

@@ -51,7 +51,7 @@ describe('Google, for pictures,', () => {
       },
       { name: 'for no quality, which is told', body: { quality: 'high' }, warnings: ['quality'] },
       { name: 'for the quality auto, which is no quality', body: { quality: 'auto' } },
-      { name: 'for no style, which is told', body: { style: 'vivid' }, warnings: ['style'] },
+      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
       { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
       { name: 'for no format, which is converted here', body: { output_format: 'webp' } },
       {

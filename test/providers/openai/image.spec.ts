@@ -71,7 +71,7 @@ describe('OpenAI, for pictures,', () => {
         warnings: ['output_compression'],
       },
       { name: 'for whom it is', body: { user: 'u-1' }, wire: { user: 'u-1' } },
-      { name: 'for no style, which is told', body: { style: 'vivid' }, warnings: ['style'] },
+      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
     ],
     failures: [
       { name: 'moderation-blocked', kind: 'content_policy' },

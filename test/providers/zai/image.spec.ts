@@ -52,7 +52,7 @@ describe('Z.AI, for pictures,', () => {
         body: { size: '2048x2048' },
         refused: { code: 'invalid_value', param: 'size' },
       },
-      { name: 'for no style, which is told', body: { style: 'vivid' }, warnings: ['style'] },
+      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
       { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
       { name: 'for no format, which is converted here', body: { output_format: 'webp' } },
     ],
