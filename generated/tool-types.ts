@@ -4,7 +4,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         chat: {
-            /** @description Model identifier as list-models or list-image-models prints it, for example gpt-5-mini. */
+            /** @description Model identifier as list-models or list-image-models prints it, for example gpt-5.4-mini. */
             model: string;
             /** @description The conversation so far, oldest message first. */
             messages: {

@@ -15,7 +15,7 @@ export const tools = [
       "properties": {
         "model": {
           "type": "string",
-          "description": "Model identifier as list-models or list-image-models prints it, for example gpt-5-mini."
+          "description": "Model identifier as list-models or list-image-models prints it, for example gpt-5.4-mini."
         },
         "messages": {
           "type": "array",

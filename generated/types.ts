@@ -781,6 +781,8 @@ export interface components {
             per_image?: components["schemas"]["ImagePrice"][];
             /** @description Tokens are what is paid for; `per_image` only estimates them. */
             per_image_is_estimate?: boolean;
+            /** @description Dollars for each input picture of a call, on top of `per_image`. */
+            reference_image_usd?: components["schemas"]["Decimal"];
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
@@ -800,6 +802,8 @@ export interface components {
             size_class?: string;
             quality?: string;
             size?: string;
+            /** @description The price of pictures of at most so many pixels; of prices that match, the first counts. */
+            pixels_max?: number;
         };
         PriceTier: {
             input_tokens_above: number;

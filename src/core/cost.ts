@@ -15,8 +15,15 @@ type CostDetails = Schemas['CostDetails']
 /** What an answer costs; `nanoUsd` is null when no price is known. */
 export type Cost = { nanoUsd: number | null; status: CostStatus; details: CostDetails }
 
-/** The traits of a picture that select its row in the per-image prices. */
-export type PictureTraits = { sizeClass?: string; quality?: string; size?: string }
+/** What selects the price of a picture, and what is paid for beside it. */
+export type PictureTraits = {
+  sizeClass?: string
+  quality?: string
+  size?: string
+  pixels?: number
+  /** Input pictures of all upstream calls together. */
+  referenceImages?: number
+}
 
 type Circumstances = {
   /** When the call began, Unix time in milliseconds. */
@@ -88,22 +95,29 @@ function listedCost(
   if (usage.images === 0) return tokenCost(prices, usage, multiplier, status)
   const row = priceRow(prices.perImage, picture)
   if (row !== undefined && !prices.perImageIsEstimate) {
-    return perImageCost(row, usage.images, multiplier, 'exact')
+    return perImageCost({ row, prices, picture, images: usage.images, multiplier }, 'exact')
   }
   if (usage.outputTokens > 0) return tokenCost(prices, usage, multiplier, status)
   if (row === undefined) return unknownCost(usage)
-  return perImageCost(row, usage.images, multiplier, 'estimated')
+  return perImageCost({ row, prices, picture, images: usage.images, multiplier }, 'estimated')
+}
+
+type Painted = {
+  row: ImagePriceRow
+  prices: Prices
+  picture: PictureTraits
+  images: number
+  multiplier: bigint
 }
 
 function perImageCost(
-  row: ImagePriceRow,
-  images: number,
-  multiplier: bigint,
+  { row, prices, picture, images, multiplier }: Painted,
   status: CostStatus,
 ): Cost {
   const each = BigInt(row.nanoUsd) * multiplier
+  const given = BigInt(prices.referenceImageNanoUsd) * BigInt(picture.referenceImages ?? 0)
   return {
-    nanoUsd: rounded(each * BigInt(images), multiplierUnit),
+    nanoUsd: rounded(each * BigInt(images) + given * multiplier, multiplierUnit),
     status,
     details: { images, usd_per_image: usdOf(each) },
   }
@@ -111,13 +125,14 @@ function perImageCost(
 
 function priceRow(
   rows: readonly ImagePriceRow[],
-  { sizeClass, quality, size }: PictureTraits,
+  { sizeClass, quality, size, pixels = Infinity }: PictureTraits,
 ): ImagePriceRow | undefined {
   return rows.find(
     (row) =>
       (row.sizeClass === undefined || row.sizeClass === sizeClass) &&
       (row.quality === undefined || row.quality === quality) &&
-      (row.size === undefined || row.size === size),
+      (row.size === undefined || row.size === size) &&
+      (row.pixelsMax === undefined || pixels <= row.pixelsMax),
   )
 }
 

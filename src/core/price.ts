@@ -38,6 +38,7 @@ export type ImagePriceRow = {
   sizeClass?: string
   quality?: string
   size?: string
+  pixelsMax?: number
 }
 /** A multiple of a price, as an integer: `multiplierUnit` is the price itself. */
 type Multiplier = bigint
@@ -49,6 +50,8 @@ export type Prices = {
   perImage: readonly ImagePriceRow[]
   /** The per-image prices only estimate what the tokens of a picture cost. */
   perImageIsEstimate: boolean
+  /** What each input picture of a call adds to them. */
+  referenceImageNanoUsd: number
   tokens: TokenPrices | null
   /** Replace `tokens` for longer inputs; in ascending order. */
   tiers: readonly { inputTokensAbove: number; tokens: TokenPrices }[]
@@ -91,8 +94,10 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
       ...(row.size_class === undefined ? {} : { sizeClass: row.size_class }),
       ...(row.quality === undefined ? {} : { quality: row.quality }),
       ...(row.size === undefined ? {} : { size: row.size }),
+      ...(row.pixels_max === undefined ? {} : { pixelsMax: row.pixels_max }),
     })),
     perImageIsEstimate: pricing.per_image_is_estimate ?? false,
+    referenceImageNanoUsd: Number(nanoUsd(pricing.reference_image_usd ?? '0')),
     tokens: readTokenPrices(pricing),
     tiers: (pricing.tiers ?? []).flatMap((tier) => {
       const tokens = readTokenPrices({ ...pricing, ...tier })

@@ -6,7 +6,13 @@ import type { CatalogModel } from '../../src/core/model.ts'
 const [sample] = readCatalogRows()
 const day = (date: string) => Date.parse(date)
 const row = (id: string, more: Partial<CatalogModel> = {}): CatalogModel => {
-  const { aliases: _, deprecated_at: _old, deactivated_at: _gone, ...rest } = sample!
+  const {
+    aliases: _,
+    deprecated_at: _old,
+    deactivated_at: _gone,
+    successor: _next,
+    ...rest
+  } = sample!
   return { ...rest, id, provider: 'acme', family: 'acme', status: 'active', ...more }
 }
 const create = (rows: CatalogModel[], more: Partial<CatalogOptions> = {}) =>

@@ -42,10 +42,34 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('name a provider that a setting enables, but for those that only an own route reaches', () => {
+  it('name a provider that a setting enables', () => {
     const providers = [...new Set(rows.map(({ provider }) => provider))]
     const without = providers.filter((provider) => settingFor(provider) === undefined)
-    expect(without).to.deep.equal(['aws-bedrock'])
+    expect(without).to.deep.equal([])
+  })
+
+  it('say since when a model is deprecated, since the header tells the day', () => {
+    for (const { id, status, deprecated_at: old } of rows) {
+      if (status === 'deprecated') expect(old, id).to.be.a('string')
+    }
+  })
+
+  it('say why something is doubtful', () => {
+    for (const row of rows.filter(({ doubtful }) => doubtful !== undefined)) {
+      expect(row.note, row.id).to.be.a('string')
+      for (const limit of ['context_window', 'max_output_tokens'] as const) {
+        if (row.doubtful!.includes(limit)) expect(row[limit], row.id).to.be.a('number')
+      }
+    }
+  })
+
+  it('have snapshots that bear the name of their model, and a date', () => {
+    for (const { id, upstream_model: name, snapshots = [] } of rows) {
+      for (const one of snapshots) {
+        expect(one.startsWith(`${name}-`), `${id} ${one}`).to.equal(true)
+        expect(one.slice(name.length), id).to.match(/^-\d{4}-?\d{2}-?\d{2}$/)
+      }
+    }
   })
 
   it('have successors that answer themselves', () => {
@@ -95,18 +119,47 @@ describe('the rows of the catalog', () => {
   })
 })
 
+/** The prices of today and those to come. */
+function eachPricing() {
+  return rows.flatMap(({ id, pricing, price_changes: changes = [] }) =>
+    [pricing, ...changes.map((change) => change.pricing)].map((one) => ({ id, pricing: one })),
+  )
+}
+
 /** Their vendor gives them away. */
 const free = new Set(['zai/glm-4.7-flash'])
 
 describe('the prices of the catalog', () => {
   it('are decimals of dollars that nothing is lost of', () => {
-    for (const { id, pricing } of rows) {
-      const { tiers = [], per_image: perImage = [], per_image_is_estimate: _, ...flat } = pricing
-      const texts = [
-        ...[flat, ...tiers].flatMap((prices) => Object.values(prices).map(String)),
-        ...perImage.map(({ usd }) => usd),
-      ]
+    for (const { id, pricing } of eachPricing()) {
+      const texts = [pricing, ...(pricing.tiers ?? [])].flatMap((prices) =>
+        Object.values(prices).filter((value) => typeof value === 'string'),
+      )
+      texts.push(...(pricing.per_image ?? []).map(({ usd }) => usd))
       for (const text of texts) expect(text, id).to.match(/^\d+(\.\d{1,9})?$/)
+    }
+  })
+
+  it('change on real days, one after the other', () => {
+    for (const { id, price_changes: changes = [] } of rows) {
+      const days = changes.map(({ from }) => from)
+      for (const day of days) expect(Date.parse(day), id).to.be.above(0)
+      expect([...new Set(days)].sort(), id).to.deep.equal(days)
+    }
+  })
+
+  it('are multiplied for tiers by something, each once', () => {
+    for (const { id, pricing } of eachPricing()) {
+      const tiers = pricing.service_tiers ?? []
+      expect(duplicates(tiers.map((tier) => tier.service_tier)), id).to.deep.equal([])
+      for (const { multiplier } of tiers) expect(Number(multiplier), id).to.be.within(0.1, 10)
+    }
+  })
+
+  it('of pictures end with one that fits any picture of the kind', () => {
+    for (const { id, pricing } of eachPricing()) {
+      const bounds = (pricing.per_image ?? []).map((row) => row.pixels_max)
+      if (bounds.some((most) => most !== undefined)) expect(bounds.at(-1), id).to.equal(undefined)
     }
   })
 

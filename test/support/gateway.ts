@@ -58,6 +58,9 @@ export type TestGateway = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** The day on which the suite lives: models retire and prices change by the clock. */
+const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
+
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
@@ -71,14 +74,15 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
-  const { clock, sleep, random, publicNet = {}, moreTools = [] } = options
+  const { clock = () => today + performance.now(), sleep, random } = options
+  const { publicNet = {}, moreTools = [] } = options
   const { server, accounts, store, toolServer, close } = await assemble({
     config,
     secrets,
     log,
+    clock,
     moreTools,
     publicNet,
-    ...(clock === undefined ? {} : { clock }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),
   })

@@ -1,5 +1,12 @@
 import { expect } from 'chai'
-import { completion, streamed } from '../support/chat-answers.ts'
+import {
+  chunk,
+  completion,
+  doneEvent,
+  finishChunk,
+  streamed,
+  textChunk,
+} from '../support/chat-answers.ts'
 import { readChunks } from '../support/event-stream.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello } from '../support/own-endpoint.ts'
@@ -7,9 +14,12 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 type Answer = { usage: { cost: number; cost_status: string; cost_details: object } }
 
+const offPeak = Date.parse('2026-11-20T12:00:00Z')
+
 describe('the price of an answer of a language model', () => {
   let upstream: Upstream
   let gateway: TestGateway
+  let now = offPeak
   before(async () => {
     upstream = await startUpstream()
     const names = ['OPENAI', 'DEEPSEEK', 'GROQ', 'ZAI']
@@ -18,12 +28,16 @@ describe('the price of an answer of a language model', () => {
       [`${name}_BASE_URL`, `${upstream.url}/v1`],
     ])
     gateway = await startGateway({
+      clock: () => now,
       variables: Object.fromEntries(variables.flat()) as Record<string, string>,
     })
   })
   after(async () => {
     await gateway.stop()
     await upstream.stop()
+  })
+  beforeEach(() => {
+    now = offPeak
   })
   const ask = (model: string, more: object = {}) =>
     gateway.post(
@@ -53,7 +67,8 @@ describe('the price of an answer of a language model', () => {
       name: "reads DeepSeek's own word for what was in its cache",
       model: 'deepseek/deepseek-v4-pro',
       usage: { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 10 },
-      nanoUsd: 10 * 44 + 3960,
+      // Half of it, off-peak.
+      nanoUsd: (10 * 44 + 3960) / 2,
     },
     {
       name: 'counts reasoning as what went out, once',
@@ -139,4 +154,59 @@ describe('the price of an answer of a language model', () => {
       usd_per_million_output_tokens: 2,
     })
   })
+
+  const counted = { prompt_tokens: 1_000_000, completion_tokens: 0 }
+  const whole = (model: string, more: object) => {
+    const { body } = completion('Hi.', { usage: counted })
+    upstream.answer({ body: { ...(body as object), ...more } })
+    return ask(model)
+  }
+
+  it('is full in the peak hours of the vendor, and an estimate, since holidays are cheaper', async () => {
+    now = Date.parse('2026-11-20T07:00:00Z')
+    const { headers } = await whole('deepseek/deepseek-flash', {})
+    const row = (await gateway.usage()).find(({ id }) => id === headers.get('x-request-id'))
+    expect(row).to.include({ cost_nano_usd: 300_000_000, cost_status: 'estimated' })
+    now = Date.parse('2026-11-15T07:00:00Z')
+    const answer = (await (await whole('deepseek/deepseek-flash', {})).json()) as Answer
+    expect(answer.usage).to.deep.include({ cost: 0.15, cost_status: 'exact' })
+    expect(answer.usage.cost_details).to.include({ off_peak: true })
+  })
+
+  const tiers = [
+    { model: 'gpt-5.4-mini', tier: 'default', usd: 0.75, status: 'exact' },
+    { model: 'gpt-5.4-mini', tier: 'flex', usd: 0.375, status: 'exact' },
+    { model: 'gpt-5.4-mini', tier: 'priority', usd: 1.5, status: 'exact' },
+    { model: 'gpt-5.4-mini', tier: 'scale', usd: null, status: 'unknown' },
+    { model: 'gpt-5.4-mini', tier: 7, usd: 0.75, status: 'exact' },
+    { model: 'groq/gpt-oss-120b', tier: 'on_demand', usd: 0.15, status: 'exact' },
+    { model: 'groq/gpt-oss-120b', tier: 'flex', usd: 0.15, status: 'exact' },
+    { model: 'groq/gpt-oss-120b', tier: 'performance', usd: null, status: 'unknown' },
+  ]
+  for (const { model, tier, usd, status } of tiers) {
+    const expected = { cost: usd, cost_status: status }
+
+    it(`of ${model} is that of the tier that was served, ${tier}`, async () => {
+      const response = await whole(model, { service_tier: tier })
+      expect(((await response.json()) as Answer).usage).to.include(expected)
+      const nano = usd === null ? null : Math.round(usd * 1e9)
+      expect((await gateway.usage()).at(-1)).to.include({
+        cost_nano_usd: nano,
+        cost_status: status,
+      })
+    })
+
+    for (const place of ['every event', 'the first event alone', 'the event with the counts']) {
+      it(`of ${model} is that of ${tier} in a stream that names it in ${place}`, async () => {
+        const told = { service_tier: tier }
+        const first = place === 'the event with the counts' ? {} : told
+        const last = place === 'the first event alone' ? {} : told
+        const ending = chunk({ choices: [], usage: counted, ...last })
+        upstream.answer({ pieces: [textChunk('Hi.', first), finishChunk(), ending, doneEvent] })
+        const stream_options = { include_usage: true }
+        const response = await ask(model, { stream: true, stream_options })
+        expect(readChunks(await response.text()).at(-1)!.usage).to.include(expected)
+      })
+    }
+  }
 })

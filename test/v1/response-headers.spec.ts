@@ -107,7 +107,7 @@ describe('the headers of an answer', () => {
     expect(deprecated.headers.get('deprecation')).to.equal(
       `@${Date.parse('2026-09-02T00:00:00Z') / 1000}`,
     )
-    const active = (await chat()).headers
+    const active = (await chat({ model: 'gpt-5.4-mini' })).headers
     expect([active.get('sunset'), active.get('deprecation')]).to.deep.equal([null, null])
   })
 

@@ -101,7 +101,10 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     return {
       route,
       usage: { ...usage, images: pictures.length },
-      picture: traits(plan, value.first),
+      picture: {
+        ...traits(plan, value.first),
+        referenceImages: request.sources.length * answers.length,
+      },
       result,
       bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
       warnings: otherSize(
@@ -212,10 +215,12 @@ function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
 
 /** What selects the per-image price: what was requested of the vendor, else what it made. */
 function traits(plan: ImagePlan, made: Picture): PictureTraits {
+  const pixels = plan.vendorPixels ?? made
   return {
     ...(plan.sizeClass === undefined ? {} : { sizeClass: plan.sizeClass }),
     ...(plan.quality === undefined ? {} : { quality: plan.quality }),
-    size: pixelsText(plan.vendorPixels ?? made),
+    size: pixelsText(pixels),
+    pixels: pixels.width * pixels.height,
   }
 }
 
