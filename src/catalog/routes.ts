@@ -7,8 +7,8 @@ type Options = {
   catalog: Catalog
   /** The configured providers by id. */
   providers: ReadonlyMap<string, Provider>
-  /** The providers of test keys: the n-th replaces that of a model's n-th route. */
-  sandbox: readonly Provider[]
+  /** The providers of test keys: one for each route of a model, and a second for a single one. */
+  sandbox: { routes: readonly Provider[]; standby: Provider }
   /** The operator's routes by model id, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
   /** The setting that would enable a provider. */
@@ -36,9 +36,11 @@ export function createRouteTable(options: Options): RouteTable {
 
   const routesOf = (model: Model, caller: Caller): Route[] =>
     targets(model).flatMap(({ provider: id, upstreamModel }, index) => {
-      const provider = caller.mode === 'test' ? sandbox[index] : providers.get(id)
+      const provider = caller.mode === 'test' ? sandbox.routes[index] : providers.get(id)
       return provider === undefined ? [] : { model, provider, upstreamModel }
     })
+  const withStandby = (routes: Route[]): Route[] =>
+    routes.length === 1 ? [...routes, { ...routes[0]!, provider: sandbox.standby }] : routes
 
   const notConfigured = (model: Model): GatewayError => {
     const settings = targets(model).map(({ provider }) => settingFor(provider))
@@ -58,7 +60,10 @@ export function createRouteTable(options: Options): RouteTable {
     routes: (names, caller) => {
       const found = names.map((name) => catalog.find(name))
       for (const { model } of found) checkAllowed(model, caller)
-      const routes = found.flatMap(({ model }) => routesOf(model, caller))
+      const routes = found.flatMap(({ model }) => {
+        const own = routesOf(model, caller)
+        return caller.mode === 'test' ? withStandby(own) : own
+      })
       if (routes.length === 0) throw notConfigured(found[0]!.model)
       return { routes, warnings: found[0]!.warnings }
     },

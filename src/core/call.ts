@@ -158,6 +158,8 @@ export type Work<Made, Answer> = {
   timeoutMs: number
   /** Adjustments made before the sequence began. */
   warnings: readonly Warning[]
+  /** The prompt, or the user's last message. */
+  prompt(): string
   /** Whether a route can do it, as far as is known before the vendor's request is built. */
   check(route: Route): Readiness
   /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */

@@ -90,7 +90,7 @@ async function pass<Made, Answer>(
     const found = parts.routes(models, context.caller)
     const warnings = [...work.warnings, ...found.warnings]
     const { strict, fallback } = context
-    const routes = parts.orderRoutes(found.routes)
+    const routes = parts.orderRoutes(takingPart(found.routes, work))
     const selection = selectRoutes({ routes, check: work.check, warnings, strict, fallback })
     if (work.read !== undefined) await work.read(call.deadline.signal)
     const key = keyOf(context, work)
@@ -111,6 +111,12 @@ async function pass<Made, Answer>(
     making?.fail(error)
     throw error
   }
+}
+
+function takingPart(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'>): Route[] {
+  if (routes.every(({ provider }) => provider.sitsOut === undefined)) return routes
+  const prompt = work.prompt()
+  return routes.filter(({ provider }) => provider.sitsOut?.(prompt) !== true)
 }
 
 function keyOf(

@@ -13,6 +13,8 @@ export type Provider = {
   hasSpareKey?: () => boolean
   /** The sandbox, which fails only on request: its failures do not count against its health. */
   simulated?: true
+  /** Whether it takes no part in a call with this prompt: a second route for tests of failover. */
+  sitsOut?: (prompt: string) => boolean
 }
 
 /** A model at a provider. */

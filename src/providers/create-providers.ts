@@ -5,7 +5,7 @@ import { vendorOf } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect } from './openai-compatible/dialect.ts'
 import { openAiCompatible } from './openai-compatible/provider.ts'
-import { sandboxProviders, type CheckChat } from './sandbox/index.ts'
+import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
 import { coalesceStreams } from './transport/coalescing.ts'
 import { createDispatch } from './transport/dispatch.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
@@ -40,7 +40,7 @@ type ProviderLimits = {
 
 type Providers = {
   configured: ReadonlyMap<string, Provider>
-  sandbox: readonly Provider[]
+  sandbox: Sandbox
   close: () => Promise<void>
 }
 
@@ -72,12 +72,13 @@ export function createProviders(options: Options): Providers {
   const built = endpoints.map((config) => build(config, { ...options, upstreamLimits, coalescing }))
   return {
     configured: new Map(built.map(({ provider }) => [provider.id, provider])),
-    sandbox: sandboxProviders({
+    sandbox: createSandbox({
       limits: upstreamLimits,
       coalescing,
       darkroom: options.darkroom,
       routesMax: options.sandboxRoutesMax,
-      checkChat,
+      playChat,
+      clock: options.clock,
     }),
     close: async () => {
       await Promise.all(built.map(({ close }) => close()))
@@ -137,10 +138,13 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
   })
 }
 
-/** Checks a request of the sandbox as the vendor that it stands in for would. */
-const checkChat: CheckChat = (request, target) => {
+/** Writes a request of the sandbox as the vendor that it plays, which refuses and adjusts it. */
+const playChat: PlayChat = (request, target) => {
   const { provider: id } = target.model.row
   // Problems and warnings must name the vendor, not the sandbox.
   const pretended = { ...target, provider: { id } }
-  return vendorOf(id)?.writeChat(request, pretended) ?? writeChat(request, pretended, plainDialect)
+  const vendor = vendorOf(id)
+  const written =
+    vendor?.writeChat(request, pretended) ?? writeChat(request, pretended, plainDialect)
+  return { ...written, thoughtsShown: vendor?.thoughtsShown ?? 'always' }
 }

@@ -20,6 +20,8 @@ export type Vendor = {
   badKeyMark?: string
   /** Lists the models: a free request that shows whether the key is valid. */
   modelsPath: string
+  /** When its answers show how a model reasoned; always when absent. */
+  thoughtsShown?: 'asked' | 'never'
   /** Its models are not in the catalog: any name is passed on. */
   anyModel?: true
   /** The contract schema of `image_config` for its models. */

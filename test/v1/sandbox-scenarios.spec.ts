@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { scenarios } from '../../src/providers/sandbox/scenario.ts'
 import { contract } from '../support/contract.ts'
 import { readEvents } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -108,24 +109,96 @@ describe('what the sandbox does when the prompt asks for it', () => {
   it('sandbox:first-route-fails fails over where a model has two routes', async () => {
     const response = await chat('sandbox:first-route-fails', { model: 'gpt-5' })
     expect(response.status).to.equal(200)
-    expect(response.headers.get('x-gateway-attempts')).to.equal('sandbox=overloaded, sandbox=ok')
+    expect(response.headers.get('x-gateway-attempts')).to.equal('sandbox=overloaded, sandbox-2=ok')
   })
 
-  it('sandbox:first-route-fails fails where a model has one', async () => {
-    await expectError(await chat('sandbox:first-route-fails'), failed)
+  it('sandbox:first-route-fails fails over to a second route where a model has one', async () => {
+    for (const ask of [
+      chat('sandbox:first-route-fails'),
+      chat('sandbox:first-route-fails', { stream: true }),
+      paint('sandbox:first-route-fails'),
+    ]) {
+      const response = await ask
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('x-gateway-attempts')).to.equal(
+        'sandbox=overloaded, sandbox-2=ok',
+      )
+      expect(response.headers.get('x-gateway-provider')).to.equal('sandbox-2')
+      await response.text()
+    }
   })
 
-  it('answers the same to the same question', async () => {
-    const fresh = { headers: { 'cache-control': 'no-store' } }
-    const whole = async () => (await chat('fox', {}, fresh)).text()
-    expect(await whole()).to.equal(await whole())
+  it('sandbox:first-route-fails fails for a caller who wants no other route', async () => {
+    const headers = { 'x-gateway-no-fallback': 'true' }
+    await expectError(await chat('sandbox:first-route-fails', {}, { headers }), failed)
   })
 
-  it('is documented in the contract, word by word', async () => {
-    const description = (contract as unknown as { info: { description: string } }).info.description
-    const words = [...description.matchAll(/`(sandbox:[a-z-]+)/g)].map(([, word]) => word)
-    const tested = [...rows.map(({ prompt }) => prompt.split('=')[0]), 'sandbox:delay']
-    const others = ['sandbox:cut-stream', 'sandbox:no-usage', 'sandbox:first-route-fails']
-    expect(new Set(words)).to.deep.equal(new Set([...tested, ...others]))
+  it('another failure is not helped by a second route', async () => {
+    await expectError(await chat('sandbox:status=500'), failed)
+    expect((await lastAttempt()).attempts).to.not.include('sandbox-2')
+  })
+
+  it('sandbox:rate-limit says when to come back, as far as the gateway lets a caller wait', async () => {
+    for (const [prompt, seconds] of [
+      ['sandbox:rate-limit=20', '20'],
+      ['sandbox:rate-limit=3600', '60'],
+    ] as const) {
+      const response = await chat(prompt)
+      await expectError(response, { status: 429, code: 'rate_limit_exceeded' })
+      expect(response.headers.get('retry-after')).to.equal(seconds)
+    }
+  })
+
+  for (const { prompt, told } of [
+    { prompt: 'sandbox:statsu=429', told: "Did you mean 'sandbox:status'?" },
+    { prompt: 'please sandbox:nonsense', told: 'Scenarios: status, ' },
+    { prompt: 'sandbox:status', told: 'a whole number from 400 to 599' },
+    { prompt: 'sandbox:status=200', told: 'a whole number from 400 to 599' },
+    { prompt: 'sandbox:delay=abc', told: "Not 'sandbox:delay=abc'" },
+    { prompt: 'sandbox:delay=60001', told: 'a whole number from 0 to 60000' },
+    { prompt: 'sandbox:delay=', told: 'a whole number from 0 to 60000' },
+    { prompt: 'sandbox:malformed=1', told: 'takes no value' },
+    { prompt: 'sandbox:status=500 sandbox:status=400', told: 'given twice' },
+    { prompt: `sandbox:${'x'.repeat(100_000)}`, told: 'Scenarios: ' },
+  ]) {
+    it(`tells what is wrong with ${prompt.slice(0, 40)}`, async () => {
+      for (const [ask, param] of [
+        [chat(prompt), 'messages'],
+        [chat(prompt, { stream: true }), 'messages'],
+        [paint(prompt.slice(0, 4000)), 'prompt'],
+      ] as const) {
+        const { message } = await expectError(await ask, {
+          status: 400,
+          code: 'invalid_value',
+          param,
+        })
+        expect(message).to.include(told)
+        expect(message.length).to.be.below(500)
+      }
+    })
+  }
+
+  it('does not take a scenario of conversations for a picture', async () => {
+    const { message } = await expectError(await paint('sandbox:tool-call'), {
+      status: 400,
+      code: 'invalid_value',
+    })
+    expect(message).to.include("'sandbox:tool-call' is for language models")
+    expect(message).to.include('Scenarios: status').and.to.not.include('slow-stream')
+  })
+
+  it('reads the words in any case, and before a full stop', async () => {
+    await expectError(await chat('Sandbox:Status=413.'), {
+      status: 413,
+      code: 'request_too_large',
+    })
+  })
+
+  it('is documented in the contract, row by row', () => {
+    const { description } = (contract as unknown as { info: { description: string } }).info
+    const rows = [...description.matchAll(/^\| `(sandbox:[^`]+)` \| (.+) \|$/gm)]
+    expect(rows.map(([, example, does]) => ({ example, does }))).to.deep.equal(
+      scenarios.map(({ example, does }) => ({ example, does })),
+    )
   })
 })

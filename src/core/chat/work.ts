@@ -11,6 +11,7 @@ import type {
 } from './chat.ts'
 import { modelProblems } from './check.ts'
 import { tellMadePictures } from './made-pictures.ts'
+import { lastUserText } from './prompt.ts'
 import { misspelledFields } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
 
@@ -70,6 +71,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     models: [request.model, ...(request.models ?? [])],
     timeoutMs,
     warnings: misspelledFields(request),
+    prompt: () => lastUserText(request),
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     canonical: () => request,
   }

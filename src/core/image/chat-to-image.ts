@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
 import { isIdle } from '../chat/idle.ts'
+import { lastUserText } from '../chat/prompt.ts'
 import { GatewayError } from '../error.ts'
 import { dropped, type Warning } from '../model.ts'
 import { seedMax, type AskedImage, type NamedAddress } from './image.ts'
@@ -134,11 +135,4 @@ function sizeOf({ image_size: size, aspect_ratio: aspectRatio }: ImageConfig) {
     ...(size === undefined ? {} : { sizeClass: size }),
     ...(aspectRatio === undefined ? {} : { aspectRatio }),
   }
-}
-
-function lastUserText({ messages }: ChatRequest): string {
-  const last = messages.findLast(({ role }) => role === 'user')
-  const { content = '' } = last ?? {}
-  if (typeof content === 'string') return content
-  return (content ?? []).flatMap((part) => ('text' in part ? part.text : [])).join('\n')
 }

@@ -71,6 +71,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     models: [request.model, ...(request.models ?? [])],
     timeoutMs,
     warnings,
+    prompt: () => request.prompt,
     check,
     read: async (signal) => {
       if (addresses.length > 0) request.sources = await parts.readSources(addresses, signal, texts)

@@ -12,6 +12,7 @@ export const anthropic: Vendor = {
   keyHeader: 'x-api-key',
   modelsPath: '/v1/models',
   imageConfig: 'ImageConfigOpenai',
+  thoughtsShown: 'asked',
   writeChat,
   build: (endpoint) => ({ id: endpoint.id, chat: chatAdapter(endpoint) }),
 }

@@ -14,6 +14,7 @@ export const google: Vendor = {
   badKeyMark: 'API_KEY_INVALID',
   modelsPath: '/v1beta/models',
   imageConfig: 'ImageConfigGoogle',
+  thoughtsShown: 'asked',
   writeChat,
   build: (endpoint) => ({
     id: endpoint.id,

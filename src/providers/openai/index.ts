@@ -8,6 +8,7 @@ export const openai = protocolVendor({
   id: 'openai',
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
+  thoughtsShown: 'never',
   dialect: {
     takesBack: ['refusal'],
     callIds: { pattern: /^.{1,40}$/s, length: 40 },

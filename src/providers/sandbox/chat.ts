@@ -1,97 +1,136 @@
-import { hash } from 'node:crypto'
-import type { ChatRequest } from '../../core/chat/chat.ts'
 import { conversationText } from '../../core/chat/estimate.ts'
+import { lastUserText } from '../../core/chat/prompt.ts'
 import { exampleOf } from './example.ts'
-import { countTokens, tokensOf } from './tokens.ts'
+import { countTokens, mediaTokens, tokensOf } from './tokens.ts'
+import type { PlayedRequest } from './played.ts'
+import type { Asked } from './scenario.ts'
+import { quoteResults, type MadeCall } from './tool-calls.ts'
 
 /** An answer of the sandbox in tokens, determined by the request. */
 export type Said = {
-  id: string
-  model: string
+  /** Its reasoning, as far as it is shown. */
+  thoughts: string[]
   /** The text, which is the same for each choice. */
   tokens: string[]
-  toolCalls: { id: string; type: 'function'; function: { name: string; arguments: string } }[]
-  finishReason: 'stop' | 'length' | 'tool_calls'
-  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+  /** The text is a refusal. */
+  isRefusal: boolean
+  toolCalls: MadeCall[]
+  finishReason: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  usage: Usage
+}
+type Usage = {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  prompt_tokens_details: { cached_tokens: number }
+  completion_tokens_details: { reasoning_tokens: number }
 }
 
 const echoedCharactersMax = 240
-/** The tokens that an image, audio or file part counts for. */
-const tokensPerMedium = 85
+const thoughtsOfEffort: Readonly<Record<string, number>> = { minimal: 1, low: 1, medium: 2 }
+const thoughtsMax = 4
 
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
-export function say(request: ChatRequest): Said {
-  const id = `chatcmpl-${hash('sha256', JSON.stringify(request), 'hex').slice(0, 24)}`
-  const promptTokens = countTokens(conversationText(request)) + mediaIn(request) * tokensPerMedium
-  const toolCalls = callTools(request, id)
-  if (toolCalls.length > 0) {
-    const spent = toolCalls.map((call) => call.function.name + call.function.arguments).join('')
-    const usage = usageOf(promptTokens, countTokens(spent))
-    return { id, model: request.model, tokens: [], toolCalls, finishReason: 'tool_calls', usage }
-  }
-  const all = tokensOf(beforeStop(textFor(request), request.stop))
+export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked): Said {
   const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity
-  const tokens = all.slice(0, most)
-  const usage = usageOf(promptTokens, tokens.length * (request.n ?? 1))
-  const finishReason = tokens.length < all.length ? 'length' : 'stop'
-  return { id, model: request.model, tokens, toolCalls: [], finishReason, usage }
-}
-
-/** The prompt: the text of the last message of the user. */
-export function lastWords({ messages }: ChatRequest): string {
-  const last = messages.findLast(({ role }) => role === 'user')
-  if (last === undefined) return ''
-  if (typeof last.content === 'string') return last.content
-  return (last.content ?? []).map((part) => ('text' in part ? part.text : '')).join(' ')
-}
-
-function usageOf(promptTokens: number, completionTokens: number): Said['usage'] {
+  // As at the vendors, reasoning is a part of what `max_completion_tokens` limits.
+  const thoughts = tokensOf(thoughtsFor(request)).slice(0, most)
+  const left = most - thoughts.length
+  const spoken =
+    toolCalls.length > 0 ? callWithin(toolCalls, left) : textWithin(request, left, asked)
   return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
+    ...spoken,
+    thoughts: request.played?.showsThoughts === true ? thoughts : [],
+    usage: usageOf(request, thoughts.length, spoken),
   }
 }
 
-function mediaIn({ messages }: ChatRequest): number {
-  return messages
-    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
-    .filter(({ type }) => type !== 'text' && type !== 'refusal').length
+type Spoken = Omit<Said, 'thoughts' | 'usage'>
+
+/** A call whose arguments are cut off at the limit, as vendors do. */
+function callWithin(calls: readonly MadeCall[], most: number): Spoken {
+  let left = most
+  let isCut = false
+  const toolCalls = calls.map((call) => {
+    const tokens = tokensOf(call.arguments)
+    const kept = tokens.slice(0, Math.max(0, left))
+    left -= kept.length
+    isCut ||= kept.length < tokens.length
+    return { ...call, arguments: kept.join('') }
+  })
+  const finishReason = isCut ? 'length' : 'tool_calls'
+  return { tokens: [], isRefusal: false, toolCalls, finishReason }
 }
 
-function textFor(request: ChatRequest): string {
+function textWithin(request: PlayedRequest, most: number, asked: Asked): Spoken {
+  const isRefusal = asked.has('refusal')
+  const text = isRefusal ? 'The sandbox was asked to refuse, so it does.' : textFor(request)
+  const all = asked.has('no-answer') ? [] : tokensOf(beforeStop(text, request.stop))
+  const half = Math.ceil(all.length / 2)
+  const isBroken = asked.has('length') || asked.has('content-filter')
+  const tokens = all.slice(0, isBroken ? Math.min(half, most) : most)
+  const isCut = tokens.length < all.length
+  const broken = asked.has('content-filter') ? 'content_filter' : 'length'
+  return { tokens, isRefusal, toolCalls: [], finishReason: isCut ? broken : 'stop' }
+}
+
+/** The tokens of all that the model reads: texts, media, tools and the wanted format. */
+export function promptTokens(request: PlayedRequest): number {
+  const { tools = [], response_format: format } = request
+  const schemas = [...tools, ...(format?.type === 'json_schema' ? [format] : [])]
+  const written = schemas.map((schema) => JSON.stringify(schema)).join('')
+  return countTokens(conversationText(request)) + mediaTokens(request) + countTokens(written)
+}
+
+function usageOf(request: PlayedRequest, thoughts: number, { tokens, toolCalls }: Spoken): Usage {
+  const called = toolCalls.map((call) => call.name + call.arguments).join('')
+  const each = thoughts + tokens.length + countTokens(called)
+  const choices = request.n ?? 1
+  const [read, written] = [promptTokens(request), each * choices]
+  return {
+    prompt_tokens: read,
+    completion_tokens: written,
+    total_tokens: read + written,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: thoughts * choices },
+  }
+}
+
+function thoughtsFor({ played, reasoning_effort: effort, messages }: PlayedRequest): string {
+  if (played?.reasons !== true) return ''
+  const steps = thoughtsOfEffort[effort ?? 'medium'] ?? thoughtsMax
+  return [
+    `There are ${messages.length} messages to read.`,
+    'The last one says what is wanted.',
+    'The sandbox may only repeat it.',
+    'That is short enough to say at once.',
+  ]
+    .slice(0, steps)
+    .join(' ')
+}
+
+function textFor(request: PlayedRequest): string {
   const format = request.response_format
   if (format?.type === 'json_object') {
-    return JSON.stringify({ model: request.model, echo: echo(request) })
+    return JSON.stringify({ model: request.model, echo: shorten(lastUserText(request)) })
   }
   if (format?.type === 'json_schema') return JSON.stringify(exampleOf(format.json_schema.schema))
+  const results = quoteResults(request, shorten)
+  if (results !== undefined) return `${results} This is the sandbox, answering as ${request.model}.`
   const turns = request.messages.length
   return (
     `This is the sandbox, answering as ${request.model}. ` +
-    `It read ${turns} ${turns === 1 ? 'message' : 'messages'}, and the last one says: “${echo(request)}” ` +
+    `It read ${turns} ${turns === 1 ? 'message' : 'messages'}, and the last one says: “${shorten(lastUserText(request))}” ` +
     'A live key reaches the real model.'
   )
 }
 
-function echo(request: ChatRequest): string {
-  const words = lastWords(request)
-  return words.length > echoedCharactersMax ? `${words.slice(0, echoedCharactersMax)}…` : words
+function shorten(text: string): string {
+  return text.length > echoedCharactersMax ? `${text.slice(0, echoedCharactersMax)}…` : text
 }
 
-function beforeStop(text: string, stop: ChatRequest['stop']): string {
+function beforeStop(text: string, stop: PlayedRequest['stop']): string {
   const marks = [stop ?? []].flat().filter((mark) => mark !== '')
   const ends = marks.map((mark) => text.indexOf(mark)).filter((at) => at >= 0)
   return text.slice(0, Math.min(text.length, ...ends))
-}
-
-/** Calls a tool when `tool_choice` forces it, with arguments that the tool's schema allows. */
-function callTools(request: ChatRequest, id: string): Said['toolCalls'] {
-  const { tools = [], tool_choice: choice } = request
-  const named = typeof choice === 'object' ? choice.function.name : undefined
-  if (named === undefined && choice !== 'required') return []
-  const tool = tools.find(({ function: { name } }) => named === undefined || name === named)
-  if (tool === undefined) return []
-  const { name, parameters = {} } = tool.function
-  const call = { name, arguments: JSON.stringify(exampleOf({ type: 'object', ...parameters })) }
-  return [{ id: id.replace('chatcmpl-', 'call_'), type: 'function', function: call }]
 }

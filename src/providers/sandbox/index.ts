@@ -7,7 +7,9 @@ import { openAiCompatible } from '../openai-compatible/provider.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
 import { pictureText } from '../wire/long-text.ts'
+import { playedRequest, type ThoughtsShown } from './played.ts'
 import { renderPicture } from './render.ts'
+import { readScenarios } from './scenario.ts'
 import { sandboxUpstream } from './upstream.ts'
 
 type Options = {
@@ -16,49 +18,60 @@ type Options = {
   darkroom: Darkroom
   /** How many providers to build: the most routes that a model may have. */
   routesMax: number
-  checkChat: CheckChat
+  playChat: PlayChat
+  clock: () => number
 }
 
-/** The problems and warnings of the vendor that the sandbox stands in for. */
-export type CheckChat = (
+/** What the vendor that the sandbox plays says about a request. */
+export type PlayChat = (
   request: ChatRequest,
   target: Target,
-) => Pick<PreparedChat, 'problems' | 'warnings'>
+) => Pick<PreparedChat, 'problems' | 'warnings'> & { thoughtsShown: ThoughtsShown }
 
-/**
- * The providers of test keys: a simulated vendor inside the process, behind the same adapters as a
- * real one. There is one a route, so that failover can be tested too.
- */
-export function sandboxProviders({
-  limits,
-  coalescing,
-  darkroom,
-  routesMax,
-  checkChat,
-}: Options): Provider[] {
-  const render: typeof renderPicture = (request) => darkroom(() => renderPicture(request))
-  return Array.from({ length: routesMax }, (_, routeIndex) => {
-    const provider = openAiCompatible({
-      id: 'sandbox',
-      dispatch: sandboxUpstream({ routeIndex, render }),
-      redact: (text) => text,
-      limits,
-      coalescing,
-      ...noPictures,
-      imageFields,
-      edits: 'generations',
-    })
-    const chat: ChatAdapter = {
-      prepare: (request, target) => {
-        const { problems, warnings } = checkChat(request, target)
-        return { ...provider.chat!.prepare(request, undescribed(target)), problems, warnings }
-      },
-    }
-    return { ...provider, chat, simulated: true }
-  })
+/** The providers of test keys. */
+export type Sandbox = {
+  /** The n-th stands for a model's n-th route, so that failover can be tested. */
+  routes: readonly Provider[]
+  /** A second route of the models that have one, for the scenario `first-route-fails` alone. */
+  standby: Provider
 }
 
-/** Prevents the catalog's adjustments: the sandbox accepts every field. */
+/** A simulated vendor inside the process, behind the same adapters as a real one. */
+export function createSandbox(options: Options): Sandbox {
+  const routes = Array.from({ length: options.routesMax }, (_, index) => simulate(index, options))
+  return { routes, standby: { ...simulate(1, options), sitsOut: isNotFailover } }
+}
+
+/** Leaves other prompts to the model's own routes, as a live call would. */
+function isNotFailover(prompt: string): boolean {
+  const asked = readScenarios(prompt, 'chat')
+  return typeof asked === 'string' || !asked.has('first-route-fails')
+}
+
+function simulate(
+  routeIndex: number,
+  { limits, coalescing, darkroom, playChat, clock }: Options,
+): Provider {
+  const render: typeof renderPicture = (request) => darkroom(() => renderPicture(request))
+  const { id, chat, image } = openAiCompatible({
+    id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
+    dispatch: sandboxUpstream({ routeIndex, render, clock }),
+    redact: (text) => text,
+    limits,
+    coalescing,
+    ...noPictures,
+    imageFields,
+    edits: 'generations',
+  })
+  const prepare: ChatAdapter['prepare'] = (request, target) => {
+    const { problems, warnings, thoughtsShown } = playChat(request, target)
+    const asked = playedRequest(request, target, { warnings, thoughtsShown })
+    return { ...chat!.prepare(asked, undescribed(target)), problems, warnings }
+  }
+  return { id, chat: { prepare }, image, simulated: true }
+}
+
+/** Prevents the catalog's adjustments: the played vendor's have been applied. */
 function undescribed(target: Target): Target {
   return { ...target, model: { ...target.model, undescribed: true } }
 }

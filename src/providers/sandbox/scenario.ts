@@ -1,62 +1,212 @@
-/** How the simulated vendor should behave; openapi.yaml describes the `sandbox:` words. */
-export type Scenario = {
-  status?: number
-  delayMs: number
-  cut: boolean
-  malformed: boolean
-  empty: boolean
-  reset: boolean
-  contentPolicy: boolean
-  insufficientQuota: boolean
-  noUsage: boolean
-  firstRouteFails: boolean
+import { nearName } from '../../core/near-name.ts'
+
+/** Where a scenario acts: in conversations with language models, or also in pictures. */
+type Reach = 'chat' | 'all'
+
+/** What may follow a scenario's `=`; without a default it must be given. */
+type Value =
+  | { kind: 'number'; least: number; most: number; otherwise?: number }
+  | { kind: 'name'; otherwise: '' }
+
+type Scenario = {
+  name: string
+  reach: Reach
+  value?: Value
+  /** As the API reference shows it. */
+  example: string
+  /** What the simulated vendor does, as the API reference says it. */
+  does: string
 }
 
-const delayMsMax = 60_000
+/** All that a prompt can ask the sandbox for. */
+export const scenarios = [
+  {
+    name: 'status',
+    reach: 'all',
+    value: { kind: 'number', least: 400, most: 599 },
+    example: 'sandbox:status=503',
+    does: 'answers with this status, 400 to 599',
+  },
+  {
+    name: 'rate-limit',
+    reach: 'all',
+    value: { kind: 'number', least: 0, most: 3600, otherwise: 1 },
+    example: 'sandbox:rate-limit=20',
+    does: 'answers 429 with `Retry-After`: so many seconds, at most 3600, or 1',
+  },
+  {
+    name: 'insufficient-quota',
+    reach: 'all',
+    example: 'sandbox:insufficient-quota',
+    does: 'answers 429 because the account has no money',
+  },
+  {
+    name: 'content-policy',
+    reach: 'all',
+    example: 'sandbox:content-policy',
+    does: 'refuses the prompt as unsafe',
+  },
+  {
+    name: 'context-length',
+    reach: 'chat',
+    example: 'sandbox:context-length',
+    does: 'refuses the conversation as too long',
+  },
+  {
+    name: 'first-route-fails',
+    reach: 'all',
+    example: 'sandbox:first-route-fails',
+    does: 'answers 503 on the first route of the model, and well on the second, which it always has here',
+  },
+  {
+    name: 'delay',
+    reach: 'all',
+    value: { kind: 'number', least: 0, most: 60_000 },
+    example: 'sandbox:delay=2000',
+    does: 'waits this many milliseconds before it answers, at most 60000',
+  },
+  {
+    name: 'slow-stream',
+    reach: 'chat',
+    value: { kind: 'number', least: 1, most: 5000, otherwise: 200 },
+    example: 'sandbox:slow-stream=500',
+    does: 'waits this many milliseconds before each event of a stream, at most 5000, or 200',
+  },
+  {
+    name: 'cut-stream',
+    reach: 'all',
+    example: 'sandbox:cut-stream',
+    does: 'breaks the connection in the middle of its answer',
+  },
+  {
+    name: 'reset',
+    reach: 'all',
+    example: 'sandbox:reset',
+    does: 'breaks the connection before it answers',
+  },
+  {
+    name: 'malformed',
+    reach: 'all',
+    example: 'sandbox:malformed',
+    does: 'answers 200 with a page of HTML',
+  },
+  {
+    name: 'empty',
+    reach: 'all',
+    example: 'sandbox:empty',
+    does: 'answers 200 with an empty body',
+  },
+  {
+    name: 'no-usage',
+    reach: 'all',
+    example: 'sandbox:no-usage',
+    does: 'leaves the token counts out of its answer',
+  },
+  {
+    name: 'tool-call',
+    reach: 'chat',
+    value: { kind: 'name', otherwise: '' },
+    example: 'sandbox:tool-call=get_weather',
+    does: 'calls this tool of the request, or the first; several of these words call several at once',
+  },
+  {
+    name: 'refusal',
+    reach: 'chat',
+    example: 'sandbox:refusal',
+    does: 'refuses in words: a `refusal` instead of `content`',
+  },
+  {
+    name: 'content-filter',
+    reach: 'chat',
+    example: 'sandbox:content-filter',
+    does: 'breaks its answer off with the finish reason `content_filter`',
+  },
+  {
+    name: 'length',
+    reach: 'chat',
+    example: 'sandbox:length',
+    does: 'breaks its answer off with the finish reason `length`',
+  },
+  {
+    name: 'no-answer',
+    reach: 'chat',
+    example: 'sandbox:no-answer',
+    does: 'ends its answer without a word',
+  },
+] as const satisfies readonly Scenario[]
 
-/** Reads the `sandbox:` words in a prompt; without any the sandbox answers normally. */
-export function readScenario(prompt: string): Scenario {
-  const words = new Map(
-    [...prompt.matchAll(/\bsandbox:([a-z-]+)(?:=(\d{1,6}))?/g)].map((m) => [m[1], Number(m[2])]),
-  )
-  const status = words.get('status')
+type Name = (typeof scenarios)[number]['name']
+/** The scenarios of a prompt with their values: a number, a name, or true where there is none. */
+export type Asked = {
+  has(name: Name): boolean
+  number(name: Name): number | undefined
+  /** The tools to call, '' for any. */
+  tools: readonly string[]
+}
+
+const word = /\bsandbox:([a-z][a-z-]*)(?:(=)((?:[\w-]+(?:\.[\w-]+)*)?))?/gi
+const known: ReadonlyMap<string, Scenario> = new Map(scenarios.map((one) => [one.name, one]))
+
+/**
+ * Reads the scenarios in a prompt; without any the sandbox answers normally. A text instead tells
+ * what is wrong with one of them: none is passed over.
+ */
+export function readScenarios(prompt: string, reach: Reach): Asked | string {
+  const numbers = new Map<string, number>()
+  const tools: string[] = []
+  for (const [, written = '', equals, given = ''] of prompt.matchAll(word)) {
+    const name = written.toLowerCase()
+    const scenario = known.get(name)
+    if (scenario === undefined) return unknown(name, reach)
+    if (reach === 'all' && scenario.reach === 'chat') {
+      return `'sandbox:${name}' is for language models. ${listOf(reach)}`
+    }
+    const value = readValue(scenario, equals === undefined ? undefined : given)
+    if (value === undefined) return `${valueRule(scenario)} Not '${shown(name, equals, given)}'.`
+    if (scenario.value?.kind === 'name') tools.push(String(value))
+    if (numbers.has(name) && numbers.get(name) !== value && scenario.value?.kind !== 'name') {
+      return `'sandbox:${name}' is given twice, with different values.`
+    }
+    numbers.set(name, Number(value))
+  }
   return {
-    ...(status !== undefined && status >= 400 && status <= 599 ? { status } : {}),
-    delayMs: Math.min(words.get('delay') || 0, delayMsMax),
-    cut: words.has('cut-stream'),
-    malformed: words.has('malformed'),
-    empty: words.has('empty'),
-    reset: words.has('reset'),
-    contentPolicy: words.has('content-policy'),
-    insufficientQuota: words.has('insufficient-quota'),
-    noUsage: words.has('no-usage'),
-    firstRouteFails: words.has('first-route-fails'),
+    has: (name) => numbers.has(name),
+    number: (name) => numbers.get(name),
+    tools,
   }
 }
 
-type Refusal = { status: number; body: object; headers?: Record<string, string> }
-
-/** The error answer that a scenario asks for, in OpenAI's format; undefined for none. */
-export function refusalOf(scenario: Scenario, routeIndex: number): Refusal | undefined {
-  if (scenario.contentPolicy) {
-    return refusal(400, 'The sandbox refuses this prompt as unsafe.', 'content_policy_violation')
-  }
-  if (scenario.insufficientQuota) {
-    return refusal(429, 'The sandbox has no money left.', 'insufficient_quota')
-  }
-  if (scenario.firstRouteFails && routeIndex === 0) {
-    return refusal(503, 'The first route of the sandbox fails.', 'overloaded')
-  }
-  if (scenario.status === undefined) return undefined
-  return refusal(scenario.status, `The sandbox was asked for the status ${scenario.status}.`, null)
+function readValue({ value }: Scenario, given: string | undefined): string | number | undefined {
+  if (value === undefined) return given === undefined ? 1 : undefined
+  if (given === undefined) return value.otherwise
+  if (value.kind === 'name') return given === '' ? undefined : given
+  const number = /^\d{1,9}$/.test(given) ? Number(given) : NaN
+  return number >= value.least && number <= value.most ? number : undefined
 }
 
-/** The error answer for an input picture that cannot be decoded. */
-export function unreadableSource(): Refusal {
-  return refusal(400, 'The sandbox cannot read a picture to edit.', 'invalid_image')
+function valueRule({ name, value, example }: Scenario): string {
+  if (value === undefined) return `'sandbox:${name}' takes no value.`
+  if (value.kind === 'name') return `'sandbox:${name}=' takes the name of a tool.`
+  const { least, most } = value
+  return `'sandbox:${name}' takes a whole number from ${least} to ${most}, as '${example}'.`
 }
 
-function refusal(status: number, message: string, code: string | null): Refusal {
-  const body = { error: { message, type: 'sandbox_error', param: null, code } }
-  return { status, body, ...(status === 429 ? { headers: { 'retry-after': '1' } } : {}) }
+function unknown(name: string, reach: Reach): string {
+  const names = scenarios.filter((one) => isWithin(one, reach)).map((one) => one.name)
+  const near = nearName(name, names)
+  const meant = near === undefined ? '' : ` Did you mean 'sandbox:${near}'?`
+  return `The sandbox has no scenario '${shown(name)}'.${meant} ${listOf(reach)}`
+}
+
+function listOf(reach: Reach): string {
+  const all = scenarios.filter((one) => isWithin(one, reach))
+  return `Scenarios: ${all.map(({ name }) => name).join(', ')}.`
+}
+
+function isWithin(scenario: Scenario, reach: Reach): boolean {
+  return reach === 'chat' || scenario.reach === 'all'
+}
+
+function shown(name: string, equals = '', given = ''): string {
+  return `sandbox:${name}${equals}${given}`.slice(0, 60)
 }

@@ -1,198 +1,97 @@
-import type { ChatRequest } from '../../core/chat/chat.ts'
-import type { ImageFormat } from '../../core/image/image.ts'
-import { readPixels } from '../../core/image/size.ts'
-import type { Dispatch, Receiver } from '../transport/dispatch.ts'
-import { lastWords, say, type Said } from './chat.ts'
-import { UnreadableSource, type RenderRequest } from './render.ts'
-import { readScenario, refusalOf, unreadableSource, type Scenario } from './scenario.ts'
-import { countTokens } from './tokens.ts'
+import { hash } from 'node:crypto'
+import { lastUserText } from '../../core/chat/prompt.ts'
+import type { Dispatch } from '../transport/dispatch.ts'
+import { completion, streamOut, type Identity } from './chat-answer.ts'
+import { promptTokens, say } from './chat.ts'
+import { openLine, type Line } from './line.ts'
+import { pictures, type ImageBody, type Render } from './pictures.ts'
+import type { PlayedRequest } from './played.ts'
+import { askedRefusal, mistyped, tooLong, unreadableSource, type Refusal } from './refusal.ts'
+import { UnreadableSource } from './render.ts'
+import { readScenarios, type Asked } from './scenario.ts'
+import { callTools } from './tool-calls.ts'
 
-type Render = (request: RenderRequest) => Promise<Buffer>
-type ImageBody = {
-  prompt: string
-  n?: number
-  size?: string
-  seed?: number
-  output_format: ImageFormat
-  output_compression?: number
-  background?: string
-  sources?: string[]
+type Options = {
+  /** Which of a model's routes it is: the first one has a scenario of its own. */
+  routeIndex: number
+  render: Render
+  clock: () => number
 }
 
-const created = 1_767_225_600 // 2026-01-01: the sandbox answers the same at any time
-const defaultPixels = { width: 1024, height: 1024 }
-
 /** An OpenAI-shaped vendor inside the process, with the scenarios that a prompt asks for. */
-export function sandboxUpstream(options: { routeIndex: number; render: Render }): Dispatch {
+export function sandboxUpstream(options: Options): Dispatch {
   return (request, receiver) => {
     const line = openLine(receiver)
     const { body: sent = '' } = request
     const text = typeof sent === 'string' ? sent : sent.join('')
-    // Written by the gateway's own adapters for one of the two paths.
-    const body = JSON.parse(text) as ChatRequest & ImageBody
-    const chat = request.path === '/chat/completions'
-    const scenario = readScenario(chat ? lastWords(body) : body.prompt)
-    answer(line, { ...options, body, chat, scenario }).catch((error: unknown) => {
-      if (!(error instanceof UnreadableSource)) return line.cut(error)
-      const refused = unreadableSource()
-      line.json(refused.status, refused.body)
+    const answered =
+      request.path === '/chat/completions'
+        ? answerChat(line, text, options)
+        : answerPictures(line, text, options)
+    answered.catch((error: unknown) => {
+      if (error instanceof UnreadableSource) line.refuse(unreadableSource())
+      else line.cut(error)
     })
   }
 }
 
-type Asked = {
-  body: ChatRequest & ImageBody
-  chat: boolean
-  scenario: Scenario
-  routeIndex: number
-  render: Render
+async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
+  // Written by the gateway's own adapter.
+  const request = JSON.parse(sent) as PlayedRequest
+  const asked = readScenarios(lastUserText(request), 'chat')
+  if (typeof asked === 'string') return line.refuse(mistyped(asked, 'messages'))
+  const unrealised = lengthRefusal(request)
+  if (unrealised !== undefined) return line.refuse(unrealised)
+  const calls = callTools(request, asked)
+  if (typeof calls === 'string') return line.refuse(mistyped(calls, 'messages'))
+  if (await misbehave(line, asked, options)) return
+  const createdMs = options.clock()
+  const digest = hash('sha256', `${createdMs}${sent}`, 'hex')
+  const identity: Identity = {
+    id: `chatcmpl-${digest.slice(0, 24)}`,
+    created: Math.floor(createdMs / 1000),
+    model: request.model,
+    system_fingerprint: `fp_${hash('sha256', request.model, 'hex').slice(0, 10)}`,
+  }
+  const written = { said: say(request, calls, asked), request, asked, identity }
+  if (request.stream === true) return streamOut(line, written)
+  return line.json(completion(written), asked.has('cut-stream'))
 }
 
-async function answer(line: Line, asked: Asked): Promise<void> {
-  const { body, chat, scenario, routeIndex, render } = asked
-  if (scenario.delayMs > 0) await line.wait(scenario.delayMs)
-  if (scenario.reset) return line.cut(new Error('The sandbox resets the connection.'))
-  const refused = refusalOf(scenario, routeIndex)
-  if (refused) return line.json(refused.status, refused.body, refused.headers)
-  if (scenario.malformed) return line.html('<html><body>Bad gateway</body></html>')
-  if (scenario.empty) return line.html('')
-  if (!chat) return line.json(200, await pictures(body, scenario, render), {}, scenario.cut)
-  const said = say(body)
-  if (body.stream === true) return streamOut(line, said, body, scenario)
-  return line.json(200, completion(said, body, scenario), {}, scenario.cut)
+async function answerPictures(line: Line, sent: string, options: Options): Promise<void> {
+  // As above.
+  const body = JSON.parse(sent) as ImageBody
+  const asked = readScenarios(body.prompt, 'all')
+  if (typeof asked === 'string') return line.refuse(mistyped(asked, 'prompt'))
+  if (await misbehave(line, asked, options)) return
+  const { render, clock } = options
+  const made = await pictures(body, { render, counts: !asked.has('no-usage') })
+  const created = Math.floor(clock() / 1000)
+  return line.json({ created, ...made }, asked.has('cut-stream'))
 }
 
-async function pictures(body: ImageBody, { noUsage }: Scenario, render: Render): Promise<object> {
-  const pixels = body.size === undefined ? defaultPixels : readPixels(body.size)
-  const { n = 1 } = body
-  const data = []
-  for (let index = 0; index < n; index++) {
-    const bytes = await render({
-      prompt: body.prompt,
-      seed: (body.seed ?? 0) + index,
-      ...pixels,
-      format: body.output_format,
-      ...(body.output_compression === undefined ? {} : { quality: body.output_compression }),
-      transparent: body.background === 'transparent',
-      sources: (body.sources ?? []).map((base64) => Buffer.from(base64, 'base64')),
-    })
-    data.push({ b64_json: bytes.toString('base64') })
-  }
-  const outputTokens = Math.round((pixels.width * pixels.height * n) / 256)
-  const inputTokens = countTokens(body.prompt)
-  const usage = {
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    total_tokens: inputTokens + outputTokens,
-  }
-  return { created, data, ...(noUsage ? {} : { usage }) }
+/** Waits, and answers when a scenario leaves nothing more to say. */
+async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Promise<boolean> {
+  await line.wait(asked.number('delay') ?? 0)
+  const refusal = askedRefusal(asked, routeIndex)
+  if (asked.has('reset')) line.cut(new Error('The sandbox resets the connection.'))
+  else if (refusal !== undefined) line.refuse(refusal)
+  else if (asked.has('malformed')) line.html('<html><body>Bad gateway</body></html>')
+  else if (asked.has('empty')) line.html('')
+  else return false
+  return true
 }
 
-function completion(said: Said, { n }: ChatRequest, { noUsage }: Scenario): object {
-  const { id, model, tokens, toolCalls, finishReason, usage } = said
-  const message = {
-    role: 'assistant',
-    content: toolCalls.length > 0 ? null : tokens.join(''),
-    refusal: null,
-    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
-  }
-  const choices = Array.from({ length: n ?? 1 }, (_, index) => ({
-    index,
-    message,
-    logprobs: null,
-    finish_reason: finishReason,
-  }))
-  const counted = noUsage ? {} : { usage }
-  return { id, object: 'chat.completion', created, model, choices, ...counted }
-}
-
-async function streamOut(line: Line, said: Said, body: ChatRequest, scenario: Scenario) {
-  const { id, model, tokens, toolCalls, finishReason, usage } = said
-  const chunk = (rest: object) =>
-    `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...rest })}\n\n`
-  const choice = (index: number, delta: object, finish: string | null = null) =>
-    chunk({ choices: [{ index, delta, finish_reason: finish }] })
-  const calls = toolCalls.map((call, index) => ({ index, ...call }))
-  const deltas = calls.length > 0 ? [{ tool_calls: calls }] : tokens.map((content) => ({ content }))
-  const most = scenario.cut ? Math.ceil(deltas.length / 2) : deltas.length
-  line.head(200, { 'content-type': 'text/event-stream' })
-  for (let index = 0; index < (body.n ?? 1); index++) {
-    await line.send(choice(index, { role: 'assistant', content: calls.length > 0 ? null : '' }))
-    for (const delta of deltas.slice(0, most)) await line.send(choice(index, delta))
-    if (scenario.cut) return line.cut(new Error('The sandbox cuts the stream.'))
-    await line.send(choice(index, {}, finishReason))
-  }
-  if (!scenario.noUsage) await line.send(chunk({ choices: [], usage }))
-  await line.send('data: [DONE]\n\n')
-  line.end()
-}
-
-type Line = ReturnType<typeof openLine>
-
-/** The simulated connection of one call, which obeys pause and abort. */
-function openLine(receiver: Receiver) {
-  let over = false
-  let resumed: (() => void) | undefined
-  let paused = false
-  let stopWaiting: (() => void) | undefined
-  const cut = (error: unknown) => {
-    if (over) return
-    over = true
-    resumed?.()
-    stopWaiting?.()
-    receiver.error(error instanceof Error ? error : new Error(String(error)))
-  }
-  const head = (status: number, headers: Record<string, string>) => {
-    if (!over) receiver.head(status, headers)
-  }
-  const end = () => {
-    if (over) return
-    over = true
-    receiver.end()
-  }
-  const whole = (status: number, headers: Record<string, string>, text: string, broken = false) => {
-    head(status, headers)
-    const bytes = Buffer.from(text)
-    if (!over && bytes.length > 0)
-      receiver.data(broken ? bytes.subarray(0, bytes.length / 2) : bytes)
-    if (broken) cut(new Error('The sandbox cuts the answer.'))
-    else end()
-  }
-  receiver.start({
-    abort: cut,
-    pause: () => {
-      paused = true
-    },
-    resume: () => {
-      paused = false
-      resumed?.()
-    },
-  })
-  return {
-    cut,
-    head,
-    end,
-    html: (text: string) => whole(200, { 'content-type': 'text/html' }, text),
-    json: (status: number, body: object, headers: Record<string, string> = {}, broken = false) =>
-      whole(
-        status,
-        { 'content-type': 'application/json', ...headers },
-        JSON.stringify(body),
-        broken,
-      ),
-    /** Sends one event when reading is not paused, then yields to the event loop. */
-    send: async (text: string) => {
-      if (paused && !over) await new Promise<void>((resolve) => (resumed = resolve))
-      if (!over) receiver.data(Buffer.from(text))
-      await new Promise((resolve) => setImmediate(resolve))
-    },
-    wait: (delayMs: number) =>
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, delayMs)
-        stopWaiting = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      }),
-  }
+/** The refusal of more tokens than the played model's window holds, as OpenAI words it. */
+function lengthRefusal(request: PlayedRequest): Refusal | undefined {
+  const window = request.played?.contextWindow
+  if (window === undefined) return undefined
+  const read = promptTokens(request)
+  const asked = request.max_completion_tokens ?? request.max_tokens ?? 0
+  if (read + asked <= window) return undefined
+  const wanted = asked > 0 ? ` (${read} in the messages, ${asked} in the completion)` : ''
+  return tooLong(
+    `This model's maximum context length is ${window} tokens. However, you requested ` +
+      `${read + asked} tokens${wanted}. Please reduce the length of the messages or completion.`,
+  )
 }

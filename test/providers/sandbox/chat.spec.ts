@@ -36,7 +36,7 @@ type Completion = {
 function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promise<Heard> {
   const body = { model: 'm', messages: [{ role: 'user', content: prompt }], ...more }
   const render = () => Promise.reject(new Error('There is nothing to paint.'))
-  const dispatch = sandboxUpstream({ routeIndex, render })
+  const dispatch = sandboxUpstream({ routeIndex, render, clock: () => 1_800_000_000_500 })
   return new Promise((resolve) => {
     const heard: Heard = { status: undefined, headers: {}, text: '', broken: undefined }
     const request = {
@@ -227,15 +227,8 @@ describe('a scenario of the sandbox', () => {
     })
   }
 
-  for (const words of [
-    'sandbox:status=200',
-    'sandbox:status=999',
-    'sandbox:status',
-    'sandbox:nonsense',
-    'notsandbox:status=500',
-    'status=500',
-  ]) {
-    it(`passes over ${words}`, async () => {
+  for (const words of ['notsandbox:status=500', 'status=500', 'the sandbox: status 500']) {
+    it(`is not in ${words}`, async () => {
       expect((await ask({ prompt: words })).status).to.equal(200)
     })
   }

@@ -1,0 +1,98 @@
+import type { Said } from './chat.ts'
+import type { Line } from './line.ts'
+import type { PlayedRequest } from './played.ts'
+import type { Asked } from './scenario.ts'
+import { tokenOdds } from './token-odds.ts'
+import { tokensOf } from './tokens.ts'
+
+/** The members that an answer and each of its chunks have in common. */
+export type Identity = { id: string; created: number; model: string; system_fingerprint: string }
+
+type Written = { said: Said; request: PlayedRequest; asked: Asked; identity: Identity }
+
+/** A `chat.completion` with all choices. */
+export function completion({ said, request, asked, identity }: Written): object {
+  const { thoughts, tokens, isRefusal, toolCalls, finishReason, usage } = said
+  const text = tokens.join('')
+  const choices = Array.from({ length: request.n ?? 1 }, (_, index) => ({
+    index,
+    message: {
+      role: 'assistant',
+      content: toolCalls.length > 0 || isRefusal ? null : text,
+      refusal: isRefusal ? text : null,
+      ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
+      ...(toolCalls.length > 0 ? { tool_calls: callsOf(said, identity, index) } : {}),
+    },
+    logprobs: request.logprobs === true ? oddsOf(said, tokens, request) : null,
+    finish_reason: finishReason,
+  }))
+  const counted = asked.has('no-usage') ? {} : { usage }
+  return { object: 'chat.completion', ...identity, choices, ...counted }
+}
+
+/** Writes a stream of `chat.completion.chunk` events, one choice after the other. */
+export async function streamOut(line: Line, written: Written): Promise<void> {
+  const { said, request, asked, identity } = written
+  const chunk = (rest: object) =>
+    `data: ${JSON.stringify({ object: 'chat.completion.chunk', ...identity, ...rest })}\n\n`
+  const choice = (index: number, delta: object, finish: string | null = null, odds = {}) =>
+    chunk({ choices: [{ index, delta, ...odds, finish_reason: finish }] })
+  const gapMs = asked.number('slow-stream')
+  const send = async (text: string) => {
+    if (gapMs !== undefined) await line.wait(gapMs)
+    await line.send(text)
+  }
+  line.head(200, { 'content-type': 'text/event-stream' })
+  for (let index = 0; index < (request.n ?? 1); index++) {
+    const deltas = deltasOf(written, index)
+    const most = asked.has('cut-stream') ? Math.ceil(deltas.length / 2) : deltas.length
+    const content = said.toolCalls.length > 0 || said.isRefusal ? null : ''
+    await send(choice(index, { role: 'assistant', content }))
+    for (const { delta, odds } of deltas.slice(0, most)) {
+      await send(choice(index, delta, null, odds))
+    }
+    if (asked.has('cut-stream')) return line.cut(new Error('The sandbox cuts the stream.'))
+    await send(choice(index, {}, said.finishReason))
+  }
+  if (!asked.has('no-usage')) await send(chunk({ choices: [], usage: said.usage }))
+  await send('data: [DONE]\n\n')
+  line.end()
+}
+
+type Delta = { delta: object; odds: object }
+
+function deltasOf({ said, request, identity }: Written, choice: number): Delta[] {
+  const name = said.isRefusal ? 'refusal' : 'content'
+  const thoughts = said.thoughts.map((token) => ({ reasoning_content: token }))
+  const calls = callsOf(said, identity, choice).flatMap(callDeltas)
+  return [
+    ...[...thoughts, ...calls].map((delta) => ({ delta, odds: {} })),
+    ...said.tokens.map((token) => ({
+      delta: { [name]: token },
+      odds: request.logprobs === true ? { logprobs: oddsOf(said, [token], request) } : {},
+    })),
+  ]
+}
+
+type Call = { id: string; type: 'function'; function: { name: string; arguments: string } }
+
+/** The calls of a choice; each has an id of its own. */
+function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] {
+  return toolCalls.map((called, index) => ({
+    id: `call_${id.slice(-24)}${choice}${index}`,
+    type: 'function',
+    function: called,
+  }))
+}
+
+/** A call as a stream brings it: first its name, then its arguments token by token. */
+function callDeltas({ function: called, ...call }: Call, index: number): object[] {
+  const first = { ...call, function: { name: called.name, arguments: '' } }
+  const rest = tokensOf(called.arguments).map((text) => ({ function: { arguments: text } }))
+  return [first, ...rest].map((delta) => ({ tool_calls: [{ index, ...delta }] }))
+}
+
+function oddsOf({ isRefusal }: Said, tokens: readonly string[], request: PlayedRequest): object {
+  const odds = tokenOdds(tokens, request.top_logprobs ?? 0)
+  return isRefusal ? { content: null, refusal: odds } : { content: odds, refusal: null }
+}

@@ -1,0 +1,54 @@
+import type { ImageFormat } from '../../core/image/image.ts'
+import { readPixels } from '../../core/image/size.ts'
+import type { RenderRequest } from './render.ts'
+import { countTokens } from './tokens.ts'
+
+/** A request for pictures on the wire of the sandbox. */
+export type ImageBody = {
+  prompt: string
+  n?: number
+  size?: string
+  quality?: string
+  seed?: number
+  output_format: ImageFormat
+  output_compression?: number
+  background?: string
+  sources?: string[]
+}
+export type Render = (request: RenderRequest) => Promise<Buffer>
+
+const defaultPixels = { width: 1024, height: 1024 }
+const pixelsPerToken = 256
+const tokensPerSource = 1024
+
+/** The pictures of a request, one after the other, and their tokens unless they are not counted. */
+export async function pictures(
+  body: ImageBody,
+  { render, counts }: { render: Render; counts: boolean },
+): Promise<object> {
+  const pixels = body.size === undefined ? defaultPixels : readPixels(body.size)
+  const { n = 1, sources = [] } = body
+  const data = []
+  for (let index = 0; index < n; index++) {
+    const bytes = await render({
+      prompt: body.prompt,
+      seed: (body.seed ?? 0) + index,
+      ...pixels,
+      format: body.output_format,
+      ...(body.output_compression === undefined ? {} : { quality: body.output_compression }),
+      transparent: body.background === 'transparent',
+      sources: sources.map((base64) => Buffer.from(base64, 'base64')),
+    })
+    data.push({ b64_json: bytes.toString('base64') })
+  }
+  const imageTokens = sources.length * tokensPerSource
+  const textTokens = countTokens(body.prompt)
+  const outputTokens = Math.round((pixels.width * pixels.height * n) / pixelsPerToken)
+  const usage = {
+    input_tokens: textTokens + imageTokens,
+    input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },
+    output_tokens: outputTokens,
+    total_tokens: textTokens + imageTokens + outputTokens,
+  }
+  return { data, ...(counts ? { usage } : {}) }
+}

@@ -1,0 +1,254 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import type OpenAI from 'openai'
+import { readChunks } from '../support/event-stream.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { pixel } from '../support/pixel.ts'
+
+type Completion = OpenAI.Chat.ChatCompletion
+type Message = Completion['choices'][number]['message'] & { reasoning_content?: string }
+
+const parameters = {
+  type: 'object',
+  properties: {
+    city: { type: 'string', minLength: 9 },
+    days: { type: 'integer', minimum: 3, maximum: 7 },
+  },
+  required: ['city', 'days'],
+  additionalProperties: false,
+}
+const weather = { type: 'function' as const, function: { name: 'get_weather', parameters } }
+const clock = { type: 'function' as const, function: { name: 'get_time', parameters: {} } }
+
+describe('a conversation with the sandbox', () => {
+  const now = Date.parse('2026-11-22T10:00:00Z')
+  let gateway: TestGateway
+  let client: OpenAI
+  before(async () => {
+    gateway = await startGateway({ clock: () => now })
+    client = openAiClient(gateway)
+  })
+  after(() => gateway.stop())
+  const post = (prompt: unknown, more: object = {}) =>
+    gateway.post('/v1/chat/completions', {
+      model: 'gpt-4o-mini',
+      messages: [{ role: 'user', content: prompt }],
+      ...more,
+    })
+  const ask = async (prompt: unknown, more: object = {}) => {
+    const response = await post(prompt, more)
+    const body = (await response.json()) as Completion & { warnings?: { param: string }[] }
+    expect(response.status, JSON.stringify(body)).to.equal(200)
+    const choice = body.choices[0]!
+    return { ...body, choice, message: choice.message as Message }
+  }
+
+  describe('about tools', () => {
+    it('calls the named tool, then answers with its result, so that a loop ends', async () => {
+      const seen: unknown[] = []
+      const run = (args: unknown) => {
+        seen.push(args)
+        return 'sunny, 24 degrees'
+      }
+      for (const stream of [false, true]) {
+        const tools = [
+          clock,
+          { ...weather, function: { ...weather.function, function: run, parse: JSON.parse } },
+        ]
+        const runner = client.chat.completions.runTools({
+          model: 'gpt-4o-mini',
+          stream,
+          messages: [{ role: 'user', content: 'sandbox:tool-call=get_weather in Lisbon?' }],
+          tools,
+          // The overloads of the client are apart for streams.
+        } as Parameters<typeof client.chat.completions.runTools>[0])
+        const answer = await runner.finalContent()
+        expect(answer).to.include('The tool get_weather answered: “sunny, 24 degrees”')
+      }
+      expect(seen).to.have.length(2)
+      for (const args of seen) expect(new Ajv2020().validate(parameters, args)).to.equal(true)
+    })
+
+    it('streams a call in pieces, its name first', async () => {
+      const response = await post('sandbox:tool-call', { tools: [weather], stream: true })
+      const deltas = readChunks(await response.text()).flatMap(({ choices }) => choices)
+      type Delta = {
+        tool_calls?: { id?: string; function: { name?: string; arguments: string } }[]
+      }
+      const calls = deltas.flatMap(({ delta }) => (delta as Delta).tool_calls ?? [])
+      expect(calls.length).to.be.greaterThan(3)
+      expect(calls[0]).to.deep.include({ function: { name: 'get_weather', arguments: '' } })
+      expect(calls.slice(1).every(({ id }) => id === undefined)).to.equal(true)
+      const written = calls.map((call) => call.function.arguments).join('')
+      expect(new Ajv2020().validate(parameters, JSON.parse(written))).to.equal(true)
+      expect(deltas.at(-1)).to.deep.include({ finish_reason: 'tool_calls' })
+    })
+
+    it('calls several at once, unless one at a time is asked for', async () => {
+      const prompt = 'sandbox:tool-call=get_time sandbox:tool-call=get_weather'
+      const tools = [weather, clock]
+      const names = ({ tool_calls: calls = [] }: Message) =>
+        calls.map((call) => (call.type === 'function' ? call.function.name : ''))
+      const both = await ask(prompt, { tools })
+      expect(names(both.message)).to.deep.equal(['get_time', 'get_weather'])
+      expect(new Set(both.message.tool_calls!.map(({ id }) => id)).size).to.equal(2)
+      const one = await ask(prompt, { tools, parallel_tool_calls: false })
+      expect(names(one.message)).to.deep.equal(['get_time'])
+    })
+
+    it('talks when a tool may be called but need not be', async () => {
+      const { choice, message } = await ask('hello', { tools: [weather], tool_choice: 'auto' })
+      expect(choice.finish_reason).to.equal('stop')
+      expect(message.content).to.include('“hello”')
+    })
+
+    it('cuts the arguments of a call off at the limit', async () => {
+      const { choice } = await ask('sandbox:tool-call', { tools: [weather], max_tokens: 3 })
+      expect(choice.finish_reason).to.equal('length')
+    })
+
+    for (const [reason, more, told] of [
+      ['there is none', {}, "needs 'tools'"],
+      ['it is another', { tools: [clock] }, 'It offers: get_time.'],
+      ['none may be called', { tools: [weather], tool_choice: 'none' }, "tool_choice is 'none'"],
+    ] as const) {
+      it(`tells that it cannot call a tool when ${reason}`, async () => {
+        const response = await post('sandbox:tool-call=get_weather', more)
+        const { message } = await expectError(response, { status: 400, code: 'invalid_value' })
+        expect(message).to.include(told)
+      })
+    }
+  })
+
+  describe('as the model that it plays', () => {
+    it('has its context window: the messages and what may be written', async () => {
+      // gpt-4o-mini reads 128000 tokens; a row's own limit of output does not matter here.
+      const long = 'word '.repeat(127_990)
+      const { usage } = await ask(long)
+      expect(usage!.prompt_tokens).to.be.within(127_990, 128_000)
+      const response = await post(long, { max_tokens: 100 })
+      const { error } = (await response.json()) as { error: { message: string; param: string } }
+      expect(response.status).to.equal(400)
+      expect(error.param).to.equal('messages')
+      expect(error.message).to.include('maximum context length is 128000 tokens')
+    })
+
+    it('reasons where the model does, within max_completion_tokens', async () => {
+      const { usage, choice, message } = await ask('hello', {
+        model: 'gpt-5-mini',
+        max_completion_tokens: 5,
+      })
+      expect(usage!.completion_tokens).to.equal(5)
+      expect(usage!.completion_tokens_details!.reasoning_tokens).to.equal(5)
+      expect(choice.finish_reason).to.equal('length')
+      expect(message).to.include({ content: '' }).and.to.not.have.property('reasoning_content')
+    })
+
+    it('reasons more at a higher effort, and not at none', async () => {
+      const reasoned = async (effort: string) => {
+        const { usage } = await ask('hello', { model: 'gpt-5.2', reasoning_effort: effort })
+        return usage!.completion_tokens_details?.reasoning_tokens ?? 0
+      }
+      expect(await reasoned('none')).to.equal(0)
+      expect(await reasoned('low')).to.be.greaterThan(0)
+      expect(await reasoned('high')).to.be.greaterThan(await reasoned('medium'))
+    })
+
+    it('shows how it reasoned where the vendor does', async () => {
+      const shown = await ask('hello', { model: 'deepseek/deepseek-v4-pro' })
+      expect(shown.message.reasoning_content).to.be.a('string').that.is.not.empty
+      const model = 'claude-sonnet-4-6'
+      const unasked = await ask('hello', { model })
+      expect(unasked.message).to.not.have.property('reasoning_content')
+      const asked = await ask('hello', { model, reasoning_effort: 'low' })
+      expect(asked.message.reasoning_content).to.be.a('string').that.is.not.empty
+    })
+
+    it('tells how likely its tokens were, where the model does', async () => {
+      const { choice, message } = await ask('hello', { logprobs: true, top_logprobs: 3 })
+      const odds = choice.logprobs!.content!
+      expect(odds.map(({ token }) => token).join('')).to.equal(message.content)
+      for (const { token, logprob, bytes, top_logprobs: top } of odds) {
+        expect(Buffer.from(bytes!).toString()).to.equal(token)
+        expect(top.map((one) => one.logprob)).to.deep.equal(
+          top.map((one) => one.logprob).toSorted((a, b) => b - a),
+        )
+        expect(top).to.have.length(3)
+        expect(top[0]).to.deep.include({ token, logprob })
+        expect(logprob).to.be.at.most(0)
+      }
+      const other = await ask('hello', { model: 'gpt-5-mini', logprobs: true })
+      expect(other.choice.logprobs).to.equal(null)
+      expect(other.warnings!.map(({ param }) => param)).to.deep.equal(['logprobs'])
+    })
+
+    it('counts what it sees', async () => {
+      const seen = async (detail: string) => {
+        const { usage } = await ask([{ type: 'image_url', image_url: { url: pixel, detail } }])
+        return usage!.prompt_tokens
+      }
+      expect(await seen('low')).to.equal(85)
+      expect(await seen('high')).to.equal(85 + 170)
+    })
+
+    it('dates and names its answers', async () => {
+      const one = await ask('hello')
+      expect(one.created).to.equal(now / 1000)
+      expect(one.id).to.match(/^chatcmpl-[0-9a-f]{24}$/)
+      expect(one.id).to.not.equal((await ask('hello there')).id)
+    })
+
+    it('says the same to the same question', async () => {
+      const headers = { 'cache-control': 'no-store' }
+      const text = async () =>
+        (
+          await client.chat.completions.create(
+            {
+              model: 'gpt-4o-mini',
+              messages: [{ role: 'user', content: 'fox' }],
+            },
+            { headers },
+          )
+        ).choices
+      expect(await text()).to.deep.equal(await text())
+    })
+  })
+
+  describe('asked for an ending', () => {
+    for (const [word, reason] of [
+      ['length', 'length'],
+      ['content-filter', 'content_filter'],
+      ['no-answer', 'stop'],
+      ['refusal', 'stop'],
+    ] as const) {
+      it(`sandbox:${word} ends with ${reason}, also as a stream`, async () => {
+        const { choice, message } = await ask(`sandbox:${word}`)
+        const runner = client.chat.completions.stream({
+          model: 'gpt-4o-mini',
+          messages: [{ role: 'user', content: `sandbox:${word}` }],
+        })
+        // The client's helper throws at some endings, as it does for OpenAI's own.
+        for await (const _ of runner) continue
+        const [streamed] = runner.currentChatCompletionSnapshot?.choices ?? []
+        expect(choice.finish_reason).to.equal(reason)
+        if (streamed !== undefined) expect(streamed.finish_reason).to.equal(reason)
+        if (word === 'refusal') expect(message).to.include({ content: null })
+        if (word === 'refusal') expect(message.refusal).to.be.a('string').that.is.not.empty
+        if (word === 'no-answer') expect(message.content).to.equal('')
+      })
+    }
+
+    it('sandbox:slow-stream waits before each event', async () => {
+      const startedAt = performance.now()
+      await (await post('sandbox:slow-stream=10', { stream: true, max_tokens: 5 })).text()
+      expect(performance.now() - startedAt).to.be.at.least(75)
+    })
+
+    it('sandbox:context-length refuses as too long', async () => {
+      const response = await post('sandbox:context-length')
+      expect(response.status).to.equal(400)
+    })
+  })
+})
