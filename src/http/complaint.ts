@@ -127,6 +127,8 @@ function remedyFor(types: readonly string[], data: unknown): string | undefined 
     const isNumber = /^-?\d+(\.\d+)?$/.test(data) && (isOne('number') || isOne('integer'))
     const isBoolean = /^(true|false)$/i.test(data) && isOne('boolean')
     if (isNumber || isBoolean) return ` Send ${data.toLowerCase()} without quotes.`
+    const isEncoded = /^\s*[[{]/.test(data) && (isOne('array') || isOne('object'))
+    if (isEncoded) return ' It is JSON inside of a string: send it without the quotes.'
   }
   const isPlain = typeof data === 'number' || typeof data === 'boolean'
   if (isPlain && isOne('string')) return ` Send "${String(data)}", in quotes.`

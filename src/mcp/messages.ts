@@ -1,7 +1,7 @@
 import { schemaChecks } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
 import { complaintOf } from '../http/check-error.ts'
-import { parseBody } from '../http/read-body.ts'
+import { parseBody } from '../http/parse-json.ts'
 import type { MessageId } from './json-rpc.ts'
 
 export type Params = Readonly<Record<string, unknown>>

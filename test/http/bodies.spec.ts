@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { readBody } from '../../src/http/read-body.ts'
 import { completion } from '../support/chat-answers.ts'
@@ -43,7 +42,12 @@ describe('request bodies', () => {
     { name: 'half a body', body: good.slice(0, 30), status: 400, code: 'invalid_json' },
     { name: 'a word', body: 'hello', status: 400, code: 'invalid_json' },
     { name: 'two bodies', body: good + good, status: 400, code: 'invalid_json' },
-    { name: 'a byte order mark', body: `\uFEFF${good}`, status: 400, code: 'invalid_json' },
+    {
+      name: 'two byte order marks',
+      body: `\uFEFF\uFEFF${good}`,
+      status: 400,
+      code: 'invalid_json',
+    },
     {
       name: 'bytes that are not UTF-8',
       body: new Uint8Array(Buffer.from(good.replace('hello', 'h\u00e9llo'), 'latin1')),
@@ -72,7 +76,7 @@ describe('request bodies', () => {
     {
       name: 'another content type',
       body: good,
-      headers: { 'content-type': 'text/plain' },
+      headers: { 'content-type': 'text/html' },
       status: 415,
       code: 'unsupported_media_type',
     },
@@ -90,13 +94,6 @@ describe('request bodies', () => {
       status: 415,
       code: 'unsupported_media_type',
     },
-    {
-      name: 'a compressed body',
-      body: new Uint8Array(gzipSync(good)),
-      headers: { 'content-encoding': 'gzip' },
-      status: 415,
-      code: 'unsupported_media_type',
-    },
   ]
   for (const { name, body, headers = {}, status, code } of rows) {
     it(`refuses ${name}`, async () => {
@@ -108,15 +105,22 @@ describe('request bodies', () => {
     })
   }
 
-  it('refuses a body without a content type', async () => {
+  it('reads JSON without a content type', async () => {
     const response = await own.gateway.fetch(path, { method: 'POST', body: Buffer.from(good) })
-    await expectError(response, { status: 415, code: 'unsupported_media_type' })
+    expect(response.status).to.equal(200)
+  })
+
+  it('reads JSON behind a byte order mark', async () => {
+    expect((await post(`\uFEFF${good}`)).status).to.equal(200)
   })
 
   for (const type of [
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
     'application/json; charset=utf8',
+    'application/problem+json',
+    'text/json',
+    'text/plain; charset=utf-8',
   ]) {
     it(`reads ${type}`, async () => {
       const response = await post(good, { headers: { 'content-type': type } })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
 import { leaveTexts, withTexts } from '../../src/http/left-texts.ts'
-import { parseBody } from '../../src/http/read-body.ts'
+import { parseBody } from '../../src/http/parse-json.ts'
 
 const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')
 /** Data URLs as clients write them, and much that looks like one. */
@@ -77,7 +77,8 @@ function outcome(read: () => unknown): unknown {
 
 function readLight(pieces: readonly Buffer[]): unknown {
   const light = leaveTexts(pieces)
-  return withTexts(parseBody(joinPieces(light.pieces)), light.texts)
+  const whole = () => joinPieces(pieces)
+  return withTexts(parseBody(joinPieces(light.pieces), whole), light.texts)
 }
 
 describe('a JSON body whose pictures are left out', () => {

@@ -129,8 +129,8 @@ describe('messages to /mcp', () => {
     })
 
     it('wants the body to be JSON', async () => {
-      const types: Record<string, string>[] = [{}, { 'content-type': 'text/plain' }]
-      for (const headers of types) {
+      for (const type of ['text/html', 'application/x-www-form-urlencoded']) {
+        const headers = { 'content-type': type }
         const response = await call('POST', { body: Buffer.from(JSON.stringify(list)), headers })
         const body = (await response.json()) as RpcAnswer
         expect(response.status).to.equal(415)

@@ -83,7 +83,7 @@ describe('the tools', () => {
 
     it('what would be adjusted, when the caller is strict', async () => {
       const headers = { 'x-gateway-strict': 'true' }
-      const chat = { model: 'zai/glm-image', messages: hello, temperature: 1 }
+      const chat = { model: 'zai/glm-image', messages: hello, temperature: 0.5 }
       for (const message of [toolCall('generate-image', { prompt: 'x' }), toolCall('chat', chat)]) {
         const { answer } = await postMessages(gateway, message, { headers })
         expect(answer.result!.isError).to.equal(true)
