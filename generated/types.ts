@@ -338,15 +338,19 @@ export interface components {
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
+        /** @description One file, or up to sixteen. */
+        ImageFiles: string | string[];
+        FallbackModelFields: string | components["schemas"]["FallbackModels"];
         /** @description The same request as the official OpenAI clients send it, with files. */
         CreateImageEditForm: {
-            /** @description One file, or up to sixteen. */
-            image: string | string[];
+            image?: components["schemas"]["ImageFiles"];
+            /** @description Another name for `image`, under which OpenAI's clients send several files. */
+            "image[]"?: components["schemas"]["ImageFiles"];
             prompt: string;
             /** @default auto */
             model: components["schemas"]["ImageModelId"];
-            /** @description Fallback models; the field may also be named `models[]`. */
-            models?: components["schemas"]["FallbackModels"];
+            models?: components["schemas"]["FallbackModelFields"];
+            "models[]"?: components["schemas"]["FallbackModelFields"];
             background?: components["schemas"]["ImageBackground"];
             input_fidelity?: components["schemas"]["ImageInputFidelity"];
             /** @default 1 */
@@ -716,10 +720,11 @@ export interface components {
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
         };
+        /** @enum {string} */
+        ChatCompletionObject: "chat.completion";
         ChatCompletion: {
             id: string;
-            /** @enum {string} */
-            object: "chat.completion";
+            object: components["schemas"]["ChatCompletionObject"];
             /** @description Unix time in seconds. */
             created: number;
             /** @description The model that answered, as its provider names it. */
@@ -757,14 +762,15 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @enum {string} */
+        ChatCompletionChunkObject: "chat.completion.chunk";
         /**
          * @description One event of a streamed answer. With `stream_options.include_usage` the last chunk has no
          *     choices and carries `usage`.
          */
         ChatCompletionChunk: {
             id: string;
-            /** @enum {string} */
-            object: "chat.completion.chunk";
+            object: components["schemas"]["ChatCompletionChunkObject"];
             created: number;
             model: string;
             choices: components["schemas"]["ChatChunkChoice"][];
@@ -844,10 +850,11 @@ export interface components {
             from: string;
             pricing: components["schemas"]["ModelPricing"];
         };
+        /** @enum {string} */
+        ModelObject: "model";
         Model: {
             id: string;
-            /** @enum {string} */
-            object: "model";
+            object: components["schemas"]["ModelObject"];
             /** @description Unix time in seconds; 0 when the release date is not known. */
             created: number;
             /** @description The provider. */
@@ -873,9 +880,10 @@ export interface components {
             deactivated_at?: string | null;
             successor?: string | null;
         };
+        /** @enum {string} */
+        ModelListObject: "list";
         ModelList: {
-            /** @enum {string} */
-            object: "list";
+            object: components["schemas"]["ModelListObject"];
             data: components["schemas"]["Model"][];
         };
         /**
@@ -1263,7 +1271,14 @@ export interface components {
         /** @description With `true`, only the first route of the first model is tried. */
         NoFallbackHeader: components["schemas"]["Switch"];
     };
-    requestBodies: never;
+    requestBodies: {
+        ImageEdit: {
+            content: {
+                "application/json": components["schemas"]["CreateImageEditRequest"];
+                "multipart/form-data": components["schemas"]["CreateImageEditForm"];
+            };
+        };
+    };
     headers: {
         /** @description Names this answer in the logs and in the ledger. */
         RequestId: string;
@@ -1397,12 +1412,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateImageEditRequest"];
-                "multipart/form-data": components["schemas"]["CreateImageEditForm"];
-            };
-        };
+        requestBody: components["requestBodies"]["ImageEdit"];
         responses: {
             /** @description The edited images. */
             200: {

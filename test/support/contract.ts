@@ -34,13 +34,14 @@ export type ResponseObject = {
   headers?: Record<string, Header | Reference>
   content?: Record<string, MediaType>
 }
+export type RequestBody = { required?: boolean; content: Record<string, MediaType> }
 export type OperationObject = {
   operationId: string
   tags?: string[]
   summary?: string
   security?: unknown
   parameters?: (Parameter | Reference)[]
-  requestBody?: { required?: boolean; content: Record<string, MediaType> }
+  requestBody?: RequestBody | Reference
   responses: Record<string, ResponseObject | Reference>
 }
 export type ContractDocument = {
@@ -62,10 +63,20 @@ function read(name: string): string {
 export const contract = parse(read('openapi.yaml')) as ContractDocument
 export const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
 
-export type OperationRow = OperationObject & { method: string; path: string }
+/** An operation with its body resolved. */
+export type OperationRow = Omit<OperationObject, 'requestBody'> & {
+  requestBody?: RequestBody
+  method: string
+  path: string
+}
 
 export const operations: OperationRow[] = Object.entries(contract.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ ...operation, method, path })),
+  Object.entries(item).map(([method, { requestBody, ...operation }]) => ({
+    ...operation,
+    ...(requestBody === undefined ? {} : { requestBody: resolve(requestBody) }),
+    method,
+    path,
+  })),
 )
 
 export function operation(id: string): OperationRow {
@@ -87,7 +98,7 @@ export function resolve<T extends object>(thing: T | Reference): T {
 }
 
 /** The schema of a request's JSON body. */
-export function bodySchema({ requestBody }: OperationObject): Schema | undefined {
+export function bodySchema({ requestBody }: OperationRow): Schema | undefined {
   const media = requestBody?.content['application/json']
   return media === undefined ? undefined : resolve(media.schema)
 }
