@@ -517,9 +517,12 @@ export interface components {
              */
             arguments: string;
         };
-        ToolCall: {
+        FunctionToolCall: {
             id: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "function";
             function: components["schemas"]["FunctionCall"];
             /** @description What the vendor wants to have back with the result, such as a signature of its thoughts. */
@@ -527,6 +530,20 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        CustomToolCall: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom";
+            custom: {
+                name: string;
+                /** @description Free text, as the model wrote it. */
+                input: string;
+            };
+        };
+        ToolCall: components["schemas"]["FunctionToolCall"] | components["schemas"]["CustomToolCall"];
         InstructionMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -558,6 +575,11 @@ export interface components {
             /** @description What an image model drew; a model that sees is shown it in the user's next message. */
             images?: components["schemas"]["ChatImage"][] | null;
             tool_calls?: components["schemas"]["ToolCall"][] | null;
+            /**
+             * @deprecated
+             * @description What came before `tool_calls`; a message of role `function` has its result.
+             */
+            function_call?: components["schemas"]["FunctionCall"] | null;
         };
         ToolMessage: {
             /**
@@ -568,7 +590,20 @@ export interface components {
             content: components["schemas"]["MessageContent"];
             tool_call_id: string;
         };
-        ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"];
+        /**
+         * @deprecated
+         * @description What came before the messages of role `tool`; the result of the latest `function_call` of its name.
+         */
+        FunctionMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "function";
+            name: string;
+            content: string | null;
+        };
+        ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
         FunctionDefinition: {
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
@@ -579,20 +614,71 @@ export interface components {
             };
             strict?: boolean | null;
         };
-        Tool: {
-            /** @enum {string} */
+        FunctionTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "function";
             function: components["schemas"]["FunctionDefinition"];
             cache_control?: components["schemas"]["CacheControl"];
         };
-        NamedToolChoice: {
-            /** @enum {string} */
+        /** @description A tool that is called with free text, for models of OpenAI. */
+        CustomTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom";
+            custom: {
+                name: string;
+                description?: string;
+                /** @description Any text, or a grammar, as OpenAI defines it. */
+                format?: {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        Tool: components["schemas"]["FunctionTool"] | components["schemas"]["CustomTool"];
+        FunctionToolChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "function";
             function: {
                 name: string;
             };
         };
-        ToolChoice: ("none" | "auto" | "required") | components["schemas"]["NamedToolChoice"];
+        CustomToolChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom";
+            custom: {
+                name: string;
+            };
+        };
+        NamedTool: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"];
+        AllowedToolChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "allowed_tools";
+            allowed_tools: {
+                /** @enum {string} */
+                mode: "auto" | "required";
+                /** @description Those of `tools` that may be called. */
+                tools: components["schemas"]["NamedTool"][];
+            };
+        };
+        ToolChoiceObject: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"] | components["schemas"]["AllowedToolChoice"];
+        ToolChoice: ("none" | "auto" | "required") | components["schemas"]["ToolChoiceObject"];
+        FunctionChoice: {
+            name: string;
+        };
         TextFormat: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -667,6 +753,18 @@ export interface components {
             tools?: components["schemas"]["Tool"][];
             tool_choice?: components["schemas"]["ToolChoice"];
             parallel_tool_calls?: boolean;
+            /** @description What the answer may be in, such as `text` and `audio`. */
+            modalities?: string[] | null;
+            /**
+             * @deprecated
+             * @description What came before `tools`.
+             */
+            functions?: components["schemas"]["FunctionDefinition"][];
+            /**
+             * @deprecated
+             * @description What came before `tool_choice`.
+             */
+            function_call?: ("none" | "auto") | components["schemas"]["FunctionChoice"];
             reasoning_effort?: components["schemas"]["ReasoningEffort"] | null;
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
@@ -744,10 +842,14 @@ export interface components {
                 index: number;
                 id?: string;
                 /** @enum {string} */
-                type?: "function";
+                type?: "function" | "custom";
                 function?: {
                     name?: string;
                     arguments?: string;
+                };
+                custom?: {
+                    name?: string;
+                    input?: string;
                 };
                 extra_content?: {
                     [key: string]: unknown;
@@ -1041,6 +1143,7 @@ export interface components {
              */
             doubtful?: ("status" | "context_window" | "max_output_tokens" | "pricing")[];
             image?: components["schemas"]["ImageAbilities"];
+            chat?: components["schemas"]["ChatAbilities"];
             released_at?: string;
             deprecated_at?: string;
             deactivated_at?: string;
@@ -1051,6 +1154,30 @@ export interface components {
                 date: string;
             }[];
             note?: string;
+        };
+        /** @description How a language model differs from the others of its provider; nothing differs when absent. */
+        ChatAbilities: {
+            /** @description Those that it has, in rising order; of another the nearest is asked for. */
+            efforts?: components["schemas"]["ReasoningEffort"][];
+            /**
+             * @description Whether it thinks when asked to, unless told not to, or always.
+             * @enum {string}
+             */
+            thinks?: "asked" | "unasked" | "always";
+            /**
+             * @description Which tools it takes while it thinks; all of them when absent.
+             * @enum {string}
+             */
+            tools_while_thinking?: "unforced" | "none";
+            /**
+             * @description It takes the sampling fields with effort `none`, though it does not accept them else.
+             * @enum {boolean}
+             */
+            samples_without_thinking?: true;
+            /** @description Fields of the request that it refuses or ignores. */
+            without?: string[];
+            /** @description Fields of the request that it refuses or ignores while it thinks. */
+            without_while_thinking?: string[];
         };
         /** @description The models of one provider. */
         CatalogFile: {

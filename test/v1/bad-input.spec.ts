@@ -191,7 +191,7 @@ describe('bad input', () => {
       },
       code: 'invalid_value',
       param: 'messages[1].role',
-      says: 'must be one of: system, developer, user, assistant, tool; it is "\\w+"\\.$',
+      says: 'must be one of: system, developer, user, assistant, tool, function; it is "\\w+"\\.$',
     },
     {
       name: 'content that is a number',

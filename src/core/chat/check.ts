@@ -1,5 +1,6 @@
+import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../error.ts'
-import { makesImages, type Model, type Problem } from '../model.ts'
+import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 
@@ -7,11 +8,22 @@ import { schemaComplaint } from './json-schema.ts'
 const charactersPerTokenMax = 10
 
 /** Throws a GatewayError for a conversation that no model can read. */
-export function checkConversation({ messages, response_format: format }: ChatRequest): void {
+export function checkConversation(request: ChatRequest): void {
+  const { messages, response_format: format } = request
+  checkToolChoice(request)
   const called = new Set<string>()
+  const functions = new Set<string>()
   for (const [index, message] of messages.entries()) {
     if (message.role === 'assistant') {
       for (const { id } of message.tool_calls ?? []) called.add(id)
+      if (message.function_call) functions.add(message.function_call.name)
+    }
+    if (message.role === 'function' && !functions.has(message.name)) {
+      throw new GatewayError(
+        'invalid_value',
+        `No assistant message before it has a function_call of '${message.name.slice(0, 100)}'.`,
+        { param: `messages[${index}].name` },
+      )
     }
     if (message.role !== 'tool' || called.has(message.tool_call_id)) continue
     throw new GatewayError(
@@ -25,6 +37,52 @@ export function checkConversation({ messages, response_format: format }: ChatReq
   if (complaint === undefined) return
   throw new GatewayError('invalid_value', `This is not a JSON Schema: ${complaint}`, {
     param: 'response_format.json_schema.schema',
+  })
+}
+
+const namesShownMax = 20
+const nameShownCharactersMax = 100
+
+/** A tool that is forced, or allowed, has to be there: an answer without it would be paid for in vain. */
+function checkToolChoice(request: ChatRequest): void {
+  const { tools = [], functions = [], tool_choice: choice, function_call: called } = request
+  if (typeof called === 'object') {
+    const names = functions.map(({ name }) => name)
+    checkName(called.name, names, { param: 'function_call.name', list: 'functions' })
+  }
+  if (choice === 'required' && tools.length === 0) {
+    const message =
+      'A tool is required, and none is given. Send `tools`, or leave `tool_choice` out.'
+    throw new GatewayError('invalid_value', message, { param: 'tool_choice' })
+  }
+  if (typeof choice !== 'object') return
+  if (choice.type !== 'allowed_tools') return checkTool(choice, tools, 'tool_choice')
+  for (const [index, tool] of choice.allowed_tools.tools.entries()) {
+    checkTool(tool, tools, `tool_choice.allowed_tools.tools[${index}]`)
+  }
+}
+
+type NamedTool = components['schemas']['NamedTool']
+
+function checkTool(asked: NamedTool, tools: ChatRequest['tools'] & {}, path: string): void {
+  const isFunction = asked.type === 'function'
+  const names = tools.flatMap((tool) => {
+    if (isFunction) return tool.type === 'function' ? tool.function.name : []
+    return tool.type === 'custom' ? tool.custom.name : []
+  })
+  const name = isFunction ? asked.function.name : asked.custom.name
+  checkName(name, names, { param: `${path}.${asked.type}.name`, list: 'tools' })
+}
+
+type Listed = { param: string; list: 'tools' | 'functions' }
+
+function checkName(name: string, names: readonly string[], { param, list }: Listed): void {
+  if (names.includes(name)) return
+  const shown = names.slice(0, namesShownMax).map((one) => one.slice(0, nameShownCharactersMax))
+  const known = shown.length === 0 ? 'It names none.' : `It names ${shown.join(', ')}.`
+  const unknown = name.slice(0, nameShownCharactersMax)
+  throw new GatewayError('invalid_value', `There is no '${unknown}' in \`${list}\`. ${known}`, {
+    param,
   })
 }
 
@@ -43,12 +101,33 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
     const param = firstPart(request, ['image_url'])
     if (param !== undefined) problems.push({ param, message: `${row.id} does not see images.` })
   }
-  if (row.input_modalities.every((modality) => modality === 'text')) {
-    const param = firstPart(request, ['file', 'input_audio'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} reads text alone.` })
+  if (!row.input_modalities.includes('pdf')) {
+    const param = firstPart(request, ['file'])
+    if (param !== undefined) problems.push({ param, message: `${row.id} reads no documents.` })
   }
-  problems.push(...lengthProblems(request, model))
+  if (!row.input_modalities.includes('audio')) {
+    const param = firstPart(request, ['input_audio'])
+    if (param !== undefined) problems.push({ param, message: `${row.id} does not hear.` })
+  }
+  if (request.modalities?.includes('audio') && !row.output_modalities.includes('audio')) {
+    problems.push({ param: 'modalities', message: `${row.id} does not speak.` })
+  }
+  for (const { limit, param, message, code } of exceededLimits(request, model)) {
+    if (row.doubtful?.includes(limit) !== true) problems.push({ param, message, code })
+  }
   return problems
+}
+
+/** The limits that a request exceeds, where the sources disagree about them: it is sent all the same. */
+export function doubtfulLimits(request: ChatRequest, model: Model): readonly Warning[] {
+  const { undescribed, row } = model
+  if (undescribed || row.doubtful === undefined) return []
+  return exceededLimits(request, model)
+    .filter(({ limit }) => row.doubtful?.includes(limit))
+    .map(({ param, message, asked }) => {
+      const reason = `${message} The sources disagree about it, so it is sent as it is.`
+      return { param, requested: asked, applied: asked, reason }
+    })
 }
 
 function firstPart({ messages }: ChatRequest, types: readonly string[]): string | undefined {
@@ -60,20 +139,28 @@ function firstPart({ messages }: ChatRequest, types: readonly string[]): string 
   return undefined
 }
 
-function lengthProblems(request: ChatRequest, { row }: Model): Problem[] {
+type ExceededLimit = Required<Problem> & {
+  limit: 'max_output_tokens' | 'context_window'
+  asked: number
+}
+
+function exceededLimits(request: ChatRequest, { row }: Model): ExceededLimit[] {
   const { context_window: window, max_output_tokens: outputMax } = row
   const param = request.max_completion_tokens != null ? 'max_completion_tokens' : 'max_tokens'
   const asked = request[param] ?? 0
-  const problems: Problem[] = []
+  const exceeded: ExceededLimit[] = []
   if (outputMax !== undefined && asked > outputMax) {
     const message = `${row.id} writes at most ${outputMax} tokens.`
-    problems.push({ param, message, code: 'invalid_value' })
+    exceeded.push({ param, message, code: 'invalid_value', limit: 'max_output_tokens', asked })
   }
-  if (window !== undefined && textLength(request) / charactersPerTokenMax > window) {
+  const tokensMin =
+    window === undefined ? 0 : Math.ceil(textLength(request) / charactersPerTokenMax)
+  if (window !== undefined && tokensMin > window) {
     const message = `The messages are longer than the ${window} tokens that ${row.id} can read.`
-    problems.push({ param: 'messages', message, code: 'context_length_exceeded' })
+    const problem = { param: 'messages', message, code: 'context_length_exceeded' } as const
+    exceeded.push({ ...problem, limit: 'context_window', asked: tokensMin })
   }
-  return problems
+  return exceeded
 }
 
 function textLength({ messages }: ChatRequest): number {

@@ -39,14 +39,19 @@ export function spokenText(said: Said | undefined): string {
   const calls = (said?.tool_calls ?? []).map((call) => [
     call?.function?.name,
     call?.function?.arguments,
+    call?.custom?.input,
   ])
   return [said?.content, said?.reasoning_content, ...calls.flat()].join('')
 }
 
+type SaidCall = {
+  function?: { name?: string; arguments?: string }
+  custom?: { name?: string; input?: string }
+}
 type Said = {
   content?: string | null
   reasoning_content?: string | null
-  tool_calls?: ({ function?: { name?: string; arguments?: string } } | null)[] | null
+  tool_calls?: (SaidCall | null)[] | null
 }
 type Chunk = { choices?: ({ delta?: Said } | null)[] }
 

@@ -9,7 +9,7 @@ import type {
   ChatTurn,
   PreparedChat,
 } from './chat.ts'
-import { modelProblems } from './check.ts'
+import { doubtfulLimits, modelProblems } from './check.ts'
 import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { misspelledFields } from './strange-fields.ts'
@@ -92,7 +92,9 @@ function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
 function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
   const { request, warnings } = tellMadePictures(asked, route.model)
   const chat = route.provider.chat?.prepare(request, route) ?? unable(route)
-  return warnings.length === 0 ? chat : { ...chat, warnings: [...warnings, ...chat.warnings] }
+  const doubts = doubtfulLimits(request, route.model)
+  if (warnings.length + doubts.length === 0) return chat
+  return { ...chat, warnings: [...warnings, ...doubts, ...chat.warnings] }
 }
 
 function unable(route: Route): PreparedChat {

@@ -1,3 +1,4 @@
+import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { imageAdapter } from './image.ts'
 
@@ -11,11 +12,13 @@ export const alibaba = protocolVendor({
   baseUrl: 'https://dashscope-intl.aliyuncs.com',
   imageConfig: 'ImageConfigAlibaba',
   dialect: {
+    without: ['frequency_penalty', 'logit_bias', 'user', ...platformFieldsBut()],
+    limit: 'max_tokens',
+    thinking: (enabled) => ({ enable_thinking: enabled }),
+    noDeveloper: true,
+    noNames: true,
     takesCacheControl: true,
     takesBack: ['reasoning_content'],
-    noDeveloper: true,
-    without: ['frequency_penalty', 'logit_bias', 'user'],
-    reasoning: (enabled) => ({ enable_thinking: enabled }),
   },
   chatPath: '/compatible-mode/v1',
   image: imageAdapter,

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -10,7 +11,7 @@ import { writeThinking } from './thinking.ts'
 import type { WireRequest } from './wire.ts'
 
 type Field = keyof ChatRequest
-type AskedTool = NonNullable<ChatRequest['tools']>[number]
+type AskedTool = NonNullable<FunctionRequest['tools']>[number]
 
 /** Fields that are sent in some form; any other field is reported as ignored. */
 const known: ReadonlySet<string> = new Set<Field>([
@@ -39,8 +40,8 @@ const temperatureMax = 1
 const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 
 /** The canonical request for the Messages API (docs/vendors.md#anthropic-request). */
-export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const notes: Notes = { problems: [], warnings: [] }
+export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
+  const { request, ...notes } = functionsOnly(asked, 'Anthropic')
   for (const [field, value] of Object.entries(request)) {
     if (known.has(field) || isIdle(field, value)) continue
     notes.warnings.push(dropped(field, value, 'Anthropic has no such parameter.'))
@@ -77,7 +78,7 @@ export function writeChat(request: ChatRequest, target: Target): WrittenChat<Wir
 }
 
 function writeTools(
-  request: ChatRequest,
+  request: FunctionRequest,
   { upstreamModel }: Target,
   notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {

@@ -26,7 +26,7 @@ import { thoughtsBefore, thoughtsPath } from './thoughts.ts'
 
 type Schemas = components['schemas']
 type Answer = Extract<Message, { role: 'assistant' }>
-type ToolCall = Schemas['ToolCall']
+type ToolCall = Schemas['FunctionToolCall']
 type ShownBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
 const imageTypes: ReadonlySet<string> = new Set<Base64ImageSource['media_type']>([

@@ -5,7 +5,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
 
-type ToolCall = components['schemas']['ToolCall']
+type ToolCall = components['schemas']['FunctionToolCall']
 /** A signed thinking block; the one before a tool call must be sent back unchanged. */
 export type Thought = ThinkingBlockParam | RedactedThinkingBlockParam
 

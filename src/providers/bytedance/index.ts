@@ -1,4 +1,4 @@
-import { thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { imageAdapter } from './image.ts'
 
@@ -11,11 +11,13 @@ export const bytedance = protocolVendor({
   baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
   imageConfig: 'ImageConfigBytedance',
   dialect: {
-    takesBack: [],
+    without: ['n', 'seed', ...platformFieldsBut('service_tier')],
+    values: { service_tier: ['auto', 'default'] },
+    limit: 'max_tokens',
+    wantsParameters: true,
+    thinking: thinkingSwitch,
     noDeveloper: true,
-    oneChoice: true,
-    without: ['seed', 'user'],
-    reasoning: thinkingSwitch,
+    takesBack: [],
   },
   image: imageAdapter,
 })

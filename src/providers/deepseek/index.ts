@@ -1,4 +1,4 @@
-import { thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** DeepSeek (docs/vendors.md#openai-compatible-endpoints). */
@@ -7,13 +7,14 @@ export const deepseek = protocolVendor({
   name: 'DeepSeek',
   baseUrl: 'https://api.deepseek.com',
   dialect: {
+    without: ['n', 'seed', 'logit_bias', 'parallel_tool_calls', ...platformFieldsBut()],
+    renamed: { user: 'user_id' },
+    limit: 'max_tokens',
+    noJsonSchema: true,
+    thinking: thinkingSwitch,
+    noDeveloper: true,
     takesBack: ['reasoning_content'],
     wantsReasoning: true,
-    noDeveloper: true,
-    oneChoice: true,
-    noJsonSchema: true,
-    without: ['seed', 'logit_bias', 'parallel_tool_calls', 'user'],
-    reasoning: thinkingSwitch,
     finishReasons: { insufficient_system_resource: 'length' },
   },
 })

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
@@ -59,8 +60,8 @@ const choicesMax = 8
 const withoutPenalties = /^gemini-2\.5/
 
 /** The canonical request for `generateContent` (docs/vendors.md#gemini-request). */
-export function writeChat(request: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const notes: Notes = { problems: [], warnings: [] }
+export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireRequest> {
+  const { request, ...notes } = functionsOnly(given, 'Gemini')
   for (const [field, value] of Object.entries(request)) {
     if (known.has(field) || isIdle(field, value)) continue
     notes.warnings.push(dropped(field, value, 'Gemini has no such parameter.'))
@@ -133,7 +134,7 @@ function format(
 const modes = { none: 'NONE', auto: 'AUTO', required: 'ANY' }
 
 function writeTools(
-  { tools = [], tool_choice: choice }: ChatRequest,
+  { tools = [], tool_choice: choice }: FunctionRequest,
   { warnings }: Notes,
 ): Pick<WireRequest, 'tools' | 'toolConfig'> {
   if (tools.length === 0) return {}

@@ -1,4 +1,21 @@
+import { platformFieldsBut, thinkingSwitch, type Abilities } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+
+/** Fields of which each Kimi takes one value, its own. */
+const fixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty']
+const families: readonly (readonly [RegExp, Abilities])[] = [
+  [
+    /^kimi-k[3-9]/,
+    {
+      efforts: ['low', 'high', 'max'],
+      thinks: 'always',
+      tools_while_thinking: 'unforced',
+      without: fixed,
+    },
+  ],
+  [/^kimi-k2\.7/, { thinks: 'always', tools_while_thinking: 'unforced', without: fixed }],
+  [/^kimi-k2\.[56]/, { thinks: 'unasked', tools_while_thinking: 'unforced', without: fixed }],
+]
 
 /** Moonshot (docs/vendors.md#openai-compatible-endpoints). */
 export const moonshot = protocolVendor({
@@ -6,5 +23,21 @@ export const moonshot = protocolVendor({
   name: 'Moonshot',
   anyModel: true,
   baseUrl: 'https://api.moonshot.ai/v1',
-  dialect: { takesBack: ['reasoning_content'], wantsReasoning: true, noDeveloper: true },
+  dialect: {
+    without: [
+      'logit_bias',
+      'logprobs',
+      'parallel_tool_calls',
+      'seed',
+      'top_logprobs',
+      'user',
+      ...platformFieldsBut('prompt_cache_key', 'safety_identifier'),
+    ],
+    limit: 'max_completion_tokens',
+    thinking: thinkingSwitch,
+    families,
+    noDeveloper: true,
+    takesBack: ['reasoning_content'],
+    wantsReasoning: true,
+  },
 })

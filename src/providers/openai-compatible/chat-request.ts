@@ -1,15 +1,14 @@
-import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
-import { isIdle } from '../../core/chat/idle.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
-import type { ChatDialect, ToolReasoning } from './dialect.ts'
-import { withoutMark, writeHistory } from './history.ts'
+import { functionsOnly } from '../wire/function-tools.ts'
+import type { Abilities, ChatDialect } from './dialect.ts'
+import { drop, type Body, type Draft } from './draft.ts'
+import { writeHistory } from './history.ts'
+import { adjustThinking } from './thinking.ts'
+import { adjustTools } from './tools.ts'
 
-type Field = keyof ChatRequest
-type Body = Record<string, unknown> & Pick<ChatRequest, 'messages'>
-type Draft = { request: ChatRequest; target: Target; dialect: ChatDialect; body: Body }
-
-const sampling: readonly Field[] = [
+const sampling = [
   'temperature',
   'top_p',
   'presence_penalty',
@@ -17,187 +16,152 @@ const sampling: readonly Field[] = [
   'logit_bias',
   'logprobs',
   'top_logprobs',
-]
+] as const
 
 /** The canonical request in a vendor's dialect, without the gateway's own fields. */
 export function writeChat(
-  request: ChatRequest,
+  asked: ChatRequest,
   target: Target,
   dialect: ChatDialect,
 ): WrittenChat<Body> {
+  const isOpen = dialect.takesBack === undefined
+  const whole: ReturnType<typeof functionsOnly> | WholeRequest =
+    isOpen || dialect.customTools === true
+      ? { request: asked, problems: [], warnings: [] }
+      : functionsOnly(asked, target.provider.id)
+  const { request, problems, warnings } = whole
   const { models: _models, image_config: imageConfig, ...body } = request
   body.model = target.upstreamModel
-  body.messages = writeHistory(request.messages, dialect)
+  const abilities = abilitiesOf(target, dialect)
+  const draft: Draft = { request, target, dialect, abilities, body, problems, warnings }
+  body.messages = writeHistory(request.messages, draft)
   if (request.stream === true && !dialect.alwaysCounts) {
     // The ledger needs the token counts even when the caller does not ask for them.
     body.stream_options = { ...request.stream_options, include_usage: true }
   }
-  const notes: Notes = { problems: [], warnings: [] }
   if (imageConfig !== undefined) {
-    notes.warnings.push(dropped('image_config', imageConfig, 'Only image models have it.'))
+    warnings.push(dropped('image_config', imageConfig, 'Only image models have it.'))
   }
-  const draft: Draft = { request, target, dialect, body }
-  if (!target.model.undescribed) adjustToModel(draft, notes)
-  adjustToDialect(draft, notes)
-  return { body, ...notes }
+  adjustToModel(draft)
+  if (!isOpen) {
+    adjustTools(draft)
+    adjustStops(draft)
+  }
+  adjustThinking(draft)
+  adjustToDialect(draft)
+  return { body, problems, warnings }
 }
 
-/** Applies what the catalog knows about the model. */
-function adjustToModel({ request, target, dialect, body }: Draft, notes: Notes): void {
-  const { row } = target.model
-  const { reasoning, accepts_temperature: takesSampling } = row.capabilities
-  const { reasoning_effort: effort } = request
-  if (takesSampling === false) {
-    const freed = effort === 'none' && dialect.samplingWithoutReasoning?.test(target.upstreamModel)
-    if (!freed)
-      for (const field of sampling) drop(field, body, notes, `${row.id} does not take it.`)
+type WholeRequest = { request: ChatRequest } & Notes
+
+/** The catalog's word, else what the vendor's names tell. */
+function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
+  if (!model.undescribed && model.row.chat !== undefined) return model.row.chat
+  return dialect.families?.find(([names]) => names.test(upstreamModel))?.[1]
+}
+
+/** Applies what is known about the model. */
+function adjustToModel(draft: Draft): void {
+  const { target, abilities, body, request, warnings } = draft
+  const { row, undescribed } = target.model
+  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not take it.`, draft)
+  adjustLimit(draft)
+  if (undescribed) return
+  if (row.capabilities['accepts_temperature'] === false && !samples(abilities, request)) {
+    for (const field of sampling) drop(field, `${row.id} does not take it.`, draft)
   }
   const most = row.temperature_max
-  if (most !== undefined && typeof body['temperature'] === 'number' && body['temperature'] > most) {
-    const reason = `The temperature of ${row.id} is at most ${most}.`
-    notes.warnings.push({
-      param: 'temperature',
-      requested: body['temperature'],
-      applied: most,
-      reason,
-    })
-    body['temperature'] = most
-  }
-  if (!reasoning && effort === 'none') delete body['reasoning_effort']
-  if (!reasoning) drop('reasoning_effort', body, notes, `${row.id} does not reason.`)
-  const field = row.max_tokens_field
+  const temperature = body['temperature']
+  if (most === undefined || typeof temperature !== 'number' || temperature <= most) return
+  const reason = `The temperature of ${row.id} is at most ${most}.`
+  warnings.push({ param: 'temperature', requested: temperature, applied: most, reason })
+  body['temperature'] = most
+}
+
+function samples(abilities: Abilities | undefined, { reasoning_effort: effort }: ChatRequest) {
+  return effort === 'none' && abilities?.samples_without_thinking === true
+}
+
+/** Names the limit of the answer as the model does; vendors refuse two. */
+function adjustLimit({ request, target, dialect, body, warnings }: Draft): void {
+  const { row, undescribed } = target.model
+  const field = (undescribed ? undefined : row.max_tokens_field) ?? dialect.limit
   if (field === undefined) return
-  const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  if (body[other] === undefined) return
-  body[field] = request.max_completion_tokens ?? request.max_tokens
-  delete body[other]
+  const { max_tokens: old, max_completion_tokens: limit } = request
+  const applied = limit ?? old
+  delete body[field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens']
+  if (applied === undefined || applied === null) return
+  body[field] = applied
+  if (old === undefined || old === null || old === applied) return
+  const reason = '`max_completion_tokens` is given too, and counts.'
+  warnings.push({ param: 'max_tokens', requested: old, applied, reason })
 }
 
 /** Applies the vendor's deviations from OpenAI. */
-function adjustToDialect({ request, target, dialect, body }: Draft, notes: Notes): void {
+function adjustToDialect(draft: Draft): void {
+  const { target, dialect, body } = draft
   const { id } = target.provider
-  for (const field of dialect.without ?? []) drop(field, body, notes, `${id} does not take it.`)
+  const reason = `${id} does not take it.`
   if (dialect.withoutWhenReasoning && target.model.row.capabilities.reasoning) {
-    const reason = `Models of ${id} that reason do not take it.`
-    for (const field of dialect.withoutWhenReasoning) drop(field, body, notes, reason)
+    for (const field of dialect.withoutWhenReasoning) {
+      drop(field, `Models of ${id} that reason do not take it.`, draft)
+    }
   }
-  for (const [field, name] of Object.entries(dialect.renamed ?? {})) {
+  if (dialect.countedLogprobs) countLogprobs(draft)
+  if (dialect.noJsonSchema || dialect.wantsSchema) adjustFormat(draft)
+  for (const field in dialect.values) {
+    const value = body[field]
+    if (typeof value !== 'string' || dialect.values[field]!.includes(value)) continue
+    drop(field, `${id} takes ${dialect.values[field]!.join(', ')}.`, draft)
+  }
+  for (const field in dialect.renamed) {
     if (body[field] === undefined) continue
-    body[name] = body[field]
+    body[dialect.renamed[field]!] = body[field]
     delete body[field]
   }
-  if (dialect.oneChoice && (request.n ?? 1) > 1) {
-    notes.problems.push({ param: 'n', message: `${id} gives one answer a call.` })
-  }
-  if (dialect.takesBack !== undefined && !dialect.takesCacheControl) {
-    delete body['cache_control']
-    if (request.tools !== undefined) body['tools'] = request.tools.map(withoutMark)
-  }
   if (dialect.alwaysCounts) delete body['stream_options']
-  if (dialect.noDeveloper && request.messages.some(({ role }) => role === 'developer')) {
-    body.messages = body.messages.map((message) =>
-      message.role === 'developer' ? { ...message, role: 'system' } : message,
-    )
-  }
-  if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, id, body, notes)
-  adjustToTools(dialect.toolReasoning?.(target.upstreamModel) ?? 'free', target, body, notes)
-  const offered = dialect.efforts?.(target.upstreamModel)
-  if (offered) adjustEffort(offered, target, body, notes)
-  if (dialect.reasoning) adjustReasoning(dialect.reasoning, id, body, notes)
-  if (dialect.noJsonSchema) adjustFormat(request, id, body, notes)
+  if (dialect.takesBack !== undefined && !dialect.takesCacheControl) delete body['cache_control']
+  for (const field of dialect.without ?? []) drop(field, reason, draft)
+  if (dialect.only === undefined) return
+  for (const field in body) if (!dialect.only.has(field)) drop(field, reason, draft)
 }
 
-function drop(field: Field, body: Body, { warnings }: Notes, reason: string): void {
-  const value = body[field]
-  if (value === undefined) return
-  delete body[field]
-  if (!isIdle(field, value)) warnings.push(dropped(field, value, reason))
+/** Leaves out empty stops, which vendors refuse, and those that are too many. */
+function adjustStops({ body, target, dialect, warnings }: Draft): void {
+  // The contract's own type.
+  const stop = body['stop'] as ChatRequest['stop']
+  if (stop === undefined || stop === null) return
+  const { listed = false, max = Infinity } = dialect.stops ?? {}
+  const asked = typeof stop === 'string' ? [stop] : stop
+  const said = asked.filter((one) => one !== '')
+  const applied = said.slice(0, max)
+  if (applied.length === 0) delete body['stop']
+  else if (typeof stop !== 'string' || listed) body['stop'] = applied
+  if (applied.length === asked.length) return
+  const { id } = target.provider
+  const reason =
+    said.length < asked.length ? `${id} takes no empty stop.` : `${id} takes ${max} stop.`
+  const left = applied.length === 0 ? null : applied
+  warnings.push({ param: 'stop', requested: stop, applied: left, reason })
 }
 
-function adjustToolChoice(
-  required: 'auto' | 'any',
-  id: string,
-  body: Body,
-  { warnings }: Notes,
-): void {
-  const choice = body['tool_choice']
-  const named = typeof choice === 'object' && choice !== null
-  if (required === 'any') {
-    if (choice === 'required') body['tool_choice'] = 'any'
-    return
-  }
-  if (choice !== 'required' && !named) return
-  const reason = `${id} lets the model choose whether it calls a tool.`
-  warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
-  body['tool_choice'] = 'auto'
+function countLogprobs({ request, body }: Draft): void {
+  delete body['top_logprobs']
+  delete body['logprobs']
+  if (request.logprobs === true) body['logprobs'] = request.top_logprobs || 1
 }
 
-const efforts: readonly ReasoningEffort[] = [
-  'none',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'max',
-]
-
-/** Replaces an effort by the nearest one offered; of two equally near, the higher. */
-function adjustEffort(
-  offered: readonly ReasoningEffort[],
-  { model: { row } }: Target,
-  body: Body,
-  { warnings }: Notes,
-): void {
-  // Copied from the request, or set by this file.
-  const requested = body['reasoning_effort'] as ReasoningEffort | null | undefined
-  if (requested === undefined || requested === null || offered.includes(requested)) return
-  const distance = (effort: ReasoningEffort) =>
-    Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
-  const applied = offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
-  body['reasoning_effort'] = applied
-  const reason = `${row.id} has the efforts ${offered.join(', ')}.`
-  warnings.push({ param: 'reasoning_effort', requested, applied, reason })
-}
-
-function adjustToTools(how: ToolReasoning, { model }: Target, body: Body, notes: Notes): void {
-  const tools = body['tools']
-  if (how === 'free' || !Array.isArray(tools) || tools.length === 0) return
-  const { id } = model.row
-  if (how === 'apart') {
-    const message = `${id} takes tools in the Responses API alone. Choose another model.`
-    notes.problems.push({ param: 'tools', message })
-    return
-  }
-  const requested = body['reasoning_effort'] ?? null
-  if (requested === 'none' || (requested === null && how === 'quiet')) return
-  body['reasoning_effort'] = 'none'
-  const reason = `With tools ${id} reasons in the Responses API alone.`
-  notes.warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
-}
-
-function adjustReasoning(
-  reasoning: (enabled: boolean) => object,
-  id: string,
-  body: Body,
-  { warnings }: Notes,
-): void {
-  const effort = body['reasoning_effort']
-  delete body['reasoning_effort']
-  if (effort === undefined || effort === null) return
-  Object.assign(body, reasoning(effort !== 'none'))
-  if (effort === 'none') return
-  const reason = `${id} can only switch reasoning on or off; it has no efforts.`
-  warnings.push({ param: 'reasoning_effort', requested: effort, applied: 'on', reason })
-}
-
-function adjustFormat(request: ChatRequest, id: string, body: Body, { warnings }: Notes): void {
+/** Asks for JSON in words where the vendor takes no schema, or no format without one. */
+function adjustFormat({ request, target, dialect, body, warnings }: Draft): void {
   const format = request.response_format
   if (format?.type !== 'json_schema') return
-  const content = jsonInWords(format.json_schema.schema ?? {})
-  body.messages = [{ role: 'system', content }, ...body.messages]
+  const { schema } = format.json_schema
+  if (!dialect.noJsonSchema && schema !== undefined) return
   body['response_format'] = { type: 'json_object' }
-  const reason = `${id} is asked for the schema in words; it does not enforce it.`
+  if (schema === undefined && !dialect.noJsonSchema) return
+  const content = jsonInWords(schema ?? {})
+  body.messages = [{ role: 'system', content }, ...body.messages]
+  const reason = `${target.provider.id} is asked for the schema in words; it does not enforce it.`
   warnings.push({
     param: 'response_format',
     requested: 'json_schema',

@@ -105,6 +105,7 @@ function normalise(
     choice.message = { ...plain, content: plain.content ?? null }
   }
   for (const call of choice.message?.tool_calls ?? []) {
+    if (call?.type === 'custom') continue
     const written: unknown = call?.function?.arguments
     if (typeof written === 'object') call.function.arguments = JSON.stringify(written ?? {})
   }

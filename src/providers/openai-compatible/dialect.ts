@@ -1,8 +1,11 @@
-import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { components } from '../../../generated/types.ts'
+import type { ReasoningEffort } from '../../core/chat/chat.ts'
 import type { CallIds } from '../wire/call-id.ts'
 import type { ReadCost } from './usage.ts'
 
-type Field = keyof ChatRequest
+type Part = components['schemas']['ContentPart']
+/** How a model differs from the others of its provider (openapi.yaml, ChatAbilities). */
+export type Abilities = components['schemas']['ChatAbilities']
 
 /** Members of an assistant message besides its content and its tool calls. */
 export const answerFields = [
@@ -17,67 +20,108 @@ export const answerFields = [
 ] as const
 export type AnswerField = (typeof answerFields)[number]
 
-/** How a vendor's chat differs from OpenAI's (docs/vendors.md#openai-compatible-endpoints). */
+/** Fields of OpenAI's platform that vendors of its protocol mostly ignore. */
+const platformFields = [
+  'audio',
+  'metadata',
+  'modalities',
+  'moderation',
+  'prediction',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'store',
+  'verbosity',
+  'web_search_options',
+] as const
+
+/** Those fields of OpenAI's platform that a vendor does not take, by those that it does. */
+export function platformFieldsBut(...taken: (typeof platformFields)[number][]): readonly string[] {
+  return platformFields.filter((field) => !taken.includes(field))
+}
+
+/**
+ * How a vendor's chat differs from OpenAI's (docs/vendors.md#openai-compatible-endpoints). What is
+ * absent does not differ. A vendor without `takesBack` is open: nothing is left out for it.
+ */
 export type ChatDialect = {
-  /** Fields that it refuses or ignores. */
-  without?: readonly Field[]
+  // Which fields of the request it takes.
+  /** The only fields of its closed body, under its own names. */
+  only?: ReadonlySet<string>
+  /** Fields that its open body ignores or refuses; `n` means one answer a call. */
+  without?: readonly string[]
   /** Fields that its reasoning models refuse. */
-  withoutWhenReasoning?: readonly Field[]
+  withoutWhenReasoning?: readonly string[]
   /** Fields that it takes under another name. */
-  renamed?: Partial<Record<Field, string>>
-  /** It gives one choice, whatever `n` is. */
-  oneChoice?: true
-  /** It takes `json_object`, but no `json_schema`. */
-  noJsonSchema?: true
-  /** What it takes instead of `required`: only `auto`, or the synonym `any`. */
-  requiredToolChoice?: 'auto' | 'any'
-  /** The members that switch reasoning on or off, for a vendor without efforts. */
-  reasoning?: (enabled: boolean) => object
-  /** Models that take the sampling fields with effort `none`. */
-  samplingWithoutReasoning?: RegExp
-  /** It has no role `developer`, only `system`. */
-  noDeveloper?: true
+  renamed?: Readonly<Record<string, string>>
+  /** The only values that it takes of a field. */
+  values?: Readonly<Record<string, readonly string[]>>
+  /** How it names the limit of the answer, for models that the catalog does not describe. */
+  limit?: 'max_tokens' | 'max_completion_tokens'
+  /** Stops are a list, or as few as this. */
+  stops?: { listed?: true; max?: number }
+  /** `logprobs` is the number of tokens to tell. */
+  countedLogprobs?: true
   /** It counts the tokens of every stream and refuses `stream_options`. */
   alwaysCounts?: true
+  /** It takes `json_object`, but no `json_schema`. */
+  noJsonSchema?: true
+  /** A `json_schema` has to have a schema. */
+  wantsSchema?: true
+
+  // Tools.
+  /** It takes custom tools, allowed tools and the old functions. */
+  customTools?: true
+  /** What it takes instead of `required`: only `auto`, or the synonym `any`. */
+  requiredToolChoice?: 'auto' | 'any'
+  /** A function has to have parameters. */
+  wantsParameters?: true
+  /** The ids of tool calls that it accepts. */
+  callIds?: CallIds
+
+  // Thinking.
+  /** The members that switch it on or off; else the effort does. */
+  thinking?: (enabled: boolean) => object
+  /** The efforts of its models, in rising order, unless they have others. */
+  efforts?: readonly ReasoningEffort[]
+  /** What models can do by their names, for those whose catalog row does not say. */
+  families?: readonly (readonly [RegExp, Abilities])[]
+
+  // The conversation.
+  /** It has no role `developer`, only `system`. */
+  noDeveloper?: true
+  /** Messages have no `name`. */
+  noNames?: true
+  /** Writes a content part in its own words. */
+  part?: (part: Part) => object
+  /** Members of earlier answers that it accepts; all of them when absent. */
+  takesBack?: readonly (AnswerField | 'audio')[]
+  /** The member of a part that marks what it may keep of the prompt. */
+  partMark?: string
+  /** It takes `cache_control`; else those marks are removed, unless `takesBack` is absent. */
+  takesCacheControl?: true
+  /** It refuses a returned tool call without `reasoning_content`. */
+  wantsReasoning?: true
+  /** It fetches no images: they are sent as data URLs. */
+  inlineImages?: true
+
+  // Its answers.
   /** The member of a chunk whose `usage` may hold the token counts. */
   usageMember?: string
   /** Reads what the vendor itself charges out of a `usage`, of chat and of pictures. */
   readCost?: ReadCost
   /** OpenAI's finish reasons by those of the vendor. */
   finishReasons?: Readonly<Record<string, string>>
-  /** Members of earlier answers that it accepts; all of them when absent. */
-  takesBack?: readonly AnswerField[]
-  /** It takes `cache_control`; else those marks are removed, unless `takesBack` is absent. */
-  takesCacheControl?: true
-  /** The ids of tool calls that it accepts. */
-  callIds?: CallIds
-  /** It refuses a returned tool call without `reasoning_content`. */
-  wantsReasoning?: true
   /** Texts that occur in events with reasoning in a format of its own (thoughts.ts). */
   ownThoughts?: readonly string[]
-  /** The efforts that a model has, in rising order; for others the nearest is sent. */
-  efforts?: (upstreamModel: string) => readonly ReasoningEffort[] | undefined
-  /** Whether a model reasons together with tools; `free` when absent. */
-  toolReasoning?: (upstreamModel: string) => ToolReasoning
-  /** It fetches no images: they are sent as data URLs. */
-  inlineImages?: true
 }
-
-/** How a model combines reasoning and function tools on this endpoint. */
-export type ToolReasoning =
-  /** Both together. */
-  | 'free'
-  /** Tools without reasoning; it does not reason unless an effort is sent. */
-  | 'quiet'
-  /** Tools without reasoning; effort `none` must be sent, since it reasons by default. */
-  | 'silenced'
-  /** No tools: it cannot switch reasoning off. */
-  | 'apart'
 
 /** `ownThoughts` of a vendor that sends reasoning as `reasoning`. */
 export const namedReasoning = ['"reasoning":"', '"reasoning": "']
 
-/** `reasoning` of a vendor that switches it in a member `thinking`. */
+/** `thinking` of a vendor that switches it in a member of that name. */
 export function thinkingSwitch(enabled: boolean): object {
   return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
 }

@@ -1,38 +1,102 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { dropped } from '../../core/model.ts'
 import { callIdFor, type CallIds } from '../wire/call-id.ts'
-import type { Message } from '../wire/parts.ts'
-import { answerFields, type AnswerField, type ChatDialect } from './dialect.ts'
+import { answerFields, type AnswerField } from './dialect.ts'
+import type { Draft } from './draft.ts'
 
-type Answer = Extract<Message, { role: 'assistant' }> & Partial<Record<AnswerField, unknown>>
-type ToolCall = components['schemas']['ToolCall']
+type Schemas = components['schemas']
+type Message = ChatRequest['messages'][number]
+type Answer = Schemas['AssistantMessage'] & Partial<Record<AnswerField, unknown>>
+type Part = Schemas['ContentPart']
 const anyIds: CallIds = { pattern: /^/, length: 0 }
 
-/**
- * A conversation whose answers hold only what the vendor accepts back: many vendors refuse unknown
- * members, such as another vendor's reasoning, or call ids of another format.
- */
-export function writeHistory(
-  messages: ChatRequest['messages'],
-  dialect: ChatDialect,
-): ChatRequest['messages'] {
-  const { takesBack, callIds = anyIds } = dialect
-  if (takesBack === undefined) return messages
-  return messages.flatMap((given) => {
-    const message = dialect.takesCacheControl ? given : withoutMarks(given)
-    if (message.role === 'assistant') {
-      return isSilent(message) ? [] : writeAnswer(message, dialect, takesBack)
-    }
-    if (message.role !== 'tool') return message
-    return { ...message, tool_call_id: callIdFor(callIds, message.tool_call_id) }
-  })
+/** The members of a message that vendors of OpenAI's protocol know, by its role. */
+const known: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
+  system: new Set(['role', 'content']),
+  developer: new Set(['role', 'content']),
+  user: new Set(['role', 'content']),
+  // What only answers have is taken out below, without a word.
+  assistant: new Set(['role', 'content', 'tool_calls', 'function_call', ...answerFields]),
+  // The call that it answers tells its name.
+  tool: new Set(['role', 'content', 'tool_call_id', 'name']),
+  function: new Set(['role', 'content', 'name']),
 }
 
-/** Removes the `cache_control` marks of the parts, which do not change the answer. */
-function withoutMarks<Given extends Message>(message: Given): Given {
-  const { content } = message
-  if (!Array.isArray(content)) return message
-  return { ...message, content: content.map(withoutMark) }
+/**
+ * A conversation that holds only what the vendor accepts: many vendors refuse unknown members,
+ * such as another vendor's reasoning, or call ids of another format.
+ */
+export function writeHistory(messages: ChatRequest['messages'], draft: Draft): Message[] {
+  if (draft.dialect.takesBack === undefined) return messages
+  const written: Message[] = []
+  for (const [index, given] of messages.entries()) {
+    const message = writeMessage(given, `messages[${index}]`, draft)
+    if (message.role !== 'assistant' || !isSilent(message)) written.push(message)
+  }
+  return written
+}
+
+function writeMessage(given: Message, path: string, draft: Draft): Message {
+  const { noNames, noDeveloper, callIds = anyIds, takesBack = [] } = draft.dialect
+  let message = given
+  for (const name in given) {
+    if (known[given.role].has(name) || (name === 'name' && !noNames)) continue
+    if (name === 'audio' && takesBack.includes('audio')) continue
+    if (message === given) message = { ...given }
+    takeOut(message, name, path, draft)
+  }
+  if (Array.isArray(message.content)) message = withParts(message, message.content, path, draft)
+  switch (message.role) {
+    case 'assistant':
+      return writeAnswer(message, draft)
+    case 'tool': {
+      const { role, content, tool_call_id: id } = message
+      return { role, content, tool_call_id: callIdFor(callIds, id) }
+    }
+    case 'developer':
+      return noDeveloper ? { ...message, role: 'system' } : message
+    default:
+      return message
+  }
+}
+
+function withParts(
+  message: Message,
+  content: readonly Part[],
+  path: string,
+  draft: Draft,
+): Message {
+  const written = content.map((part, place) => writePart(part, `${path}.content[${place}]`, draft))
+  if (written.every((part, place) => part === content[place])) return message
+  // Parts in the vendor's own words, where it has some.
+  return { ...message, content: written } as unknown as Message
+}
+
+function writePart(given: Part, path: string, draft: Draft): object {
+  const { dialect } = draft
+  let part: object = given
+  for (const name in given) {
+    // A part has one member beside its type, which is named like it.
+    if (name === 'type' || name === given.type) continue
+    if (name === 'cache_control' && dialect.takesCacheControl) continue
+    if (name === dialect.partMark) continue
+    if (part === given) part = { ...given }
+    takeOut(part, name, path, draft)
+  }
+  // Only members that its type does not have were taken out.
+  return dialect.part === undefined ? part : dialect.part(part as Part)
+}
+
+/** The marks do not change the answer, and null says nothing. */
+function takeOut(from: object, name: string, path: string, { target, warnings }: Draft): void {
+  // Any object's members may be read as unknown.
+  const members = from as Record<string, unknown>
+  const value = members[name]
+  delete members[name]
+  if (value === null || value === undefined || name === 'cache_control') return
+  const reason = `${target.provider.id} does not take it.`
+  warnings.push(dropped(`${path}.${name}`, value, reason))
 }
 
 /** The same object without its `cache_control` mark. */
@@ -43,16 +107,17 @@ export function withoutMark<Marked extends object>(marked: Marked): Marked {
   return rest as unknown as Marked
 }
 
-function writeAnswer(
-  message: Answer,
-  { callIds = anyIds, wantsReasoning }: ChatDialect,
-  takesBack: readonly AnswerField[],
-): Answer {
+function writeAnswer(message: Answer, { dialect }: Draft): Schemas['AssistantMessage'] {
+  const { callIds = anyIds, wantsReasoning, takesBack = [] } = dialect
   const answer = { ...message }
-  if (!takesBack.includes('refusal')) answer.content = wordsOf(message)
+  if (!takesBack.includes('refusal')) answer.content = wordsOf(answer)
   for (const field of answerFields) if (!takesBack.includes(field)) delete answer[field]
-  if (!message.tool_calls?.length) return answer
-  answer.tool_calls = message.tool_calls.map((call) => writeCall(call, callIds))
+  if (answer.function_call === null) delete answer.function_call
+  if (!answer.tool_calls?.length) {
+    delete answer.tool_calls
+    return answer
+  }
+  answer.tool_calls = answer.tool_calls.map((call) => writeCall(call, callIds))
   // Another vendor's call has no reasoning, and an empty text is refused as if it were missing.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
@@ -60,7 +125,7 @@ function writeAnswer(
 
 /** Whether an answer has no content at all: vendors refuse such a message. */
 function isSilent({ content, refusal, tool_calls: calls, ...rest }: Answer): boolean {
-  return !content?.length && !refusal && !calls?.length && !('audio' in rest)
+  return !content?.length && !refusal && !calls?.length && !rest.function_call && !('audio' in rest)
 }
 
 /** The content with a refusal as text, for vendors that do not take `refusal`. */
@@ -71,7 +136,12 @@ function wordsOf({ content, refusal }: Answer): Answer['content'] {
   )
 }
 
-function writeCall({ extra_content: _extra, ...call }: ToolCall, callIds: CallIds): ToolCall {
+function writeCall(call: Schemas['ToolCall'], callIds: CallIds): Schemas['ToolCall'] {
+  const id = callIdFor(callIds, call.id)
+  if (call.type === 'custom') {
+    const { name, input } = call.custom
+    return { id, type: 'custom', custom: { name, input } }
+  }
   const { name, arguments: text } = call.function
-  return { ...call, id: callIdFor(callIds, call.id), function: { name, arguments: text } }
+  return { id, type: 'function', function: { name, arguments: text } }
 }

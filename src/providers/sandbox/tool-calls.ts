@@ -1,8 +1,9 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { exampleOf } from './example.ts'
 import type { Asked } from './scenario.ts'
 
-type Tool = NonNullable<ChatRequest['tools']>[number]
+type Tool = NonNullable<FunctionRequest['tools']>[number]
 /** A call with arguments that the tool's schema allows. */
 export type MadeCall = { name: string; arguments: string }
 
@@ -10,7 +11,8 @@ export type MadeCall = { name: string; arguments: string }
  * The calls that the request forces or the prompt asks for; none after the results of calls, so
  * that loops end. A text instead tells why a call that is asked for cannot be made.
  */
-export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | string {
+export function callTools(given: ChatRequest, asked: Asked): MadeCall[] | string {
+  const { request } = functionsOnly(given, 'The sandbox')
   if (request.messages.at(-1)?.role === 'tool') return []
   const { tools = [], tool_choice: choice } = request
   if (!asked.has('tool-call')) {
@@ -30,7 +32,8 @@ export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | stri
 }
 
 /** What the tools answered to the calls of the last turn, in words; undefined without one. */
-export function quoteResults({ messages }: ChatRequest, shorten: Shorten): string | undefined {
+export function quoteResults(request: ChatRequest, shorten: Shorten): string | undefined {
+  const { messages } = functionsOnly(request, 'The sandbox').request
   const start = messages.findLastIndex(({ role }) => role !== 'tool') + 1
   if (start >= messages.length) return undefined
   const names = new Map<string, string>()
@@ -47,7 +50,7 @@ export function quoteResults({ messages }: ChatRequest, shorten: Shorten): strin
 }
 
 type Shorten = (text: string) => string
-type Choice = ChatRequest['tool_choice']
+type Choice = FunctionRequest['tool_choice']
 
 function isForced(choice: Choice): boolean {
   return choice === 'required' || (typeof choice === 'object' && choice !== null)

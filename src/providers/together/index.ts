@@ -1,3 +1,4 @@
+import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Together, with any model that it hosts (docs/vendors.md#openai-compatible-endpoints). */
@@ -6,5 +7,13 @@ export const together = protocolVendor({
   name: 'Together',
   anyModel: true,
   baseUrl: 'https://api.together.xyz/v1',
-  dialect: { takesBack: [], noDeveloper: true },
+  dialect: {
+    without: ['parallel_tool_calls', 'user', ...platformFieldsBut()],
+    limit: 'max_tokens',
+    stops: { listed: true },
+    countedLogprobs: true,
+    wantsSchema: true,
+    noDeveloper: true,
+    takesBack: [],
+  },
 })

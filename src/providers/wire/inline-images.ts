@@ -22,7 +22,7 @@ export async function inlineImages(
     }),
   )
   const messages = request.messages.map((message) => {
-    if (!Array.isArray(message.content)) return message
+    if (message.role === 'function' || !Array.isArray(message.content)) return message
     const content = message.content.map((part) => {
       const url = part.type === 'image_url' ? urls.get(part.image_url.url) : undefined
       if (part.type !== 'image_url' || url === undefined) return part

@@ -1,9 +1,9 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Problem, Warning } from '../../core/model.ts'
+import type { FunctionMessage } from './function-tools.ts'
 
 type Schemas = components['schemas']
-export type Message = ChatRequest['messages'][number]
+export type Message = FunctionMessage
 type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
 /** A part, and the path that names it in errors. */
 export type PlacedPart = { part: Part; param: string }

@@ -1,3 +1,4 @@
+import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { nanoUsdOf } from '../wire/reported-cost.ts'
 
@@ -7,10 +8,11 @@ export const xai = protocolVendor({
   name: 'xAI',
   baseUrl: 'https://api.x.ai/v1',
   dialect: {
-    takesBack: [],
-    without: ['logit_bias'],
-    readCost,
+    without: ['logit_bias', ...platformFieldsBut('web_search_options')],
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
+    limit: 'max_tokens',
+    takesBack: [],
+    readCost,
   },
 })
 

@@ -1,4 +1,4 @@
-import { thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { imageAdapter } from './image.ts'
 
@@ -9,11 +9,8 @@ export const zai = protocolVendor({
   baseUrl: 'https://api.z.ai/api/paas/v4',
   imageConfig: 'ImageConfigZai',
   dialect: {
-    takesBack: ['reasoning_content'],
-    noDeveloper: true,
-    oneChoice: true,
-    noJsonSchema: true,
     without: [
+      'n',
       'seed',
       'presence_penalty',
       'frequency_penalty',
@@ -21,10 +18,17 @@ export const zai = protocolVendor({
       'logprobs',
       'top_logprobs',
       'parallel_tool_calls',
+      ...platformFieldsBut(),
     ],
     renamed: { user: 'user_id' },
+    limit: 'max_tokens',
+    stops: { listed: true, max: 1 },
+    noJsonSchema: true,
     requiredToolChoice: 'auto',
-    reasoning: thinkingSwitch,
+    thinking: thinkingSwitch,
+    noDeveloper: true,
+    noNames: true,
+    takesBack: ['reasoning_content'],
     finishReasons: { sensitive: 'content_filter' },
   },
   image: imageAdapter,

@@ -44,6 +44,9 @@ function check({ path, headers, body }: ReceivedRequest): void {
   if (!['low', 'medium', 'high'].includes(String(effort))) {
     throw new Refused(400, 'wrong_api_format', "Input should be 'low', 'medium' or 'high'")
   }
+  if (Array.isArray(body['stop']) && body['stop'].length > 3) {
+    throw new Refused(400, 'wrong_api_format', 'List should have at most 3 items')
+  }
   for (const message of body['messages'] as { role: string }[]) {
     const names = ['role', 'content', 'name', 'reasoning', 'tool_calls', 'tool_call_id']
     allowOnly(message, names, 'body.messages', 'wrong_api_format')
@@ -162,10 +165,10 @@ describe('Cerebras', () => {
   })
 
   it('is quoted when it refuses', async () => {
-    const asked = { model, messages, service_tier: 'flex' as const }
+    const asked = { model, messages, stop: ['1', '2', '3', '4'] }
     const error = await refusalOf(client.chat.completions.create(asked))
     expect(error.status).to.equal(400)
-    expect(error.message).to.contain('body.service_tier: Extra inputs are not permitted')
+    expect(error.message).to.contain('List should have at most 3 items')
   })
 })
 

@@ -128,9 +128,9 @@ const rows: WireRow[] = [
       'response_format.type': 'json_object',
       'messages.0.role': 'system',
       'thinking.type': 'enabled',
-      reasoning_effort: undefined,
+      reasoning_effort: 'high',
     },
-    warned: ['reasoning_effort', 'response_format'],
+    warned: ['response_format'],
   },
   {
     name: 'lets Z.AI choose its tools, and names its user',

@@ -1,0 +1,105 @@
+import type { ReasoningEffort } from '../../core/chat/chat.ts'
+import { drop, type Draft } from './draft.ts'
+
+const byEffort: readonly ReasoningEffort[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]
+
+/** Asks for the thinking that the model and the vendor can do, nearest to what was asked for. */
+export function adjustThinking(draft: Draft): void {
+  const { target, abilities, body } = draft
+  const { row, undescribed } = target.model
+  if (!undescribed && !row.capabilities.reasoning) {
+    // Not to think is all that it can.
+    if (body['reasoning_effort'] === 'none') delete body['reasoning_effort']
+    drop('reasoning_effort', `${row.id} does not reason.`, draft)
+    return
+  }
+  if (undescribed && abilities === undefined) return
+  // The contract's own type, or set below.
+  const asked = body['reasoning_effort'] as ReasoningEffort | null | undefined
+  const effort = besideTools(asked ?? undefined, draft)
+  if (effort === undefined) delete body['reasoning_effort']
+  else writeEffort(effort, draft)
+  if (abilities?.without_while_thinking === undefined) return
+  if (!(effort === undefined ? thinksUnasked(draft) : effort !== 'none')) return
+  for (const field of abilities.without_while_thinking) {
+    drop(field, `${row.id} does not take it while it thinks.`, draft)
+  }
+}
+
+function thinksUnasked({ abilities }: Draft): boolean {
+  return abilities?.thinks === 'unasked' || abilities?.thinks === 'always'
+}
+
+/** The effort that goes with the tools of the request. */
+function besideTools(
+  asked: ReasoningEffort | undefined,
+  draft: Draft,
+): ReasoningEffort | undefined {
+  const { abilities, body, target, warnings, problems } = draft
+  const taken = abilities?.tools_while_thinking
+  if (taken === undefined || !Array.isArray(body['tools']) || body['tools'].length === 0) {
+    return asked
+  }
+  const isThinking = asked === undefined ? thinksUnasked(draft) : asked !== 'none'
+  const choice = body['tool_choice']
+  const isForced = choice === 'required' || (typeof choice === 'object' && choice !== null)
+  if (!isThinking || (taken === 'unforced' && !isForced)) return asked
+  const { id } = target.model.row
+  if (taken === 'unforced' && abilities?.thinks === 'always') {
+    const reason = `${id} always thinks, and then lets no tool be forced.`
+    warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
+    body['tool_choice'] = 'auto'
+    return asked
+  }
+  if (abilities?.thinks === 'always') {
+    const message = `${id} takes tools in the Responses API alone. Choose another model.`
+    problems.push({ param: 'tools', message })
+    return asked
+  }
+  const reason =
+    taken === 'unforced'
+      ? `${id} does not think where a tool is forced.`
+      : `With tools ${id} reasons in the Responses API alone.`
+  const requested = asked ?? null
+  warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
+  return 'none'
+}
+
+function writeEffort(
+  effort: ReasoningEffort,
+  { target, dialect, abilities, body, warnings }: Draft,
+) {
+  const { thinking: switched } = dialect
+  const efforts = abilities?.efforts ?? dialect.efforts
+  const { id } = target.model.row
+  const warn = (applied: string, reason: string) =>
+    warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
+  delete body['reasoning_effort']
+  const hasEfforts = efforts?.some((one) => one !== 'none') === true || effort === 'none'
+  if (switched !== undefined && effort === 'none' && abilities?.thinks !== 'always') {
+    Object.assign(body, switched(false))
+  } else if (efforts !== undefined && hasEfforts) {
+    const applied = nearest(effort, efforts)
+    if (switched !== undefined) Object.assign(body, switched(true))
+    body['reasoning_effort'] = applied
+    if (applied !== effort) warn(applied, `${id} has the efforts ${efforts.join(', ')}.`)
+  } else if (switched !== undefined || efforts !== undefined) {
+    if (effort !== 'none') Object.assign(body, switched?.(true))
+    warn('on', `${id} has no efforts; its reasoning is on or off.`)
+  } else body['reasoning_effort'] = effort
+}
+
+/** Of two efforts equally near the higher. */
+function nearest(effort: ReasoningEffort, efforts: readonly ReasoningEffort[]): ReasoningEffort {
+  const distance = (one: ReasoningEffort) =>
+    Math.abs(byEffort.indexOf(one) - byEffort.indexOf(effort))
+  return efforts.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
+}

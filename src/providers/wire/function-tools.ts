@@ -1,0 +1,128 @@
+import type { components } from '../../../generated/types.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { Notes } from './fields.ts'
+
+type Schemas = components['schemas']
+type Asked = ChatRequest['messages'][number]
+type AskedAnswer = Schemas['AssistantMessage']
+type FunctionAnswer = Omit<AskedAnswer, 'tool_calls' | 'function_call'> & {
+  tool_calls?: FunctionCall[] | null
+}
+type FunctionCall = Schemas['FunctionToolCall']
+type FunctionTool = Schemas['FunctionTool']
+
+/** A message of a conversation whose tools are functions alone. */
+export type FunctionMessage =
+  Exclude<Asked, AskedAnswer | Schemas['FunctionMessage']> | FunctionAnswer
+/** A request whose tools are functions alone, which is what most vendors take. */
+export type FunctionRequest = Omit<
+  ChatRequest,
+  'messages' | 'tools' | 'tool_choice' | 'functions' | 'function_call'
+> & {
+  messages: FunctionMessage[]
+  tools?: FunctionTool[]
+  tool_choice?: 'none' | 'auto' | 'required' | Schemas['FunctionToolChoice']
+}
+
+/**
+ * The same request with functions as its only tools, and the same object where nothing else was
+ * in it: the old `functions` become tools, allowed tools are the only ones that are given, and
+ * custom tools, which have no counterpart, are problems.
+ */
+export function functionsOnly(
+  request: ChatRequest,
+  vendor: string,
+): { request: FunctionRequest } & Notes {
+  const notes: Notes = { problems: [], warnings: [] }
+  const messages = messagesOf(request.messages, vendor, notes)
+  const { tools, tool_choice: choice, functions, function_call: called } = request
+  const unchanged =
+    messages === request.messages &&
+    functions === undefined &&
+    called === undefined &&
+    (typeof choice !== 'object' || choice.type === 'function') &&
+    tools?.every(({ type }) => type === 'function') !== false
+  // Nothing but functions is in it, as was just seen.
+  if (unchanged) return { request: request as FunctionRequest, ...notes }
+  const { functions: _functions, function_call: _called, ...rest } = request
+  const given = toolsOf(request, vendor, notes)
+  const asked = { ...rest, messages, tools: given, tool_choice: undefined }
+  return { request: { ...asked, ...choiceOf(request, given ?? [], vendor, notes) }, ...notes }
+}
+
+function toolsOf(
+  { tools, functions }: ChatRequest,
+  vendor: string,
+  { problems, warnings }: Notes,
+): FunctionTool[] | undefined {
+  if (functions !== undefined) {
+    const reason = `${vendor} is given them as tools, and calls them as such.`
+    warnings.push({ param: 'functions', requested: functions.length, applied: 'tools', reason })
+  }
+  const old = (functions ?? []).map((one) => ({ type: 'function', function: one }) as const)
+  const given = tools?.flatMap((tool, index): FunctionTool | [] => {
+    if (tool.type === 'function') return tool
+    const message = `${vendor} takes no custom tools. Describe '${tool.custom.name}' as a function.`
+    problems.push({ param: `tools[${index}].type`, message })
+    return []
+  })
+  return given === undefined && functions === undefined ? undefined : [...old, ...(given ?? [])]
+}
+
+function choiceOf(
+  { tool_choice: choice, function_call: called }: ChatRequest,
+  given: readonly FunctionTool[],
+  vendor: string,
+  { problems, warnings }: Notes,
+): Pick<FunctionRequest, 'tool_choice' | 'tools'> {
+  if (choice === undefined) {
+    if (called === undefined) return {}
+    if (typeof called === 'string') return { tool_choice: called }
+    return { tool_choice: { type: 'function', function: called } }
+  }
+  if (typeof choice === 'string' || choice.type === 'function') return { tool_choice: choice }
+  if (choice.type === 'custom') {
+    problems.push({ param: 'tool_choice.type', message: `${vendor} takes no custom tools.` })
+    return {}
+  }
+  const { mode, tools } = choice.allowed_tools
+  const names = new Set(tools.map((tool) => (tool.type === 'function' ? tool.function.name : '')))
+  const reason = `${vendor} is given the allowed tools alone.`
+  warnings.push({ param: 'tool_choice', requested: choice.type, applied: mode, reason })
+  return { tool_choice: mode, tools: given.filter((tool) => names.has(tool.function.name)) }
+}
+
+function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: Notes) {
+  // As was just seen, or written below.
+  if (!messages.some(isOther)) return messages as FunctionMessage[]
+  let latest = ''
+  return messages.map((message, index): FunctionMessage => {
+    if (message.role === 'function') {
+      return { role: 'tool', tool_call_id: latest, content: message.content ?? '' }
+    }
+    if (message.role !== 'assistant') return message
+    const { function_call: called, tool_calls: calls, ...said } = message
+    const old: FunctionCall[] = []
+    if (called) {
+      latest = `call_${index}`
+      old.push({ id: latest, type: 'function', function: called })
+    }
+    const given = (calls ?? []).flatMap((call, place): FunctionCall | [] => {
+      if (call.type === 'function') return call
+      const message = `${vendor} takes no calls of custom tools. Choose another model.`
+      notes.problems.push({ param: `messages[${index}].tool_calls[${place}].type`, message })
+      return []
+    })
+    return old.length + given.length === 0 ? said : { ...said, tool_calls: [...old, ...given] }
+  })
+}
+
+/** Whether a message has something else than functions, or has them in the old form. */
+function isOther(message: Asked): boolean {
+  if (message.role === 'function') return true
+  if (message.role !== 'assistant') return false
+  return (
+    message.function_call !== undefined ||
+    message.tool_calls?.some(({ type }) => type !== 'function') === true
+  )
+}
