@@ -9,6 +9,7 @@ export const operations = [
     "id": "createImage",
     "method": "post",
     "path": "/v1/images/generations",
+    "queryNames": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -18,6 +19,7 @@ export const operations = [
     "id": "createImageEdit",
     "method": "post",
     "path": "/v1/images/edits",
+    "queryNames": [],
     "bodyTypes": [
       "application/json",
       "multipart/form-data"
@@ -28,6 +30,7 @@ export const operations = [
     "id": "createChatCompletion",
     "method": "post",
     "path": "/v1/chat/completions",
+    "queryNames": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -37,6 +40,12 @@ export const operations = [
     "id": "listModels",
     "method": "get",
     "path": "/v1/models",
+    "queryNames": [
+      "include_deactivated",
+      "exclude_deprecated",
+      "limit",
+      "family"
+    ],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -44,6 +53,7 @@ export const operations = [
     "id": "retrieveModel",
     "method": "get",
     "path": "/v1/models/{model}",
+    "queryNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -51,6 +61,7 @@ export const operations = [
     "id": "postMcp",
     "method": "post",
     "path": "/mcp",
+    "queryNames": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -60,6 +71,7 @@ export const operations = [
     "id": "getMcp",
     "method": "get",
     "path": "/mcp",
+    "queryNames": [],
     "bodyTypes": [],
     "protocol": "json-rpc"
   },
@@ -67,6 +79,7 @@ export const operations = [
     "id": "deleteMcp",
     "method": "delete",
     "path": "/mcp",
+    "queryNames": [],
     "bodyTypes": [],
     "protocol": "json-rpc"
   }

@@ -10,15 +10,11 @@ import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
 import type { CatalogModel } from './core/model.ts'
-import {
-  createContractRouter,
-  createSecurity,
-  errorAnswersByPath,
-  loadContract,
-} from './http/contract-router.ts'
+import { createContractRouter, errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer } from './http/error-answer.ts'
 import type { ExchangeState } from './http/exchange.ts'
+import { createSecurity } from './http/security.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import { createToolServer, type ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'

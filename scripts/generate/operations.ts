@@ -15,6 +15,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     id,
     method,
     path,
+    queryNames: parametersOf(document, operation, 'query').map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
   }))

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { Caller, Credentials, Identify } from '../core/caller.ts'
+import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
+import { invalidKey, notAKey, readKey } from './read-key.ts'
 
 type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
@@ -39,26 +40,12 @@ export function createIdentify({
     const now = clock()
     const found = known.get(digest)
     if (found !== undefined && found.trustedUntil >= now) return unexpired(found, now)
-    if (!isWellFormedKey(key)) throw invalidKey('This is not an API key of this gateway.')
+    if (!isWellFormedKey(key)) throw notAKey(key)
     return lookUpOnce(digest).then((row) => {
       if (keyCacheMs > 0) known.set(digest, row)
       return unexpired(row, clock())
     })
   }
-}
-
-function readKey({ authorization, apiKey }: Credentials): string {
-  const key = authorization === undefined ? apiKey : /^bearer +(\S+) *$/i.exec(authorization)?.[1]
-  if (authorization === undefined && (apiKey === undefined || apiKey === '')) {
-    throw new GatewayError(
-      'missing_api_key',
-      'There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.',
-    )
-  }
-  if (key === undefined) {
-    throw invalidKey('The Authorization header must be `Bearer <API_KEY>`, with a space between.')
-  }
-  return key
 }
 
 async function lookUp({ db }: Store, digest: string, trustedUntil: number): Promise<Known> {
@@ -81,8 +68,4 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
 function unexpired({ caller, expiresAt }: Known, now: number): Caller {
   if (expiresAt === null || expiresAt > now) return caller
   throw new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
-}
-
-function invalidKey(message: string): GatewayError {
-  return new GatewayError('invalid_api_key', `${message} Check the key, or create a new one.`)
 }

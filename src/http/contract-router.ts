@@ -14,29 +14,19 @@ import {
   securitySchemes,
   type OperationId,
   type Protocol,
-  type SecurityScheme,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import type { Caller, Identify } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { nearName } from '../core/near-name.ts'
 import { assertValid } from './check-error.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
+import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, piecesReader } from './read-body.ts'
+import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
-
-/**
- * Identifies the caller by one security scheme of the contract; undefined when the request has no
- * credentials of that scheme. Throws a GatewayError for invalid credentials.
- */
-type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
-
-/** A handler for each scheme; a missing one is a compile error. */
-type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
-  /** Throws the GatewayError for a request without any credentials. */
-  unauthorized: (request: IncomingMessage) => Promise<Caller> | Caller
-}
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -150,7 +140,7 @@ function registerHandlers(
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
-      const query = readQuery(request)
+      const query = readQuery(request, operation.queryNames)
       assertValid(queryChecks[id], query)
       const read = readBody(request, await readPieces(request))
       const content = read instanceof Promise ? await read : read
@@ -164,7 +154,8 @@ function registerHandlers(
     unauthorizedHandler: (_context, request: IncomingMessage) => security.unauthorized(request),
     notFound: (_context, { url = '' }: IncomingMessage) => {
       const path = url.split('?', 1)[0]!.slice(0, 200)
-      throw new GatewayError('not_found', `There is no ${path} here. /docs lists what there is.`)
+      const remedy = pathMeant(path) ?? '/docs lists what there is.'
+      throw new GatewayError('not_found', `There is no ${path} here. ${remedy}`)
     },
     methodNotAllowed: (_context, request: IncomingMessage, methods: readonly string[]) => {
       throw new MethodNotAllowed(request, methods)
@@ -246,35 +237,32 @@ function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}$/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The query parameters as strings. Throws `invalid_value` for one that is given twice. */
-function readQuery({ url = '' }: IncomingMessage): Record<string, unknown> {
+/**
+ * The query parameters of an operation as strings; an empty one is absent, and those that it does
+ * not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
+ * one that is nearly a parameter.
+ */
+function readQuery({ url = '' }: IncomingMessage, known: readonly string[]): object {
   const start = url.indexOf('?')
   if (start < 0) return {}
   // No prototype: its members, such as `toString`, would count as parameters already given.
   const query: Record<string, unknown> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(start))) {
+    if (!known.includes(name)) {
+      refuseMisspelled(name, known)
+      continue
+    }
     if (name in query) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
     }
-    query[name] = value
+    if (value !== '') query[name] = value
   }
   return query
 }
 
-/** API keys, as a bearer token or in `x-api-key` (the product document, Authentication). */
-export function createSecurity(identify: Identify): SecurityHandlers {
-  return {
-    bearer: ({ headers: { authorization } }) =>
-      authorization === undefined ? undefined : identify({ authorization, apiKey: undefined }),
-    apiKey: (request) => {
-      const apiKey = header(request, 'x-api-key')
-      return apiKey ? identify({ authorization: undefined, apiKey }) : undefined
-    },
-    unauthorized: () => identify({ authorization: undefined, apiKey: undefined }),
-  }
-}
-
-function header({ headers }: IncomingMessage, name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
+function refuseMisspelled(name: string, known: readonly string[]): void {
+  const meant = nearName(name, known)
+  if (meant === undefined) return
+  const text = `There is no parameter '${name}'. Did you mean '${meant}'?`
+  throw new GatewayError('unknown_parameter', text, { param: name })
 }

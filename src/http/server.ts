@@ -44,11 +44,18 @@ class Application extends Koa<ExchangeState> {
   }
 
   handleRequest(context: Koa.Context, run: Run): Promise<void> {
-    const operation = this.#contract.find(context.req)
+    const { req: request } = context
+    if (request.url?.includes('//')) request.url = singleSlashes(request.url)
+    const operation = this.#contract.find(request)
     if (operation === undefined) return koaHandleRequest.call(this, context, run)
     context.state['operation'] = operation
     return run(context)
   }
+}
+
+/** An address whose path has no empty parts, which come of a base URL that ends with a slash. */
+function singleSlashes(url: string): string {
+  return url.replace(/^[^?]*/, (path) => path.replaceAll(/\/{2,}/g, '/'))
 }
 
 /** The HTTP server: operations of the contract first, then the router for everything else. */

@@ -198,13 +198,11 @@ describe('the bounds of the contract', () => {
       })
     }
 
-    it('refuse a parameter that is not there', async () => {
-      const { status, error } = await read(await gateway.fetch(`${path}?page=2`))
-      expect({ status, ...error }).to.include({
-        status: 400,
-        param: 'page',
-        code: 'unknown_parameter',
-      })
+    it('refuse a parameter that is nearly there, with the name that is meant', async () => {
+      const { status, error } = await read(await gateway.fetch(`${path}?limt=2`))
+      const code = 'unknown_parameter'
+      expect({ status, ...error }).to.include({ status: 400, param: 'limt', code })
+      expect(error.message).to.include("'limit'")
     })
   })
 

@@ -112,14 +112,15 @@ describe('every operation of the contract', () => {
       }
     })
 
-    it(`refuses ${id} with a query parameter that is not there`, async () => {
-      expectPromised(row, await ask(gateway, row, {}, { query: '?fox=1' }), 400)
+    it(`ignores a query parameter that ${id} does not have`, async () => {
+      const { status } = await ask(gateway, row, {}, { query: '?api-version=2024-10-21' })
+      expect(status).to.be.oneOf([200, 204])
     })
 
     if (!(id in requests)) continue
     it(`refuses ${id} with a body that it cannot read`, async () => {
       expectPromised(row, await ask(gateway, row, {}, { body: '{"fox":' }), 400)
-      const headers = { 'content-type': 'text/plain' }
+      const headers = { 'content-type': 'text/html' }
       expectPromised(row, await ask(gateway, row, {}, { headers }), 415)
     })
   }

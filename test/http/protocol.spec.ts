@@ -82,10 +82,8 @@ describe('the protocol', () => {
     ['limit=0', 'invalid_value', 'limit'],
     ['limit=many', 'invalid_value', 'limit'],
     ['include_deactivated=maybe', 'invalid_value', 'include_deactivated'],
-    ['page=2', 'unknown_parameter', 'page'],
+    ['limt=2', 'unknown_parameter', 'limt'],
     ['limit=1&limit=2', 'invalid_value', 'limit'],
-    ['__proto__=1', 'unknown_parameter', '__proto__'],
-    ['constructor=1', 'unknown_parameter', 'constructor'],
   ] as const
   for (const [query, code, param] of queries) {
     it(`refuses the query ${query}`, async () => {
@@ -93,6 +91,12 @@ describe('the protocol', () => {
       await expectError(response, { status: 400, code, param })
     })
   }
+
+  it('ignores a query parameter that is not there, whatever its name', async () => {
+    for (const query of ['page=2', '__proto__=1', 'constructor=1', 'limit=']) {
+      expect((await gateway.fetch(`/v1/models?${query}`)).status, query).to.equal(200)
+    }
+  })
 
   const headers = [
     ['x-gateway-strict', 'yes'],

@@ -1,0 +1,46 @@
+import { operations } from '../../generated/operations.ts'
+import { nearName } from '../core/near-name.ts'
+
+const paths: readonly string[] = [...new Set(operations.map(({ path }) => path))].filter(
+  (path) => !path.includes('{'),
+)
+const version = '/v1'
+
+/** Addresses of other APIs that clients try, and what there is in their place. */
+const others: readonly [RegExp, string][] = [
+  [
+    /\/openai\/deployments\//,
+    `This is an address of Azure. Let the base URL end with ${version}, and name the model in 'model'.`,
+  ],
+  [/\/responses(?:\/|$)/, 'The Responses API is not served. Use /v1/chat/completions.'],
+  [/\/messages$/, 'The Messages API is not served. Use /v1/chat/completions, also for Claude.'],
+  [
+    /:(?:stream)?generateContent$/i,
+    'This API is not served. Use /v1/chat/completions, also for Gemini.',
+  ],
+  [/\/api\/(?:chat|generate)$/, 'This API is not served. Use /v1/chat/completions.'],
+  [/\/images\/variations$/, 'Use /v1/images/edits, whose prompt says what to vary.'],
+  [
+    /\/(?:embeddings|audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
+    'The gateway answers chats and makes pictures; this it does not do.',
+  ],
+  [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is at /mcp alone (Streamable HTTP).'],
+]
+
+/** What a caller of a path that is not there probably meant; undefined if that is not clear. */
+export function pathMeant(path: string): string | undefined {
+  const known = others.find(([pattern]) => pattern.test(path))
+  if (known !== undefined) return known[1]
+  const end = path.replace(/^.*\/v1(?=\/|$)/, '') || '/'
+  const meant = paths.find((one) => one.startsWith(version) && one === version + end)
+  if (meant !== undefined) {
+    return `It is ${meant}: let the base URL end with ${version}, once.`
+  }
+  if (end === '/') return undefined
+  const near = end === '/completions' ? '/v1/chat/completions' : nearestPath(path, version + end)
+  return near === undefined ? undefined : `Did you mean ${near}?`
+}
+
+function nearestPath(...written: string[]): string | undefined {
+  return written.map((path) => nearName(path, paths)).find((path) => path !== undefined)
+}
