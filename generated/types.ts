@@ -827,6 +827,10 @@ export interface components {
             created: number;
             /** @description The model that answered, as its provider names it. */
             model: string;
+            /** @description The tier that served the call; it sets the price. */
+            service_tier?: string | null;
+            /** @description The provider's configuration that answered. */
+            system_fingerprint?: string | null;
             choices: components["schemas"]["ChatChoice"][];
             usage: components["schemas"]["ChatUsage"];
             warnings?: components["schemas"]["Warning"][];
@@ -875,6 +879,8 @@ export interface components {
             object: components["schemas"]["ChatCompletionChunkObject"];
             created: number;
             model: string;
+            service_tier?: string | null;
+            system_fingerprint?: string | null;
             choices: components["schemas"]["ChatChunkChoice"][];
             usage?: components["schemas"]["ChatUsage"] | null;
             warnings?: components["schemas"]["Warning"][];

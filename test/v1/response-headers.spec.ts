@@ -64,12 +64,12 @@ describe('the headers of an answer', () => {
   })
 
   it('count what was adjusted, and the body tells each', async () => {
-    const response = await gateway.post(path, { ...adjusted, style: 'vivid' })
+    const response = await gateway.post(path, { ...adjusted, style: 'natural' })
     const { warnings = [] } = (await response.json()) as Warned
     expect(response.status).to.equal(200)
     expect(response.headers.get('x-gateway-warnings')).to.equal('2')
     expect(warnings.map(({ param }) => param)).to.deep.equal(['size', 'style'])
-    expect(warnings[1]).to.include({ requested: 'vivid', applied: null })
+    expect(warnings[1]).to.include({ requested: 'natural', applied: null })
   })
 
   it('say nothing of warnings when there are none', async () => {
