@@ -91,7 +91,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Describe one model */
+        /**
+         * Describe one model
+         * @description A model that the caller's key can use, by its identifier or one of its aliases.
+         */
         get: operations["retrieveModel"];
         put?: never;
         post?: never;
@@ -709,7 +712,7 @@ export interface components {
                 strict?: boolean | null;
             };
         };
-        ResponseFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
+        ChatResponseFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
         /** @enum {string} */
         ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         StreamOptions: {
@@ -749,7 +752,7 @@ export interface components {
             } | null;
             logprobs?: boolean | null;
             top_logprobs?: number | null;
-            response_format?: components["schemas"]["ResponseFormat"];
+            response_format?: components["schemas"]["ChatResponseFormat"];
             tools?: components["schemas"]["Tool"][];
             tool_choice?: components["schemas"]["ToolChoice"];
             parallel_tool_calls?: boolean;

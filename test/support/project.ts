@@ -14,7 +14,7 @@ export type Project = {
   remove(): void
 }
 
-export function makeProject(compilerOptions: object = {}): Project {
+export function makeProject(): Project {
   const { path, remove } = makeFolder()
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'))
   const write: Project['write'] = (name, text) => {
@@ -22,7 +22,7 @@ export function makeProject(compilerOptions: object = {}): Project {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
   }
-  const options = { extends: join(root, 'tsconfig.json'), compilerOptions, include: ['**/*.ts'] }
+  const options = { extends: join(root, 'tsconfig.json'), include: ['**/*.ts'] }
   write('tsconfig.json', JSON.stringify(options))
   // Types are inferred from it, as in any project whose packages are ES modules.
   write('package.json', '{"type":"module"}')

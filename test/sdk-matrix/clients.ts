@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+/** What the program of each client asks for. */
+export const callNames = ['models', 'image', 'chat', 'refusal', 'edit', 'form', 'stream'] as const
+export type CallName = (typeof callNames)[number]
+
+/** A generator with its usual options, and the program in `programs/` that uses what it makes. */
+export type Client = {
+  name: string
+  /** Has the generator's binary and version. */
+  package: string
+  /** Words for the generator, which reads `openapi.yaml` and writes the folder `client`. */
+  commands: string[][]
+  /** Files that the generator or the program wants, by name. */
+  files?: Record<string, string>
+  /** Calls that nothing it generates can make, and why. */
+  cannot?: Partial<Record<CallName, string>>
+}
+
+export const contract = new URL('../../openapi.yaml', import.meta.url)
+
+const jsonOnly = { form: 'it makes one media type of each body: JSON' }
+const kubbConfig = (client: string) => `
+import { defineConfig } from '@kubb/core'
+import { pluginClient } from '@kubb/plugin-client'
+import { pluginOas } from '@kubb/plugin-oas'
+import { pluginTs } from '@kubb/plugin-ts'
+
+export default defineConfig({
+  input: { path: 'openapi.yaml' },
+  output: { path: 'client' },
+  plugins: [pluginOas(), pluginTs(), pluginClient({ client: '${client}' })],
+})
+`
+
+/** Those of devDependencies, which each run of the tests tries. */
+export const ownClients: Client[] = [
+  {
+    name: 'hey-api',
+    package: '@hey-api/openapi-ts',
+    commands: [['openapi-ts', '-i', 'openapi.yaml', '-o', 'client', '--no-log-file']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'openapi-fetch',
+    package: 'openapi-typescript',
+    commands: [['openapi-typescript', 'openapi.yaml', '-o', 'client/types.ts']],
+  },
+  {
+    name: 'swagger-typescript-api',
+    package: 'swagger-typescript-api',
+    commands: [
+      [
+        'swagger-typescript-api',
+        'generate',
+        '-p',
+        'openapi.yaml',
+        '-o',
+        'client',
+        '-n',
+        'api.ts',
+        '--generate-union-enums',
+      ],
+    ],
+    cannot: jsonOnly,
+  },
+]
+
+/** Those that are installed apart (`tools.ts`). */
+export const furtherClients: Client[] = [
+  {
+    name: 'oazapfts',
+    package: 'oazapfts',
+    commands: [['oazapfts', 'openapi.yaml', 'client/api.ts']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'orval',
+    package: 'orval',
+    commands: [
+      ['orval', '--input', 'openapi.yaml', '--output', 'client/api.ts', '--client', 'fetch'],
+    ],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'kubb-fetch',
+    package: '@kubb/cli',
+    files: { 'kubb.config.mjs': kubbConfig('fetch') },
+    commands: [['kubb', 'generate', '--config', 'kubb.config.mjs']],
+    cannot: { ...jsonOnly, stream: 'its fetch client parses every answer as JSON' },
+  },
+  {
+    name: 'kubb-axios',
+    package: '@kubb/cli',
+    files: { 'kubb.config.mjs': kubbConfig('axios') },
+    commands: [['kubb', 'generate', '--config', 'kubb.config.mjs']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'rtk-query',
+    package: '@rtk-query/codegen-openapi',
+    files: {
+      'rtk.config.json': JSON.stringify({
+        schemaFile: './openapi.yaml',
+        apiFile: './client/empty-api.ts',
+        apiImport: 'emptyApi',
+        outputFile: './client/api.ts',
+        exportName: 'api',
+      }),
+      'client/empty-api.ts': `
+import { createApi, fetchBaseQuery } from '@reduxjs/toolkit/query'
+
+export const base = { url: '', key: '' }
+export const emptyApi = createApi({
+  baseQuery: (call, api, more) =>
+    fetchBaseQuery({
+      baseUrl: base.url,
+      prepareHeaders: (headers) => headers.set('authorization', \`Bearer \${base.key}\`),
+      responseHandler: 'content-type',
+    })(call, api, more),
+  endpoints: () => ({}),
+})
+`,
+    },
+    commands: [['rtk-query-codegen-openapi', 'rtk.config.json']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'openapi-typescript-codegen',
+    package: 'openapi-typescript-codegen',
+    commands: [['openapi', '-i', 'openapi.yaml', '-o', 'client']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'openapi-zod-client',
+    package: 'openapi-zod-client',
+    commands: [['openapi-zod-client', 'openapi.yaml', '-o', 'client/api.ts']],
+    cannot: jsonOnly,
+  },
+  {
+    name: 'fets',
+    package: 'fets',
+    // It generates nothing: its types read the document.
+    files: { 'client/openapi.ts': `export const openapi = ${documentText()} as const\n` },
+    commands: [],
+    cannot: { form: 'its types know no form in a body that is referred to' },
+  },
+  {
+    name: 'typed-openapi',
+    package: 'typed-openapi',
+    commands: [['typed-openapi', 'openapi.yaml', '-o', 'client/api.ts']],
+    cannot: jsonOnly,
+  },
+]
+
+function documentText(): string {
+  return JSON.stringify(parse(readFileSync(contract, 'utf8')))
+}

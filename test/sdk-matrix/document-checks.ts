@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TestGateway } from '../support/gateway.ts'
+import { contract } from './clients.ts'
+import { run } from './try-client.ts'
+
+/** What others' tools have against the contract; resolves with their words, `''` without any. */
+export type DocumentCheck = {
+  name: string
+  run: (gateway: TestGateway, tools: string) => Promise<string>
+}
+
+const root = join(import.meta.dirname, '../..')
+
+export const documentChecks: DocumentCheck[] = [
+  {
+    name: 'spectral-oas',
+    run: async (_gateway, tools) => {
+      const ruleset = join(import.meta.dirname, 'spectral.yaml')
+      const words = [
+        'lint',
+        fileURLToPath(contract),
+        '-r',
+        ruleset,
+        '--fail-severity',
+        'hint',
+        '-q',
+      ]
+      await run(root, join(tools, '.bin/spectral'), words)
+      return ''
+    },
+  },
+  {
+    name: 'redocly-recommended-strict',
+    run: async () => {
+      const words = ['lint', 'openapi.yaml', '--extends', 'recommended-strict']
+      await run(root, join(root, 'node_modules/.bin/redocly'), words)
+      return ''
+    },
+  },
+]

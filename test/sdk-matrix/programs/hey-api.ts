@@ -1,0 +1,38 @@
+import { createClient } from './client/client'
+import { createChatCompletion, createImage, createImageEdit, listModels } from './client/sdk.gen'
+
+export function calls(baseUrl: string, key: string, picture: string) {
+  const client = createClient({ baseUrl, auth: key })
+  const messages = [{ role: 'user' as const, content: 'Hello' }]
+  return {
+    models: async () => {
+      const { data } = await listModels({ client, query: { limit: 2 } })
+      return data!.data.map(({ id }) => id)
+    },
+    image: async () => {
+      const { data } = await createImage({ client, body: { prompt: 'A fox', quality: 'auto' } })
+      return data!.data[0]!.b64_json
+    },
+    chat: async () => {
+      const { data } = await createChatCompletion({
+        client,
+        body: { model: 'gpt-5-mini', messages },
+      })
+      return data!.choices[0]!.message.content
+    },
+    refusal: async () => {
+      // @ts-expect-error -- there is no such quality
+      const { error } = await createImage({ client, body: { prompt: 'A fox', quality: 'superb' } })
+      return error!.error.code
+    },
+    edit: async () => {
+      const body = { prompt: 'A fox', images: [{ image_url: picture }] }
+      const { data } = await createImageEdit({ client, body })
+      return data!.data[0]!.b64_json
+    },
+    stream: async () => {
+      const body = { model: 'gpt-5-mini', messages, stream: true }
+      return (await createChatCompletion({ client, body, parseAs: 'text' })).data
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { setConfig } from '@kubb/plugin-client/clients/fetch'
+import {
+  createChatCompletion,
+  createImage,
+  createImageEdit,
+  listModels,
+  type ErrorResponse,
+} from './client'
+
+export function calls(baseUrl: string, key: string, picture: string) {
+  // The client of Kubb names no media type by itself.
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  setConfig({ baseURL: baseUrl, headers })
+  const messages = [{ role: 'user' as const, content: 'Hello' }]
+  return {
+    models: async () => (await listModels({ limit: 2 })).data.map(({ id }) => id),
+    image: async () => {
+      const { data } = await createImage({ prompt: 'A fox', quality: 'auto' })
+      return data[0]!.b64_json
+    },
+    chat: async () => {
+      const { choices } = await createChatCompletion({ model: 'gpt-5-mini', messages })
+      return choices[0]!.message.content
+    },
+    refusal: async () => {
+      // @ts-expect-error -- there is no such quality
+      const answer = await createImage({ prompt: 'A fox', quality: 'superb' })
+      // The client of Kubb takes every answer for a good one.
+      return (answer as unknown as ErrorResponse).error.code
+    },
+    edit: async () => {
+      const images = [{ image_url: picture }]
+      const { data } = await createImageEdit({ prompt: 'A fox', images })
+      return data[0]!.b64_json
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import {
+  ApiError,
+  ChatService,
+  ImageQuality,
+  ImagesService,
+  ModelsService,
+  OpenAPI,
+} from './client'
+
+export function calls(baseUrl: string, key: string, picture: string) {
+  OpenAPI.BASE = baseUrl
+  OpenAPI.TOKEN = key
+  const messages = [{ role: 'user' as const, content: 'Hello' }]
+  return {
+    models: async () => {
+      const { data } = await ModelsService.listModels(false, false, 2)
+      return data.map(({ id }) => id)
+    },
+    image: async () => {
+      const { data } = await ImagesService.createImage({
+        prompt: 'A fox',
+        quality: ImageQuality.AUTO,
+      })
+      return data[0]!.b64_json
+    },
+    chat: async () => {
+      const { choices } = await ChatService.createChatCompletion({ model: 'gpt-5-mini', messages })
+      return choices[0]!.message.content
+    },
+    refusal: async () => {
+      // @ts-expect-error -- there is no such quality
+      const call = ImagesService.createImage({ prompt: 'A fox', quality: 'superb' })
+      const refused: unknown = await call.catch((error: unknown) => error)
+      return refused instanceof ApiError && refused.body.error.code
+    },
+    edit: async () => {
+      const images = [{ image_url: picture }]
+      const { data } = await ImagesService.createImageEdit({ prompt: 'A fox', images })
+      return data[0]!.b64_json
+    },
+    stream: () => ChatService.createChatCompletion({ model: 'gpt-5-mini', messages, stream: true }),
+  }
+}

@@ -1,0 +1,33 @@
+import { Api, type ErrorResponse } from './client/api'
+
+export function calls(baseUrl: string, key: string, picture: string) {
+  const baseApiParams = { headers: { authorization: `Bearer ${key}` } }
+  const { v1 } = new Api({ baseUrl, baseApiParams })
+  const messages = [{ role: 'user' as const, content: 'Hello' }]
+  return {
+    models: async () => (await v1.listModels({ limit: 2 })).data.data.map(({ id }) => id),
+    image: async () => {
+      const { data } = await v1.createImage({ prompt: 'A fox', quality: 'auto' })
+      return data.data[0]!.b64_json
+    },
+    chat: async () => {
+      const { data } = await v1.createChatCompletion({ model: 'gpt-5-mini', messages })
+      return data.choices[0]!.message.content
+    },
+    refusal: async () => {
+      // @ts-expect-error -- there is no such quality
+      const call = v1.createImage({ prompt: 'A fox', quality: 'superb' })
+      const { error } = (await call.catch((refused) => refused)) as { error: ErrorResponse }
+      return error.error.code
+    },
+    edit: async () => {
+      const images = [{ image_url: picture }]
+      const { data } = await v1.createImageEdit({ prompt: 'A fox', images })
+      return data.data[0]!.b64_json
+    },
+    stream: async () => {
+      const body = { model: 'gpt-5-mini', messages, stream: true }
+      return (await v1.createChatCompletion(body, { format: 'text' })).data
+    },
+  }
+}

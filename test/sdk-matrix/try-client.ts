@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makeFolder } from '../support/folder.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { callNames, contract, type CallName, type Client } from './clients.ts'
+
+/** Each part has its complaint, which is empty when there is none; null is what was not tried. */
+export type Trial = {
+  version: string
+  generated: string
+  compiled: string | null
+  calls: Partial<Record<CallName, string | null>>
+}
+
+const commandTimeoutMs = 120_000
+const root = join(import.meta.dirname, '../..')
+const compilerOptions = {
+  strict: true,
+  target: 'es2023',
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  lib: ['es2023', 'dom', 'dom.iterable'],
+  types: [],
+  skipLibCheck: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+}
+
+/** Generates a client into a folder of its own, compiles it with its program, and makes its calls. */
+export async function tryClient(
+  client: Client,
+  gateway: Pick<TestGateway, 'url' | 'testKey'>,
+  modules: string,
+): Promise<Trial> {
+  const { path, remove } = makeFolder()
+  try {
+    prepare(path, client, modules)
+    const trial: Trial = {
+      version: versionOf(client, modules),
+      generated: '',
+      compiled: null,
+      calls: {},
+    }
+    for (const [binary = '', ...words] of client.commands) {
+      trial.generated = await run(path, join(modules, '.bin', binary), words).then(
+        () => '',
+        (error: unknown) => String(error),
+      )
+      if (trial.generated !== '') return trial
+    }
+    trial.compiled = await run(path, join(root, 'node_modules/.bin/tsc'), [
+      '--pretty',
+      'false',
+    ]).then(
+      () => '',
+      (error: unknown) => String(error),
+    )
+    if (trial.compiled === '') trial.calls = await callsOf(path, client, gateway)
+    return trial
+  } finally {
+    remove()
+  }
+}
+
+function prepare(path: string, { name, files = {} }: Client, modules: string): void {
+  symlinkSync(modules, join(path, 'node_modules'))
+  copyFileSync(fileURLToPath(contract), join(path, 'openapi.yaml'))
+  copyFileSync(join(import.meta.dirname, 'programs', `${name}.ts`), join(path, 'program.ts'))
+  mkdirSync(join(path, 'client'))
+  const all = {
+    ...files,
+    'package.json': '{"type":"module"}',
+    'tsconfig.json': JSON.stringify({ compilerOptions, include: ['**/*.ts'] }),
+  }
+  for (const [file, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(path, file)), { recursive: true })
+    writeFileSync(join(path, file), text)
+  }
+}
+
+function versionOf(client: Client, modules: string): string {
+  const text = readFileSync(join(modules, client.package, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+/** Runs a script of npm's binaries under this Node; resolves with its output. */
+export function run(folder: string, script: string, words: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: folder, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 }
+    execFile(process.execPath, [script, ...words], options, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout)
+      return reject(new Error(`${error.message.split('\n', 1)[0]}\n${stdout}${stderr}`))
+    })
+  })
+}
+
+type Given = Record<string, { value?: unknown; error?: string }>
+
+async function callsOf(
+  path: string,
+  { cannot = {} }: Client,
+  { url, testKey }: Pick<TestGateway, 'url' | 'testKey'>,
+): Promise<Trial['calls']> {
+  const script = join(import.meta.dirname, 'run-program.ts')
+  const given = await run(path, script, [path, url, testKey]).then(
+    (text) => JSON.parse(text) as Given,
+    (error: unknown): Given =>
+      Object.fromEntries(callNames.map((name) => [name, { error: String(error) }])),
+  )
+  const found = callNames.map((name) => {
+    if (name in cannot) return [name, null]
+    const { value, error } = given[name] ?? { error: 'The program does not make this call.' }
+    return [name, error ?? complaints[name](value)]
+  })
+  return Object.fromEntries(found) as Trial['calls']
+}
+
+const picture = (value: unknown) =>
+  typeof value === 'string' && Buffer.from(value, 'base64').length > 1000
+    ? ''
+    : `This is no picture: ${shown(value)}`
+const text = (pattern: RegExp) => (value: unknown) =>
+  typeof value === 'string' && pattern.test(value) ? '' : `This is not ${pattern}: ${shown(value)}`
+
+/** Why what a call gave is not what it should be; empty when it is. */
+const complaints: Record<CallName, (value: unknown) => string> = {
+  models: (value) =>
+    Array.isArray(value) && value.length === 2 ? '' : `No models: ${shown(value)}`,
+  image: picture,
+  chat: text(/Hello/),
+  refusal: text(/^invalid_value$/),
+  edit: picture,
+  form: picture,
+  stream: text(/"delta":[^]*data: \[DONE\]/),
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 300)
+}
