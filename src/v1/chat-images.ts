@@ -6,7 +6,7 @@ import {
   chatToImage,
   conversationImages,
   ignoredFields,
-  ignoredParts,
+  ignoredMessages,
   type ImageConfig,
   type ImageConfigSchema,
 } from '../core/image/chat-to-image.ts'
@@ -41,7 +41,7 @@ export async function chatImages(
   const config: ImageConfig = given
   // Warnings quote the request with its texts; `messages` is never ignored and stays out.
   const asked = withTexts({ ...request, messages: [] }, texts)
-  const warnings = [...ignoredFields(asked, config), ...ignoredParts(request)]
+  const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
   const addresses = conversationImages(request)
   const image = chatToImage(request, config)
   const inputs = { addresses, texts, param: 'messages', nameOf: nameIn(config), warnings }
@@ -53,7 +53,7 @@ export async function chatImages(
   }
   const headers = receiptHeaders(receipt, limit)
   const images = result.pictures.flatMap(imageJson)
-  const message = `"role":"assistant","content":${JSON.stringify(result.text ?? null)}`
+  const content = `"content":${JSON.stringify(result.text ?? null)}`
   const usageJson = JSON.stringify(chatUsage(usage, receipt))
   const told = receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
   if (request.stream !== true) {
@@ -62,19 +62,21 @@ export async function chatImages(
       status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
       pieces: [
-        `${head},"choices":[{"index":0,"message":{${message},"images":[`,
+        `${head},"choices":[{"index":0,"message":{"role":"assistant",${content},"refusal":null,"images":[`,
         ...images,
-        `]},"finish_reason":"stop"}],"usage":${usageJson}${told}}`,
+        `]},"logprobs":null,"finish_reason":"stop"}],"usage":${usageJson}${told}}`,
       ],
     }
   }
   const chunk = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
-  const finish = '{"index":0,"delta":{},"finish_reason":"stop"}'
+  const open = `data: ${chunk},"choices":[{"index":0,"delta":`
+  const close = (finish: string) => `,"logprobs":null,"finish_reason":${finish}}]}\n\n`
   const wantsUsage = request.stream_options?.include_usage === true
   const pieces = [
-    `data: ${chunk},"choices":[{"index":0,"delta":{${message},"images":[`,
+    `${open}{"role":"assistant","content":"","refusal":null}${close('null')}`,
+    `${open}{${content},"images":[`,
     ...images,
-    `]},"finish_reason":null}]}\n\ndata: ${chunk},"choices":[${finish}]}\n\n`,
+    `]}${close('null')}${open}{}${close('"stop"')}`,
     ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${told}}\n\n`] : []),
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {

@@ -2,6 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
 import { withoutEmpty } from '../core/chat/idle.ts'
+import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import { makesImages, type Catalog } from '../core/model.ts'
@@ -29,7 +30,9 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const body = withoutEmpty(call.body)
     const context = contextOf(call, 'chat')
     const { model } = catalog.find(body.model)
-    if (makesImages(model) || (model.undescribed && body.image_config !== undefined)) {
+    const draws = makesImages(model) || (model.undescribed && body.image_config !== undefined)
+    checkFallbacks(body.models ?? [], draws, catalog)
+    if (draws) {
       checkConversation(body)
       return chatImages({ body, texts }, model, context, options)
     }
@@ -42,6 +45,22 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const { result, usage = noUsage, receipt, limit } = await gateway.chat(request, context)
     const json = withReceipt(result.text, usage, receipt)
     return { status: 200, headers: receiptHeaders(receipt, limit), json }
+  }
+}
+
+/** Throws a GatewayError for a model to fall back on that answers in another way than `model`. */
+function checkFallbacks(
+  names: readonly string[],
+  draws: boolean,
+  catalog: Pick<Catalog, 'find'>,
+): void {
+  for (const [index, name] of names.entries()) {
+    const { model } = catalog.find(name)
+    if (model.undescribed || makesImages(model) === draws) continue
+    const message = draws
+      ? `${model.row.id} makes no images. Behind an image model, name image models.`
+      : `${model.row.id} makes images. Behind a language model, name language models.`
+    throw new GatewayError('invalid_value', message, { param: `models[${index}]` })
   }
 }
 

@@ -9,7 +9,10 @@ const paints = [
   { type: 'custom', custom: functions[0] },
 ]
 
-/** A result makes sense only behind the call that it answers, and a choice beside its tools. */
+/**
+ * A result makes sense only behind the call that it answers, a choice beside its tools, and an answer
+ * before a question.
+ */
 export function inContext(body: Record<string, unknown>): object {
   const { messages: list, tool_choice: choice, function_call: called } = body
   const tools = choice === 'required' || typeof choice === 'object' ? { tools: paints } : {}
@@ -21,5 +24,6 @@ export function inContext(body: Record<string, unknown>): object {
       : role === 'function'
         ? [{ role: 'assistant', function_call: toolCall.function }]
         : []
-  return { ...tools, ...given, ...body, messages: [...before, ...(list as object[])] }
+  const behind = role === 'assistant' ? [{ role: 'user', content: 'Paint a fox' }] : []
+  return { ...tools, ...given, ...body, messages: [...before, ...(list as object[]), ...behind] }
 }

@@ -276,7 +276,7 @@ describe('bad input', () => {
       name: 'an image model without a prompt',
       body: { ...user(' '), model: 'alibaba/qwen-image-plus' },
       code: 'invalid_value',
-      param: 'messages',
+      param: 'messages[0].content',
     },
     ...['__proto__', 'constructor', 'toString', '', '/', 'a'.repeat(100_000)].map((model) => ({
       name: `the model ${JSON.stringify(model.slice(0, 20))}`,

@@ -10,6 +10,7 @@ import { pixel } from '../support/pixel.ts'
 
 const chat = '/v1/chat/completions'
 const model = 'gemini-3-pro-image-preview'
+const seedream = 'bytedance/seedream-4-0'
 const user = (content: unknown) => ({ role: 'user', content })
 const text = (words: string) => ({ type: 'text', text: words })
 const image = (url: string) => ({ type: 'image_url', image_url: { url } })
@@ -44,9 +45,16 @@ describe('a chat with an image model', () => {
       expect(withImages).to.have.length(1)
       expect(withImages[0]).to.have.length(2)
       for (const { image_url: made } of withImages[0]!) await lookAtUrl(made.url)
-      expect(chunks.map((chunk) => chunk.usage?.cost)).to.deep.equal(
-        usage ? [undefined, undefined, 0.268] : [undefined, undefined],
-      )
+      const costs = chunks.map((chunk) => chunk.usage?.cost)
+      expect(costs).to.deep.equal([undefined, undefined, undefined, ...(usage ? [0.268] : [])])
+      const choices = chunks.flatMap((chunk) => chunk.choices)
+      expect(choices[0]).to.deep.include({
+        delta: { role: 'assistant', content: '', refusal: null },
+        finish_reason: null,
+      })
+      for (const [at, choice] of choices.entries()) {
+        expect(choice).to.include({ logprobs: null, finish_reason: at === 2 ? 'stop' : null })
+      }
     })
   }
 
@@ -66,7 +74,7 @@ describe('a chat with an image model', () => {
     expect(await lookAtUrl(urls[0]!)).to.include({ width: 1024, height: 1024 })
   })
 
-  it('goes on over several turns: all pictures are inputs, the last words the prompt', async () => {
+  it('goes on over several turns: all pictures are inputs, instructions and last words the prompt', async () => {
     const first = await ask({ messages: [user('A kite')] })
     const made = first.choices[0]!.message
     const own = `data:image/webp;base64,${(
@@ -81,6 +89,10 @@ describe('a chat with an image model', () => {
         user([image(own), text('Now with'), text('a longer tail')]),
       ],
     })
+    expect(second.warnings!.map(({ param }) => param)).to.deep.equal([
+      'messages[1].content',
+      'messages[2].content',
+    ])
     const { contents } = calls()[0]!.body as { contents: object[] }
     const inline = (url: string) => {
       const [, mimeType, data] = /^data:(.+);base64,(.+)$/.exec(url)!
@@ -90,7 +102,7 @@ describe('a chat with an image model', () => {
       {
         role: 'user',
         parts: [
-          { text: 'Now with\na longer tail' },
+          { text: 'You paint.\n\nNow with\na longer tail' },
           inline(pixel),
           inline(made.images[0]!.image_url.url),
           inline(own),
@@ -113,7 +125,26 @@ describe('a chat with an image model', () => {
 
   const asked = { messages: [user('A kite')] }
   const refused = [
-    { name: 'no words', body: { messages: [user([image(pixel)])] }, param: 'messages' },
+    {
+      name: 'no words',
+      body: { messages: [user([image(pixel)])] },
+      param: 'messages[0].content',
+    },
+    {
+      name: 'instructions and no words',
+      body: { messages: [{ role: 'system', content: 'You paint.' }, user('\n')] },
+      param: 'messages[1].content',
+    },
+    {
+      name: 'a language model behind it',
+      body: { models: [seedream, 'gpt-4.1'] },
+      param: 'models[1]',
+    },
+    {
+      name: 'a language model before it',
+      body: { model: 'gpt-4.1', models: [model] },
+      param: 'models[0]',
+    },
     { name: 'two numbers of pictures', body: { n: 2, image_config: { n: 3 } }, param: 'n' },
     { name: 'more pictures than ten', body: { n: 11 }, param: 'n' },
   ]
@@ -125,6 +156,11 @@ describe('a chat with an image model', () => {
     })
   }
 
+  const seen = { url: pixel, detail: 'high' }
+  const calling = {
+    role: 'assistant',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  }
   const heard = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
   const ignored = [
     { param: 'temperature', body: { temperature: 0.5 } },
@@ -135,9 +171,20 @@ describe('a chat with an image model', () => {
     { param: 'seed', body: { seed: -5 } },
     { param: 'user', body: { user: 'u-1' } },
     { param: 'messages[0].content[1]', body: { messages: [user([text('A kite'), heard])] } },
+    { param: 'messages[0].content', body: { messages: [user('A kite'), user('A longer tail')] } },
+    { param: 'messages[0].name', body: { messages: [{ ...user('A kite'), name: 'Ada' }] } },
+    { param: 'messages[0].mood', body: { messages: [{ ...user('A kite'), mood: 'good' }] } },
+    {
+      param: 'messages[1].tool_calls',
+      body: { messages: [user([image(pixel)]), calling, user('A kite')] },
+    },
+    {
+      param: 'messages[0].content[1].image_url.detail',
+      body: { messages: [user([text('A kite'), { ...image(pixel), image_url: seen }])] },
+    },
   ]
   for (const { param, body } of ignored) {
-    it(`tells that ${JSON.stringify(body)} means nothing to it, or refuses it when it is strict`, async () => {
+    it(`tells that ${JSON.stringify(body).slice(0, 100)} means nothing to it, or refuses it when it is strict`, async () => {
       const response = await vendors.post(chat, { model, ...asked, ...body })
       const { warnings } = (await response.json()) as ChatImagesBody
       expect(warnings!.map((warning) => warning.param)).to.deep.equal([param])
@@ -148,6 +195,18 @@ describe('a chat with an image model', () => {
       await expectError(strict, { status: 400, code: 'unsupported_parameter', param })
     })
   }
+
+  it('falls back on other image models, all pictures by one of them', async () => {
+    vendors.doubles.google.play({ status: 503, body: {} })
+    const body = { ...asked, model, models: [seedream], n: 3 }
+    const response = await vendors.post(chat, body)
+    const { choices, usage } = (await response.json()) as ChatImagesBody
+    expect(response.headers.get('x-gateway-model')).to.equal(seedream)
+    expect(response.headers.get('x-gateway-attempts')).to.include('bytedance=ok')
+    expect(choices[0]!.message.images).to.have.length(3)
+    expect(vendors.doubles.bytedance.calls).to.have.length(3)
+    expect(usage.cost).to.equal(0.105)
+  })
 
   it("heeds OpenAI's own seed, and its own one first", async () => {
     await ask({ ...asked, seed: 5 })

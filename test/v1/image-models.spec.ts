@@ -57,8 +57,8 @@ describe('each model of the document, with the vendors in the back,', () => {
       const { choices, usage, warnings } = await chatWith({ model: id, n: 2 })
       expect(choices).to.have.length(1)
       const [{ message, ...choice }] = choices as [(typeof choices)[0]]
-      expect(choice).to.deep.equal({ index: 0, finish_reason: 'stop' })
-      expect(message).to.include({ role: 'assistant', content: null })
+      expect(choice).to.deep.equal({ index: 0, logprobs: null, finish_reason: 'stop' })
+      expect(message).to.include({ role: 'assistant', content: null, refusal: null })
       expect(message.images.map(({ type }) => type)).to.deep.equal(['image_url', 'image_url'])
       for (const { image_url: image } of message.images) {
         const { width, height } = await lookAtUrl(image.url)

@@ -11,6 +11,15 @@ const charactersPerTokenMax = 10
 export function checkConversation(request: ChatRequest): void {
   const { messages, response_format: format } = request
   checkToolChoice(request)
+  if (!messages.some(saysSomething)) {
+    const at = Math.max(
+      0,
+      messages.findLastIndex(({ role }) => role === 'user'),
+    )
+    throw new GatewayError('invalid_value', 'The messages say nothing. Give this one a text.', {
+      param: `messages[${at}].content`,
+    })
+  }
   const called = new Set<string>()
   const functions = new Set<string>()
   for (const [index, message] of messages.entries()) {
@@ -84,6 +93,20 @@ function checkName(name: string, names: readonly string[], { param, list }: List
   throw new GatewayError('invalid_value', `There is no '${unknown}' in \`${list}\`. ${known}`, {
     param,
   })
+}
+
+/** Whether a message has more than white space. */
+function saysSomething(message: ChatRequest['messages'][number]): boolean {
+  const { content } = message
+  if (typeof content === 'string' && content.trim() !== '') return true
+  if (Array.isArray(content) && content.some(isMoreThanSpace)) return true
+  if (message.role !== 'assistant') return false
+  return Boolean(message.tool_calls?.length || message.images?.length || message.refusal?.trim())
+}
+
+function isMoreThanSpace(part: components['schemas']['ContentPart']): boolean {
+  if (part.type === 'text') return part.text.trim() !== ''
+  return part.type !== 'refusal' || part.refusal.trim() !== ''
 }
 
 /** What of a request the model cannot do, according to the catalog. */

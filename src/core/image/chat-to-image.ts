@@ -1,12 +1,14 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
 import { isIdle } from '../chat/idle.ts'
-import { lastUserText } from '../chat/prompt.ts'
+import { messageText } from '../chat/prompt.ts'
+import { unlistedMembers } from '../chat/unlisted.ts'
 import { GatewayError } from '../error.ts'
 import { dropped, type Warning } from '../model.ts'
 import { seedMax, type AskedImage, type NamedAddress } from './image.ts'
 
 type Schemas = components['schemas']
+type Message = ChatRequest['messages'][number]
 type Groups = Schemas['ImageConfig']
 type NamesIn<Group> = Group extends unknown ? keyof Group : never
 type ValuesIn<Group, Name> = Group extends { [Key in Name & string]?: infer Value } ? Value : never
@@ -48,6 +50,7 @@ export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
 /** The fields of a chat request that an image model uses; null counts as absent. */
 const usedFields = new Set<string>([
   'model',
+  'models',
   'messages',
   'image_config',
   'n',
@@ -70,15 +73,48 @@ export function ignoredFields(request: ChatRequest, config: ImageConfig): Warnin
   return [...fields, dropped('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
 }
 
-/** A warning for each content part that an image model ignores: files and audio. */
-export function ignoredParts({ messages }: ChatRequest): Warning[] {
-  return messages.flatMap(({ content }, index) =>
-    (Array.isArray(content) ? content : []).flatMap(({ type }, place) => {
-      if (type !== 'file' && type !== 'input_audio') return []
-      const param = `messages[${index}].content[${place}]`
-      return dropped(param, type, `An image model takes no '${type}'.`)
-    }),
-  )
+/** How much of a text that is not sent a warning quotes. */
+const quotedCharactersMax = 100
+
+/**
+ * A warning for everything in the conversation that an image model is not told: texts besides the
+ * instructions and the user's last message, files and audio, calls of tools, and further members.
+ */
+export function ignoredMessages(request: ChatRequest): Warning[] {
+  const prompt = promptMessages(request)
+  const found = request.messages.flatMap((message, index): Warning[] => {
+    const param = `messages[${index}]`
+    const said = prompt.includes(message) ? '' : messageText(message).slice(0, quotedCharactersMax)
+    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
+    const { name } = message.role === 'tool' ? {} : message
+    return [
+      ...(said.trim() === '' ? [] : [dropped(`${param}.content`, said, unreadText)]),
+      ...(calls.length === 0
+        ? []
+        : [
+            dropped(`${param}.tool_calls`, calls.length, 'An image model reads no calls of tools.'),
+          ]),
+      ...(name === undefined
+        ? []
+        : [dropped(`${param}.name`, name, 'An image model is told no authors.')]),
+      ...ignoredParts(message, param),
+    ]
+  })
+  return [...found, ...unlistedMembers(request, 'An image model has no such parameter.')]
+}
+
+const unreadText = 'An image model reads the instructions and the last message of the user.'
+
+function ignoredParts({ content }: Message, path: string): Warning[] {
+  return (Array.isArray(content) ? content : []).flatMap((part, place) => {
+    const param = `${path}.content[${place}]`
+    if (part.type === 'file' || part.type === 'input_audio') {
+      return [dropped(param, part.type, `An image model takes no '${part.type}'.`)]
+    }
+    const detail = part.type === 'image_url' ? part.image_url.detail : undefined
+    if (detail === undefined || detail === 'auto') return []
+    return [dropped(`${param}.image_url.detail`, detail, 'An image model has one detail.')]
+  })
 }
 
 function isSeed(seed: number): boolean {
@@ -86,16 +122,11 @@ function isSeed(seed: number): boolean {
 }
 
 /**
- * Converts a conversation to an image request: the text of the user's last message is the prompt.
- * The input pictures come from `conversationImages`. Throws a GatewayError.
+ * Converts a conversation to an image request: the prompt is the instructions, then the text of the
+ * user's last message. The input pictures come from `conversationImages`. Throws a GatewayError.
  */
 export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
-  const prompt = lastUserText(request)
-  if (prompt.trim() === '') {
-    throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
-      param: 'messages',
-    })
-  }
+  const prompt = promptOf(request)
   if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
     throw new GatewayError('invalid_value', "'n' and 'image_config.n' differ. Give one of them.", {
       param: 'n',
@@ -109,6 +140,7 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): AskedIma
   }
   return {
     model: request.model,
+    ...(request.models === undefined ? {} : { models: request.models }),
     prompt,
     n,
     ...sizeOf(config),
@@ -135,4 +167,25 @@ function sizeOf({ image_size: size, aspect_ratio: aspectRatio }: ImageConfig) {
     ...(size === undefined ? {} : { sizeClass: size }),
     ...(aspectRatio === undefined ? {} : { aspectRatio }),
   }
+}
+
+function promptOf(request: ChatRequest): string {
+  const { messages } = request
+  const last = messages.findLastIndex(({ role }) => role === 'user')
+  if (last < 0 || messageText(messages[last]!).trim() === '') {
+    throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
+      param: last < 0 ? 'messages' : `messages[${last}].content`,
+    })
+  }
+  return promptMessages(request)
+    .map(messageText)
+    .filter((text) => text.trim() !== '')
+    .join('\n\n')
+}
+
+/** The messages whose texts make the prompt: all instructions, then the user's last message. */
+function promptMessages({ messages }: ChatRequest): Message[] {
+  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const last = messages.findLast(({ role }) => role === 'user')
+  return last === undefined ? instructions : [...instructions, last]
 }

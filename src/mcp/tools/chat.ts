@@ -1,7 +1,7 @@
 import type { Answered } from '../../core/call.ts'
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import { chatToImage, ignoredFields } from '../../core/image/chat-to-image.ts'
+import { chatToImage, ignoredFields, ignoredMessages } from '../../core/image/chat-to-image.ts'
 import { makesImages, type Catalog } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
 import type { ToolContent } from '../content.ts'
@@ -20,7 +20,7 @@ export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
     }
     const request: ChatRequest = { model: name, messages, ...options }
     if (!makesImages(catalog.find(name).model)) return textOf(await gateway.chat(request, context))
-    const warnings = ignoredFields(request, {})
+    const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
     return pictureContent(await gateway.image(chatToImage(request, {}), context, { warnings }))
   }
 }
