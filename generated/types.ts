@@ -230,7 +230,10 @@ export interface components {
          * @enum {string}
          */
         ImageModeration: "auto" | "low";
-        /** @description Models to fall back on, in order, when `model` cannot answer. */
+        /**
+         * @description Models to fall back on, in order, when `model` cannot answer: language models behind a
+         *     language model, image models behind an image model.
+         */
         FallbackModels: string[];
         /**
          * @description The identifier or alias of an image model; `auto` is the default image model.
@@ -1173,6 +1176,13 @@ export interface components {
              * @enum {string}
              */
             thinks?: "asked" | "unasked" | "always";
+            /**
+             * @description What a vendor with words of its own is sent so that a model does not think.
+             * @enum {string}
+             */
+            thinking_off?: "disabled" | "between_tools";
+            /** @description The model takes a number of tokens instead of an effort, and this is the least. */
+            thinking_tokens_min?: number;
             /**
              * @description Which tools it takes while it thinks; all of them when absent.
              * @enum {string}

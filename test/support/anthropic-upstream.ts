@@ -1,6 +1,7 @@
 import { checkSchema } from './anthropic-schema.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
+import { anthropicEvents, message, signature } from './anthropic-answers.ts'
+import { allowOnly, Refused, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
 type Message = { role: string; content: unknown }
@@ -8,7 +9,6 @@ type Message = { role: string; content: unknown }
 export const anthropicKey = 'sk-ant-0123456789abcdef'
 
 const invalid = 'invalid_request_error'
-const signature = 'EqQB'
 const fields = [
   'model',
   'max_tokens',
@@ -37,13 +37,17 @@ const blockFields: Record<string, string[]> = {
 }
 const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
 const choosesItself = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
-const stopReasons = {
-  stop: 'end_turn',
-  length: 'max_tokens',
-  tool_calls: 'tool_use',
-  content_filter: 'refusal',
-}
-
+const takesPrefill = /-4-5(?:-|$)/
+const newEfforts = ['low', 'medium', 'high', 'max']
+/** What each generation takes as `thinking`, and as `effort`; the first that matches counts. */
+const generations: readonly [RegExp, { thinking: string[]; efforts: string[] }][] = [
+  [/-4-5(?:-|$)/, { thinking: ['enabled', 'disabled'], efforts: [] }],
+  [/-4-6(?:-|$)/, { thinking: ['enabled', 'disabled', 'adaptive'], efforts: newEfforts }],
+  [/opus-4-[78]/, { thinking: ['adaptive'], efforts: [...newEfforts, 'xhigh'] }],
+  [/opus-5-5|fable/, { thinking: ['adaptive'], efforts: [...newEfforts, 'xhigh'] }],
+  [/sonnet-5-5/, { thinking: ['adaptive', 'between_tools'], efforts: [...newEfforts, 'xhigh'] }],
+  [/-5/, { thinking: ['adaptive', 'disabled'], efforts: [...newEfforts, 'xhigh'] }],
+]
 /** Plays Anthropic: refuses what the vendor refuses, in its words, and says the rest. */
 export function anthropicDouble(
   say: (body: Body) => Spoken,
@@ -78,6 +82,12 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   if (headers['content-type'] !== 'application/json') refuse('content-type')
   allowOnly(body, fields, 'body', invalid)
   const { model, max_tokens: most, messages, temperature, top_p: topP, thinking } = body
+  const { stop_sequences: stops = [], metadata = {}, output_config: output = {} } = body
+  allowOnly(metadata, ['user_id'], 'metadata', invalid)
+  allowOnly(output, ['effort', 'format'], 'output_config', invalid)
+  if ((stops as string[]).some((stop) => stop.trim() === '')) {
+    refuse('stop_sequences: each stop sequence must contain non-whitespace')
+  }
   if (typeof model !== 'string') refuse('model: Field required')
   if (typeof most !== 'number') refuse('max_tokens: Field required')
   if (!Array.isArray(messages) || messages.length === 0)
@@ -91,13 +101,18 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
     refuse('`temperature` and `top_p` cannot both be specified for this model.')
   }
   checkThinking(thinking, body, refuse)
+  checkEffort(output['effort'], body, refuse)
   checkMessages(messages as Message[], refuse)
+  checkEnd(messages as Message[], String(model), refuse)
   checkThoughts(messages as Message[], thinking, refuse)
   for (const block of (body['system'] ?? []) as Body[]) {
     checkBlock(block, 'system', { where: 'system', refuse })
   }
-  const { format } = (body['output_config'] ?? {}) as { format?: { schema: unknown } }
-  if (format !== undefined) checkSchema(format.schema, 'output_config.format.schema')
+  const { format } = output
+  if (format !== undefined) {
+    allowOnly(format, ['type', 'schema'], 'output_config.format', invalid)
+    checkSchema(format['schema'], 'output_config.format.schema')
+  }
   checkTools(body, refuse)
 }
 
@@ -105,12 +120,51 @@ type Refuse = (text: string) => void
 
 function checkThinking(thinking: unknown, body: Body, refuse: Refuse): void {
   if (thinking === undefined) return
-  allowOnly(thinking, ['type', 'budget_tokens'], 'thinking', invalid)
+  const { type } = thinking as Body
+  const fields: Record<string, string[]> = {
+    enabled: ['type', 'budget_tokens', 'display'],
+    adaptive: ['type', 'display'],
+  }
+  allowOnly(thinking, fields[String(type)] ?? ['type'], 'thinking', invalid)
+  if (!generationOf(body).thinking.includes(String(type))) {
+    refuse(
+      `"thinking.type.${String(type)}" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`,
+    )
+  }
+  if (type === 'disabled' || type === 'between_tools') return
   if (body['temperature'] !== undefined) refuse('temperature: may not be set with thinking')
-  if (thinking['type'] !== 'enabled') return
+  if (type !== 'enabled') return
   const budget = Number(thinking['budget_tokens'])
   if (budget < 1024) refuse('thinking.budget_tokens: greater than or equal to 1024')
   if (budget >= Number(body['max_tokens'])) refuse('max_tokens must be greater than the budget')
+}
+
+function generationOf({ model }: Body) {
+  return generations.find(([names]) => names.test(String(model)))![1]
+}
+
+function checkEffort(effort: unknown, body: Body, refuse: Refuse): void {
+  if (effort === undefined) return
+  const { efforts } = generationOf(body)
+  if (!efforts.includes(effort as string)) refuse('output_config.effort: Input should be one of …')
+  const type = (body['thinking'] as Body | undefined)?.['type']
+  const quiet = type === 'disabled' || type === 'between_tools'
+  if (quiet && (effort === 'xhigh' || effort === 'max')) refuse('thinking: not with this effort')
+}
+
+/** Newer models do not go on with an answer; older ones with none that ends in white space. */
+function checkEnd(messages: Message[], model: string, refuse: Refuse): void {
+  const { role, content } = messages.at(-1)!
+  if (role !== 'assistant') return
+  if (!takesPrefill.test(model)) {
+    refuse(
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+    )
+  }
+  const text = String((content as Body[]).at(-1)!['text'])
+  if (text !== text.trimEnd()) {
+    refuse('messages: final assistant content cannot end with trailing whitespace')
+  }
 }
 
 function checkMessages(messages: Message[], refuse: Refuse): void {
@@ -187,6 +241,9 @@ function checkDocument(source: Body, where: string, refuse: Refuse): void {
 function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
   for (const tool of (tools ?? []) as Body[]) {
     allowOnly(tool, toolFields, 'tools.0', invalid)
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(String(tool['name']))) {
+      refuse("tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
+    }
     const schema = tool['input_schema'] as Body | undefined
     if (schema?.['type'] !== 'object') refuse('tools.0.input_schema.type: Field required')
     if (tool['strict'] === true) checkSchema(schema, 'tools.0.input_schema')
@@ -195,93 +252,4 @@ function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse)
   allowOnly(choice, ['type', 'name', 'disable_parallel_tool_use'], 'tool_choice', invalid)
   const forced = choice['type'] === 'any' || choice['type'] === 'tool'
   if (forced && choosesItself.test(String(model))) refuse('tool_choice: not supported')
-}
-
-function message({ text, reasoning, calls = [], end = 'stop', counts }: Spoken, model: string) {
-  const thinking = reasoning?.join('')
-  return {
-    id: 'msg_01',
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [
-      ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature }]),
-      ...(text === undefined ? [] : [{ type: 'text', text: text.join('') }]),
-      ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args })),
-    ],
-    stop_reason: stopReasons[end],
-    stop_sequence: null,
-    usage: usageOf(counts),
-  }
-}
-
-function usageOf(counts = usualCounts) {
-  const { input, output, cached = 0, written = 0, reasoning } = counts
-  return {
-    input_tokens: input - cached - written,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: cached,
-    output_tokens: output,
-    service_tier: 'standard',
-    ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
-  }
-}
-
-/** The events of a streamed answer, as the vendor writes them. */
-export function anthropicEvents(spoken: Spoken, model: string): string[] {
-  const { text, reasoning, calls = [], end = 'stop', counts } = spoken
-  const usage = usageOf(counts)
-  const blocks = [
-    ...(reasoning === undefined
-      ? []
-      : [
-          {
-            start: { type: 'thinking', thinking: '', signature: '' },
-            deltas: [
-              ...reasoning.map((thinking) => ({ type: 'thinking_delta', thinking })),
-              { type: 'signature_delta', signature },
-            ],
-          },
-        ]),
-    ...(text === undefined
-      ? []
-      : [
-          {
-            start: { type: 'text', text: '' },
-            deltas: text.map((piece) => ({ type: 'text_delta', text: piece })),
-          },
-        ]),
-    ...calls.map(({ id, name, args }) => ({
-      start: { type: 'tool_use', id, name, input: {} },
-      deltas: halves(Object.keys(args).length === 0 ? '' : JSON.stringify(args)).map(
-        (partial_json) => ({ type: 'input_json_delta', partial_json }),
-      ),
-    })),
-  ]
-  const head = { ...message({ counts: counts ?? usualCounts }, model), content: [] }
-  return [
-    event('message_start', {
-      message: { ...head, stop_reason: null, usage: { ...usage, output_tokens: 1 } },
-    }),
-    ...blocks.flatMap(({ start, deltas }, index) => [
-      event('content_block_start', { index, content_block: start }),
-      ...(index === 0 ? [event('ping', {})] : []),
-      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
-      event('content_block_stop', { index }),
-    ]),
-    event('message_delta', {
-      delta: { stop_reason: stopReasons[end], stop_sequence: null },
-      usage: { output_tokens: usage.output_tokens },
-    }),
-    event('message_stop', {}),
-  ]
-}
-
-function event(type: string, members: object): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
-}
-
-function halves(text: string): string[] {
-  const middle = Math.ceil(text.length / 2)
-  return ['', text.slice(0, middle), text.slice(middle)]
 }

@@ -82,9 +82,14 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   for (const tool of tools as { functionDeclarations: Body[] }[]) {
     for (const declaration of tool.functionDeclarations) {
       allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
+      if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(String(declaration['name']))) {
+        refuse('Invalid function name. Must start with a letter or an underscore.')
+      }
     }
   }
   const { temperature, candidateCount = 1, responseMimeType } = generationConfig
+  checkThinking(generationConfig['thinkingConfig'], model, refuse)
+  checkAbilities(generationConfig, model, refuse)
   if (
     responseMimeType !== undefined &&
     (tools as Body[]).length > 0 &&
@@ -94,6 +99,57 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
   if (Number(temperature ?? 0) > 2) refuse('temperature must be in the range [0.0, 2.0]')
   if (Number(candidateCount) > 8) refuse('candidateCount must be between 1 and 8')
+  const system = body['systemInstruction']
+  if (system !== undefined) allowOnly(system, ['parts'], 'system_instruction', invalid)
+  const { functionCallingConfig: calling } = (body['toolConfig'] ?? {}) as Body
+  if (calling !== undefined) {
+    allowOnly(calling, ['mode', 'allowedFunctionNames'], 'tool_config', invalid)
+  }
+  const last = (contents as { role: string }[]).at(-1)!
+  if (last.role === 'model' && /^gemini-(?:3\.5-flash-lite|3\.[6-9]|4)/.test(model)) {
+    refuse('The final turn must not be a model turn.')
+  }
+}
+
+/** Levels that a model of the third generation on takes besides `minimal`. */
+const levels = ['low', 'medium', 'high']
+const withoutMinimal = /pro|3\.[78]-flash|gemini-4/
+
+function checkThinking(config: unknown, model: string, refuse: Refuse): void {
+  if (config === undefined) return
+  allowOnly(
+    config,
+    ['includeThoughts', 'thinkingBudget', 'thinkingLevel'],
+    'thinking_config',
+    invalid,
+  )
+  const { thinkingBudget: budget, thinkingLevel: level } = config
+  if (model.startsWith('gemini-2.5')) {
+    if (level !== undefined) refuse('Thinking level is not supported for this model.')
+    const least = model === 'gemini-2.5-pro' ? 128 : 0
+    if (Number(budget) < least) refuse('The thinking budget is invalid.')
+    return
+  }
+  if (budget !== undefined) refuse('thinking_budget: use thinking_level')
+  const known = withoutMinimal.test(model) ? levels : ['minimal', ...levels]
+  if (!known.includes(String(level))) {
+    refuse(`Thinking level ${String(level).toUpperCase()} is not supported for this model.`)
+  }
+}
+
+function checkAbilities(config: Body, model: string, refuse: Refuse): void {
+  const old = model.startsWith('gemini-2.5')
+  if (!old && Number(config['candidateCount'] ?? 1) > 1) {
+    refuse('Multiple candidates is not enabled for this model')
+  }
+  const penalty = config['presencePenalty'] ?? config['frequencyPenalty']
+  if (old && penalty !== undefined) refuse(`Penalty is not enabled for models/${model}`)
+  if (config['responseLogprobs'] !== undefined) {
+    refuse(`Logprobs is not enabled for models/${model}`)
+  }
+  if (((config['stopSequences'] ?? []) as string[]).includes('')) {
+    refuse('stop_sequences must not contain an empty string')
+  }
 }
 
 type Refuse = (text: string) => void

@@ -2,7 +2,15 @@ import type { Tool } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import {
+  jsonInWords,
+  maxTokensOf,
+  schemaOf,
+  stopsOf,
+  tellUncarried,
+  type Notes,
+  type WrittenChat,
+} from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
@@ -14,7 +22,7 @@ type Field = keyof ChatRequest
 type AskedTool = NonNullable<FunctionRequest['tools']>[number]
 
 /** Fields that are sent in some form; any other field is reported as ignored. */
-const known: ReadonlySet<string> = new Set<Field>([
+const known: ReadonlySet<string> = new Set<Field | 'safety_identifier'>([
   'model',
   'models',
   'messages',
@@ -32,39 +40,32 @@ const known: ReadonlySet<string> = new Set<Field>([
   'stream',
   'stream_options',
   'user',
+  'safety_identifier',
   'cache_control',
 ])
+const toolName = /^[\w-]+$/
 const maxTokensUsual = 4096
 const temperatureMax = 1
-/** Models that refuse a forced tool choice (docs/vendors.md#anthropic-request). */
-const choosesItself = /^claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 
 /** The canonical request for the Messages API (docs/vendors.md#anthropic-request). */
 export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(asked, 'Anthropic')
-  for (const [field, value] of Object.entries(request)) {
-    if (known.has(field) || isIdle(field, value)) continue
-    notes.warnings.push(dropped(field, value, 'Anthropic has no such parameter.'))
-  }
+  tellUncarried(request, known, 'Anthropic', notes)
   if ((request.n ?? 1) > 1) {
     notes.problems.push({ param: 'n', message: 'Anthropic gives one answer a call.' })
   }
-  const { system, messages } = writeMessages(request.messages, notes)
+  const { system, messages } = writeMessages(request.messages, target, notes)
   const format = writeFormat(request, notes)
   const words = (format?.words ?? []).map((text) => ({ type: 'text' as const, text }))
   const instructions = [...system, ...words]
-  const stops = [request.stop ?? []].flat().filter((stop) => stop.trim() !== '')
+  const stops = stopsOf(request, refusedStop, notes)
   const body: WireRequest = {
     model: target.upstreamModel,
-    max_tokens:
-      request.max_completion_tokens ??
-      request.max_tokens ??
-      target.model.row.max_output_tokens ??
-      maxTokensUsual,
+    max_tokens: maxTokensOf(request, notes) ?? target.model.row.max_output_tokens ?? maxTokensUsual,
     messages,
     ...(instructions.length > 0 ? { system: instructions } : {}),
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
-    ...(request.user === undefined ? {} : { metadata: { user_id: request.user } }),
+    ...metadataOf(request, notes),
     ...(request.stream === true ? { stream: true } : {}),
     ...writeTools(request, target, notes),
     ...cachedUpTo(request, '', notes),
@@ -77,9 +78,30 @@ export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireR
   return { body, ...notes }
 }
 
+function refusedStop(stop: string): string | undefined {
+  return stop.trim() === '' ? 'Anthropic stops at no text of white space alone.' : undefined
+}
+
+/** Whom the answer is for; OpenAI's newer name of it counts. */
+function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest, 'metadata'> {
+  // The contract does not list it: any value is possible.
+  const { safety_identifier: newer } = request as { safety_identifier?: unknown }
+  const { user } = request
+  if (typeof newer !== 'string') {
+    if (!isIdle('safety_identifier', newer)) {
+      warnings.push(dropped('safety_identifier', newer, 'It is a text.'))
+    }
+    return user === undefined ? {} : { metadata: { user_id: user } }
+  }
+  if (user !== undefined && user !== newer) {
+    warnings.push(dropped('user', user, 'safety_identifier is given too, and counts.'))
+  }
+  return { metadata: { user_id: newer } }
+}
+
 function writeTools(
   request: FunctionRequest,
-  { upstreamModel }: Target,
+  { model: { row } }: Target,
   notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {
   const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
@@ -88,7 +110,7 @@ function writeTools(
   if (choice === 'none') return { tools: written, tool_choice: { type: 'none' } }
   const single = parallel === false ? { disable_parallel_tool_use: true } : {}
   const forced = choice === 'required' || typeof choice === 'object'
-  if (forced && !choosesItself.test(upstreamModel)) {
+  if (forced && row.capabilities['forced_tool_choice'] !== false) {
     return {
       tools: written,
       tool_choice:
@@ -98,7 +120,7 @@ function writeTools(
     }
   }
   if (forced) {
-    const reason = `${upstreamModel} chooses by itself whether it calls a tool.`
+    const reason = `${row.id} chooses by itself whether it calls a tool.`
     notes.warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
   }
   if (choice === undefined && parallel !== false) return { tools: written }
@@ -108,6 +130,10 @@ function writeTools(
 function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
   const { name, description, parameters, strict } = tool.function
   const param = `${path}.function`
+  if (!toolName.test(name)) {
+    const message = "Anthropic takes names of letters, digits, '_' and '-'."
+    notes.problems.push({ param: `${param}.name`, message, code: 'invalid_value' })
+  }
   const inputSchema = { type: 'object' as const, properties: {}, ...parameters }
   const narrow = strict === true ? narrowSchema(inputSchema) : undefined
   if (narrow !== undefined) warnOfWords(narrow, `${param}.parameters`, notes)
@@ -136,7 +162,7 @@ type Format =
 /** A format that cannot be enforced is asked for in the instructions. */
 function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Format | undefined {
   if (format === undefined || format.type === 'text') return undefined
-  const schema = format.type === 'json_schema' ? format.json_schema.schema : undefined
+  const schema = schemaOf(format)
   const narrow = schema === undefined ? undefined : narrowSchema(schema)
   if (narrow !== undefined) {
     warnOfWords(narrow, 'response_format.json_schema.schema', notes)

@@ -9,10 +9,11 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
-import { dropped } from '../../core/model.ts'
+import { dropped, type Target } from '../../core/model.ts'
 import { callIdFor } from '../wire/call-id.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
+  answerAtEnd,
   instructionsAlone,
   instructionsOf,
   onlyTexts,
@@ -43,6 +44,7 @@ type Turn = { role: 'user' | 'assistant'; content: ContentBlockParam[] }
 /** Splits a conversation into system texts and alternating turns of user and assistant. */
 export function writeMessages(
   messages: readonly Message[],
+  { model }: Target,
   notes: Notes,
 ): { system: TextBlockParam[]; messages: MessageParam[] } {
   const system: TextBlockParam[] = []
@@ -54,9 +56,6 @@ export function writeMessages(
   }
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
-    if ('name' in message && message.name !== undefined) {
-      notes.warnings.push(dropped(`${path}.name`, message.name, 'Anthropic names no authors.'))
-    }
     switch (message.role) {
       case 'system':
       case 'developer':
@@ -76,9 +75,25 @@ export function writeMessages(
         add('user', [resultOf(message, path, notes)])
     }
   }
+  if (turns.at(-1)?.role === 'assistant') {
+    notes.problems.push(...answerAtEnd(messages, model))
+    trimEnd(turns.at(-1)!, messages, notes)
+  }
   if (turns.length > 0 || system.length === 0) return { system, messages: turns }
   notes.warnings.push(instructionsAlone('Anthropic'))
   return { system: [], messages: [{ role: 'user', content: system }] }
+}
+
+/** Anthropic refuses an answer to go on with that ends in white space. */
+function trimEnd(turn: Turn, messages: readonly Message[], { warnings }: Notes): void {
+  const last = turn.content.at(-1)
+  if (last?.type !== 'text') return
+  const text = last.text.trimEnd()
+  if (text === last.text) return
+  const param = `messages[${messages.findLastIndex(({ role }) => role === 'assistant')}].content`
+  const reason = 'Anthropic goes on with no answer that ends in white space.'
+  warnings.push({ param, requested: last.text.slice(-20), applied: text.slice(-20), reason })
+  last.text = text
 }
 
 /** Anthropic refuses a conversation that starts with the assistant. */
@@ -93,7 +108,7 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-/** Leaves out texts of white space only, which Anthropic refuses. */
+/** Leaves out texts of white space alone, which Anthropic refuses. */
 function saidIn(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
   return placed.flatMap(({ part, param }) => {
     if (part.text.trim() === '') return []
@@ -152,10 +167,13 @@ function imageOf(
 
 /** A PDF stays base64; a text of any type is decoded. */
 function documentOf(
-  { file: { file_data: url = '', filename: title } }: Schemas['FilePart'],
+  { file: { file_data: url = '', file_id: id, filename: title } }: Schemas['FilePart'],
   param: string,
-  { problems }: Notes,
+  { problems, warnings }: Notes,
 ): DocumentBlockParam[] {
+  if (id !== undefined && url !== '') {
+    warnings.push(dropped(`${param}.file.file_id`, id, 'OpenAI alone knows this file.'))
+  }
   const data = readDataUrl(url)
   const named = title === undefined ? {} : { title }
   if (data?.mediaType === 'application/pdf') {

@@ -1,16 +1,15 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { dropped, type Target } from '../../core/model.ts'
+import { nearestEffort } from '../wire/efforts.ts'
 import type { Notes } from '../wire/fields.ts'
 import type { WireRequest } from './wire.ts'
 
 type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+type Budgeted = Exclude<ReasoningEffort, 'none'>
 
-/** Models that take a token budget instead of an effort. */
-const budgeted = /-4-5(?:-|$)/
-/** Models without effort `xhigh`. */
-const withoutExtra = /-4-6(?:-|$)/
-const budgetMin = 1024
-const budgets: Record<Exclude<ReasoningEffort, 'none'>, number> = {
+/** Thoughts are left out of the answers of newer models unless they are asked for. */
+const adaptive = { type: 'adaptive', display: 'summarized' } as const
+const budgets: Record<Budgeted, number> = {
   minimal: 1024,
   low: 1024,
   medium: 4096,
@@ -18,37 +17,45 @@ const budgets: Record<Exclude<ReasoningEffort, 'none'>, number> = {
   xhigh: 32_768,
   max: 32_768,
 }
+/** For a row that says nothing: the efforts of the newest models. */
+const usual: readonly ReasoningEffort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Writes the reasoning effort into `body` (docs/vendors.md#anthropic-thinking). */
 export function writeThinking(
   request: ChatRequest,
-  { upstreamModel }: Target,
+  { model: { row } }: Target,
   body: WireRequest,
   notes: Notes,
 ): void {
-  const { reasoning_effort: effort } = request
-  if (effort === undefined || effort === null || effort === 'none') return
-  if (budgeted.test(upstreamModel)) return writeBudget(effort, body, notes)
-  const applied = effortOf(effort, upstreamModel)
-  if (applied !== effort) {
-    const reason = `${upstreamModel} has no effort '${effort}'.`
-    notes.warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
+  const { efforts = usual, thinks = 'asked', thinking_off: off } = row.chat ?? {}
+  const asked = request.reasoning_effort ?? undefined
+  if (asked === undefined) {
+    if (thinks !== 'asked' && !isForced(body)) body.thinking = adaptive
+    return
   }
-  body.output_config = { ...body.output_config, effort: applied }
-  body.thinking = { type: 'adaptive' }
-}
-
-function effortOf(effort: Exclude<ReasoningEffort, 'none'>, model: string): WireEffort {
-  if (effort === 'minimal') return 'low'
-  return effort === 'xhigh' && withoutExtra.test(model) ? 'max' : effort
+  const applied = nearestEffort(efforts, asked)
+  if (applied !== asked) {
+    const reason = `${row.id} has the efforts ${efforts.join(', ')}.`
+    notes.warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
+  }
+  if (applied === 'none') {
+    if (off !== undefined) body.thinking = { type: off }
+    return
+  }
+  const budgetMin = row.chat?.thinking_tokens_min
+  if (budgetMin !== undefined) return writeBudget(applied, budgetMin, body, notes)
+  // Only models with a budget have an effort `minimal`.
+  body.output_config = { ...body.output_config, effort: applied as WireEffort }
+  body.thinking = adaptive
 }
 
 function writeBudget(
-  effort: Exclude<ReasoningEffort, 'none'>,
+  effort: Budgeted,
+  budgetMin: number,
   body: WireRequest,
   { warnings }: Notes,
 ): void {
-  const reason = obstacle(body)
+  const reason = obstacle(body, budgetMin)
   if (reason !== undefined) {
     warnings.push(dropped('reasoning_effort', effort, reason))
     return
@@ -59,12 +66,15 @@ function writeBudget(
   }
 }
 
-function obstacle(body: WireRequest): string | undefined {
+function obstacle(body: WireRequest, budgetMin: number): string | undefined {
   if (body.max_tokens <= budgetMin) return `Reasoning takes more than ${budgetMin} tokens.`
-  const { type } = body.tool_choice ?? { type: 'auto' }
-  if (type === 'any' || type === 'tool') return 'Reasoning does not go with a forced tool call.'
+  if (isForced(body)) return 'Reasoning does not go with a forced tool call.'
   if (!isThoughtless(body.messages)) return undefined
   return 'After a tool call, reasoning requires that the thinking blocks of the call are sent back.'
+}
+
+function isForced({ tool_choice: choice }: WireRequest): boolean {
+  return choice?.type === 'any' || choice?.type === 'tool'
 }
 
 /** Whether the last answer calls a tool but lacks the thinking blocks before the call. */

@@ -2,7 +2,15 @@ import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { isIdle } from '../../core/chat/idle.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
+import {
+  jsonInWords,
+  maxTokensOf,
+  schemaOf,
+  stopsOf,
+  tellUncarried,
+  type Notes,
+  type WrittenChat,
+} from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
@@ -56,21 +64,18 @@ const known: ReadonlySet<string> = new Set<Field>([
   'cache_control',
 ])
 const choicesMax = 8
-/** Models that take no penalties (docs/vendors.md#gemini-request). */
-const withoutPenalties = /^gemini-2\.5/
 
 /** The canonical request for `generateContent` (docs/vendors.md#gemini-request). */
 export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(given, 'Gemini')
-  for (const [field, value] of Object.entries(request)) {
-    if (known.has(field) || isIdle(field, value)) continue
-    notes.warnings.push(dropped(field, value, 'Gemini has no such parameter.'))
+  tellUncarried(request, known, 'Gemini', notes)
+  const { row } = target.model
+  const most = row.capabilities['multiple_choices'] === false ? 1 : choicesMax
+  if ((request.n ?? 1) > most) {
+    const answers = most === 1 ? 'one answer' : `at most ${most} answers`
+    notes.problems.push({ param: 'n', message: `${row.id} gives ${answers} a call.` })
   }
-  if ((request.n ?? 1) > choicesMax) {
-    const message = `Gemini gives at most ${choicesMax} answers a call.`
-    notes.problems.push({ param: 'n', message })
-  }
-  const { system, contents } = writeContents(request.messages, target.upstreamModel, notes)
+  const { system, contents } = writeContents(request.messages, target, notes)
   const { words = [], ...asked } = format(request, target, notes)
   const instructions = [...system, ...words]
   const generationConfig: GenerationConfig = {
@@ -89,28 +94,40 @@ export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireR
   return { body, ...notes }
 }
 
-function sampling(request: ChatRequest, target: Target, notes: Notes): GenerationConfig {
-  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens ?? undefined
-  const stopSequences = [request.stop ?? []].flat()
+function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes) {
+  const maxOutputTokens = maxTokensOf(request, notes)
+  const stopSequences = stopsOf(request, refusedStop, notes)
+  const taken = <F extends Field>(field: F): NonNullable<ChatRequest[F]> | null => {
+    const value = request[field] ?? null
+    const isSampling = field === 'temperature' || field === 'top_p'
+    const refuses = row.chat?.without?.includes(field) === true
+    if (!refuses && !(isSampling && row.capabilities['accepts_temperature'] === false)) return value
+    if (!isIdle(field, value)) {
+      notes.warnings.push(dropped(field, value, `${row.id} does not take it.`))
+    }
+    return null
+  }
+  const temperature = taken('temperature')
+  const topP = taken('top_p')
+  const presencePenalty = taken('presence_penalty')
+  const frequencyPenalty = taken('frequency_penalty')
+  const logprobs = taken('top_logprobs') ?? 0
   const config: GenerationConfig = {
-    ...(typeof request.temperature === 'number' ? { temperature: request.temperature } : {}),
-    ...(typeof request.top_p === 'number' ? { topP: request.top_p } : {}),
+    ...(temperature === null ? {} : { temperature }),
+    ...(topP === null ? {} : { topP }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(stopSequences.length > 0 ? { stopSequences } : {}),
     ...(typeof request.seed === 'number' ? { seed: request.seed } : {}),
     ...((request.n ?? 1) > 1 ? { candidateCount: request.n! } : {}),
-    ...(request.logprobs === true
-      ? { responseLogprobs: true, logprobs: request.top_logprobs ?? 0 }
-      : {}),
-  }
-  for (const field of ['presence_penalty', 'frequency_penalty'] as const) {
-    const penalty = request[field]
-    if (penalty === undefined || penalty === null || isIdle(field, penalty)) continue
-    if (withoutPenalties.test(target.upstreamModel)) {
-      notes.warnings.push(dropped(field, penalty, `${target.upstreamModel} does not take it.`))
-    } else config[field === 'presence_penalty' ? 'presencePenalty' : 'frequencyPenalty'] = penalty
+    ...(taken('logprobs') === true ? { responseLogprobs: true, logprobs } : {}),
+    ...(presencePenalty ? { presencePenalty } : {}),
+    ...(frequencyPenalty ? { frequencyPenalty } : {}),
   }
   return config
+}
+
+function refusedStop(stop: string): string | undefined {
+  return stop === '' ? 'An empty text stops nothing.' : undefined
 }
 
 function format(
@@ -119,7 +136,7 @@ function format(
   { warnings }: Notes,
 ): GenerationConfig & { words?: string[] } {
   if (asked === undefined || asked.type === 'text') return {}
-  const schema = asked.type === 'json_schema' ? asked.json_schema.schema : undefined
+  const schema = schemaOf(asked)
   if (tools.length > 0 && !newer.test(upstreamModel)) {
     const reason = `${upstreamModel} is asked for JSON in words: with tools it cannot enforce it.`
     const param = 'response_format'
@@ -131,18 +148,29 @@ function format(
   return { responseMimeType, responseJsonSchema: schema }
 }
 
+function checkFunction(
+  { name, strict }: NonNullable<FunctionRequest['tools']>[number]['function'],
+  index: number,
+  { problems, warnings }: Notes,
+): void {
+  const path = `tools[${index}].function`
+  if (!/^[a-z_]/i.test(name)) {
+    const message = "Gemini takes names that begin with a letter or '_'."
+    problems.push({ param: `${path}.name`, message, code: 'invalid_value' })
+  }
+  if (strict !== true) return
+  const reason = 'Gemini does not hold calls to their schema strictly.'
+  warnings.push(dropped(`${path}.strict`, true, reason))
+}
+
 const modes = { none: 'NONE', auto: 'AUTO', required: 'ANY' }
 
 function writeTools(
   { tools = [], tool_choice: choice }: FunctionRequest,
-  { warnings }: Notes,
+  notes: Notes,
 ): Pick<WireRequest, 'tools' | 'toolConfig'> {
   if (tools.length === 0) return {}
-  const strict = tools.findIndex(({ function: { strict: asked } }) => asked === true)
-  if (strict >= 0) {
-    const param = `tools[${strict}].function.strict`
-    warnings.push(dropped(param, true, 'Gemini does not hold calls to their schema strictly.'))
-  }
+  for (const [index, tool] of tools.entries()) checkFunction(tool.function, index, notes)
   const functionDeclarations = tools.map(({ function: { name, description, parameters } }) => ({
     name,
     ...(description === undefined ? {} : { description }),

@@ -1,9 +1,10 @@
 import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
-import { dropped } from '../../core/model.ts'
+import { dropped, type Target } from '../../core/model.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
+  answerAtEnd,
   instructionsAlone,
   instructionsOf,
   partsOf,
@@ -44,7 +45,7 @@ const noSignature = 'skip_thought_signature_validator'
 /** Splits a conversation into system texts and turns of user and model. */
 export function writeContents(
   messages: readonly Message[],
-  upstreamModel: string,
+  { model, upstreamModel }: Target,
   notes: Notes,
 ): { system: string[]; contents: WireContent[] } {
   const system: string[] = []
@@ -53,9 +54,6 @@ export function writeContents(
   let lastRole: Message['role'] | undefined
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
-    if ('name' in message && message.name !== undefined) {
-      notes.warnings.push(dropped(`${path}.name`, message.name, 'Gemini names no authors.'))
-    }
     if (message.role === 'system' || message.role === 'developer') {
       system.push(...instructionsOf(message, path, notes.problems).map(({ part }) => part.text))
       if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
@@ -70,6 +68,7 @@ export function writeContents(
       lastRole = message.role
     }
   }
+  if (contents.at(-1)?.role === 'model') notes.problems.push(...answerAtEnd(messages, model))
   if (contents.length > 0 || system.length === 0) return { system, contents }
   notes.warnings.push(instructionsAlone('Gemini'))
   return { system: [], contents: [{ role: 'user', parts: system.map((text) => ({ text })) }] }
@@ -116,7 +115,14 @@ function mediumOf(part: Medium, param: string, notes: Notes): Blob | undefined {
       return undefined
     }
     case 'file': {
-      const data = readDataUrl(part.file.file_data ?? '')
+      const { file_data: url = '', file_id: id, filename } = part.file
+      const tell = (name: string, lost: string | undefined, reason: string) => {
+        if (lost === undefined || url === '') return
+        notes.warnings.push(dropped(`${param}.file.${name}`, lost, reason))
+      }
+      tell('file_id', id, 'OpenAI alone knows this file.')
+      tell('filename', filename, 'Gemini is told no names of files.')
+      const data = readDataUrl(url)
       if (data !== undefined && fileTypes.test(data.mediaType)) {
         return { mimeType: data.mediaType, data: data.base64 }
       }
@@ -137,7 +143,7 @@ function imageOf(
     notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
   // The adapter downloads the image and writes the request again before it is sent.
-  if (!url.startsWith('data:')) return undefined
+  if (!url.startsWith('data:')) return { mimeType: 'image/*', data: '' }
   const data = readDataUrl(url)
   if (data !== undefined && imageTypes.has(data.mediaType)) {
     return { mimeType: data.mediaType, data: data.base64 }

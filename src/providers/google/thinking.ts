@@ -1,19 +1,14 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import { dropped, type Target } from '../../core/model.ts'
+import { nearestEffort } from '../wire/efforts.ts'
 import type { Notes } from '../wire/fields.ts'
 
-type Level = 'minimal' | 'low' | 'medium' | 'high'
 export type ThinkingConfig = {
   includeThoughts?: true
   thinkingBudget?: number
-  thinkingLevel?: Level
+  thinkingLevel?: ReasoningEffort
 }
 
-/** Models that take a token budget instead of a level (docs/vendors.md#gemini-request). */
-const budgeted = /^gemini-2\.5/
-/** Models that cannot switch thinking off. */
-const alwaysThinks = /^gemini-2\.5-pro/
-const budgetMin = 128
 const budgets: Record<ReasoningEffort, number> = {
   none: 0,
   minimal: 512,
@@ -23,41 +18,33 @@ const budgets: Record<ReasoningEffort, number> = {
   xhigh: 24_576,
   max: 24_576,
 }
-const levels: Record<ReasoningEffort, Level> = {
-  none: 'minimal',
-  minimal: 'minimal',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-}
+/** For a row that says nothing: the levels that every newer model has. */
+const usual: readonly ReasoningEffort[] = ['low', 'medium', 'high']
 
 /** The configuration for the requested effort; warns when the effort is adjusted. */
 export function writeThinking(
-  { reasoning_effort: effort }: ChatRequest,
-  { model, upstreamModel }: Target,
+  { reasoning_effort: asked }: ChatRequest,
+  { model: { row } }: Target,
   { warnings }: Notes,
 ): { thinkingConfig?: ThinkingConfig } {
-  if (effort === undefined || effort === null) return {}
-  if (!model.row.capabilities.reasoning) {
-    if (effort === 'none') return {}
-    warnings.push(dropped('reasoning_effort', effort, `${model.row.id} does not reason.`))
+  if (asked === undefined || asked === null) return {}
+  if (!row.capabilities.reasoning) {
+    if (asked === 'none') return {}
+    warnings.push(dropped('reasoning_effort', asked, `${row.id} does not reason.`))
     return {}
   }
-  const level = levels[effort]
-  const includeThoughts = effort === 'none' ? {} : { includeThoughts: true as const }
+  const { efforts = usual, thinking_tokens_min: budgetMin } = row.chat ?? {}
+  const effort = nearestEffort(efforts, asked)
+  const includeThoughts = asked === 'none' ? {} : { includeThoughts: true as const }
   const adjusted = (applied: unknown) => {
-    const reason = `${model.row.id} has no effort '${effort}'.`
-    warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
+    const reason = `${row.id} has the efforts ${efforts.join(', ')}.`
+    warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
   }
-  if (!budgeted.test(upstreamModel)) {
-    if (level !== effort) adjusted(level)
-    return { thinkingConfig: { thinkingLevel: level, ...includeThoughts } }
+  if (budgetMin === undefined) {
+    if (effort !== asked) adjusted(effort)
+    return { thinkingConfig: { thinkingLevel: effort, ...includeThoughts } }
   }
-  const least = alwaysThinks.test(upstreamModel) ? budgetMin : 0
-  const thinkingBudget = Math.max(least, budgets[effort])
-  if (effort === 'xhigh' || effort === 'max') adjusted('high')
-  if (thinkingBudget !== budgets[effort]) adjusted(thinkingBudget)
+  const thinkingBudget = Math.max(budgetMin, budgets[asked])
+  if (effort !== asked) adjusted(asked === 'none' ? thinkingBudget : effort)
   return { thinkingConfig: { thinkingBudget, ...includeThoughts } }
 }

@@ -1,15 +1,6 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
+import { nearestEffort } from '../wire/efforts.ts'
 import { drop, type Draft } from './draft.ts'
-
-const byEffort: readonly ReasoningEffort[] = [
-  'none',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'max',
-]
 
 /** Asks for the thinking that the model and the vendor can do, nearest to what was asked for. */
 export function adjustThinking(draft: Draft): void {
@@ -87,7 +78,7 @@ function writeEffort(
   if (switched !== undefined && effort === 'none' && abilities?.thinks !== 'always') {
     Object.assign(body, switched(false))
   } else if (efforts !== undefined && hasEfforts) {
-    const applied = nearest(effort, efforts)
+    const applied = nearestEffort(efforts, effort)
     if (switched !== undefined) Object.assign(body, switched(true))
     body['reasoning_effort'] = applied
     if (applied !== effort) warn(applied, `${id} has the efforts ${efforts.join(', ')}.`)
@@ -95,11 +86,4 @@ function writeEffort(
     if (effort !== 'none') Object.assign(body, switched?.(true))
     warn('on', `${id} has no efforts; its reasoning is on or off.`)
   } else body['reasoning_effort'] = effort
-}
-
-/** Of two efforts equally near the higher. */
-function nearest(effort: ReasoningEffort, efforts: readonly ReasoningEffort[]): ReasoningEffort {
-  const distance = (one: ReasoningEffort) =>
-    Math.abs(byEffort.indexOf(one) - byEffort.indexOf(effort))
-  return efforts.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
 }

@@ -1,9 +1,71 @@
-import type { Problem, Warning } from '../../core/model.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { isIdle } from '../../core/chat/idle.ts'
+import { unlistedMembers } from '../../core/chat/unlisted.ts'
+import { dropped, type Problem, type Warning } from '../../core/model.ts'
 
 /** What a vendor's format cannot express. */
 export type Notes = { problems: Problem[]; warnings: Warning[] }
 /** A request in a vendor's format. */
 export type WrittenChat<Body> = Notes & { body: Body }
+
+/**
+ * Tells of everything in a request that a format of a vendor's own does not carry: fields besides
+ * `known`, members that the contract does not list, and what chunks are padded with.
+ */
+export function tellUncarried(
+  request: ChatRequest,
+  known: ReadonlySet<string>,
+  vendor: string,
+  { warnings }: Notes,
+): void {
+  const reason = `${vendor} has no such parameter.`
+  for (const [field, value] of Object.entries(request)) {
+    if (!known.has(field) && !isIdle(field, value)) warnings.push(dropped(field, value, reason))
+  }
+  warnings.push(...unlistedMembers(request, reason))
+  if (request.stream_options?.include_obfuscation === true) {
+    warnings.push(dropped('stream_options.include_obfuscation', true, reason))
+  }
+  for (const [index, message] of request.messages.entries()) {
+    if (message.role === 'tool' || message.name === undefined) continue
+    warnings.push(dropped(`messages[${index}].name`, message.name, `${vendor} names no authors.`))
+  }
+}
+
+/** The most tokens of the answer; of two different limits the one that OpenAI has not retired. */
+export function maxTokensOf(request: ChatRequest, { warnings }: Notes): number | undefined {
+  const { max_tokens: old, max_completion_tokens: most } = request
+  if (old != null && most != null && old !== most) {
+    warnings.push(dropped('max_tokens', old, 'max_completion_tokens is given too, and counts.'))
+  }
+  return most ?? old ?? undefined
+}
+
+/** The stop sequences that a vendor takes; the others are told. */
+export function stopsOf(
+  { stop }: ChatRequest,
+  refused: (stop: string) => string | undefined,
+  { warnings }: Notes,
+): string[] {
+  return [stop ?? []].flat().filter((one, place) => {
+    const reason = refused(one)
+    if (reason === undefined) return true
+    warnings.push(dropped(Array.isArray(stop) ? `stop[${place}]` : 'stop', one, reason))
+    return false
+  })
+}
+
+/** The schema of a structured answer, with what the answer is for as its description. */
+export function schemaOf(format: ChatRequest['response_format']): object | undefined {
+  if (format?.type !== 'json_schema') return undefined
+  const { description, schema } = format.json_schema
+  if (description === undefined) return schema
+  const own = schema?.['description']
+  return {
+    ...schema,
+    description: typeof own === 'string' ? `${description}\n\n${own}` : description,
+  }
+}
 
 /** An instruction to answer in JSON, for models that cannot enforce it. */
 export function jsonInWords(schema: object | undefined): string {

@@ -43,10 +43,7 @@ const rows: WireRow[] = [
       max_tokens: 9,
       stop: ['END'],
       seed: 4,
-      n: 2,
       presence_penalty: 1,
-      logprobs: true,
-      top_logprobs: 3,
       messages: [{ role: 'system', content: 'Be kind.' }, ...hello],
     },
     wire: {
@@ -55,9 +52,7 @@ const rows: WireRow[] = [
       'generationConfig.maxOutputTokens': 9,
       'generationConfig.stopSequences.0': 'END',
       'generationConfig.seed': 4,
-      'generationConfig.candidateCount': 2,
       'generationConfig.presencePenalty': 1,
-      'generationConfig.logprobs': 3,
       'systemInstruction.parts.0.text': 'Be kind.',
     },
   },
@@ -140,6 +135,7 @@ const rows: WireRow[] = [
   {
     name: 'gives Gemini documents, recordings and films',
     model: 'gemini-3.5-flash',
+    warned: ['messages[0].content[0].file.filename'],
     request: {
       messages: [
         ...showing({ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }),

@@ -7,7 +7,7 @@ import { translator as gemini } from '../../../src/providers/google/chat-stream.
 import { startStream } from '../../../src/providers/openai-compatible/event-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
 import { translateStream } from '../../../src/providers/wire/translated-stream.ts'
-import { anthropicEvents } from '../../support/anthropic-upstream.ts'
+import { anthropicEvents } from '../../support/anthropic-answers.ts'
 import { readChunks } from '../../support/event-stream.ts'
 import { geminiEvents } from '../../support/gemini-upstream.ts'
 import { openAiEvents } from '../../support/openai-upstream.ts'
