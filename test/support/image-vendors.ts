@@ -5,6 +5,8 @@ import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts
 import type { ImageDouble } from './image-doubles/double.ts'
 import { googleKey, startGoogleDouble } from './image-doubles/google.ts'
 import { openaiKey, startOpenaiDouble } from './image-doubles/openai.ts'
+import { startTogetherDouble, togetherKey } from './image-doubles/together.ts'
+import { startXaiDouble, xaiKey } from './image-doubles/xai.ts'
 import { startZaiDouble, zaiKey } from './image-doubles/zai.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 
@@ -33,6 +35,8 @@ const starts = {
   zai: startZaiDouble,
   bytedance: startBytedanceDouble,
   openai: startOpenaiDouble,
+  xai: startXaiDouble,
+  together: startTogetherDouble,
 }
 export type VendorName = keyof typeof starts
 export const vendorKeys: Readonly<Record<VendorName, string>> = {
@@ -41,6 +45,8 @@ export const vendorKeys: Readonly<Record<VendorName, string>> = {
   zai: zaiKey,
   bytedance: bytedanceKey,
   openai: openaiKey,
+  xai: xaiKey,
+  together: togetherKey,
 }
 const variableNames: Readonly<Record<VendorName, string>> = {
   google: 'GEMINI',
@@ -48,6 +54,8 @@ const variableNames: Readonly<Record<VendorName, string>> = {
   zai: 'ZAI',
   bytedance: 'ARK',
   openai: 'OPENAI',
+  xai: 'XAI',
+  together: 'TOGETHER',
 }
 
 type Options = {

@@ -13,6 +13,10 @@ export type Words = Readonly<Record<string, unknown>>
 
 /** What a pattern of the contract lets pass and what it does not: a new pattern needs a row. */
 const patterns: Record<string, { passes: string[]; stops: string[] }> = {
+  '^[1-9][0-9]?(\\.[0-9])?:[1-9][0-9]?(\\.[0-9])?$': {
+    passes: ['1:1', '16:9'],
+    stops: ['', '16x9', '0:1', '16:', '1920:1080'],
+  },
   '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
   '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
     passes: ['auto', '512x512', '640x512'],

@@ -47,20 +47,26 @@ describe('the models to fall back on, for pictures,', () => {
     })
   }
 
-  it('are taken from a form', async () => {
-    vendors.doubles.google.play(down)
+  const askForm = (models: string[]) => {
     const body = new FormData()
     body.append('image', pixelFile)
     body.append('prompt', prompt)
     body.append('model', first)
-    body.append('models[]', second)
-    const response = await vendors.gateway.fetch(edits, {
-      method: 'POST',
-      body,
-      key: vendors.gateway.liveKey,
-    })
+    for (const model of models) body.append('models[]', model)
+    const { gateway } = vendors
+    return gateway.fetch(edits, { method: 'POST', body, key: gateway.liveKey })
+  }
+
+  it('are taken from a form', async () => {
+    vendors.doubles.google.play(down)
+    const response = await askForm([second])
     expect(response.status, await response.clone().text()).to.equal(200)
     expect(response.headers.get('x-gateway-model')).to.equal(second)
+  })
+
+  it('are at most eight in a form too', async () => {
+    const response = await askForm(Array.from({ length: 9 }, () => second))
+    await expectError(response, { status: 400, code: 'invalid_value', param: 'models' })
   })
 
   it('make all pictures of an answer, so that its model and its price are those of each', async () => {

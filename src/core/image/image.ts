@@ -16,7 +16,7 @@ export type AskedImage = {
   n: number
   size?: Schemas['ImageSize']
   sizeClass?: string
-  aspectRatio?: Schemas['ImageAspectRatio']
+  aspectRatio?: string
   quality?: Schemas['ImageQuality']
   style?: Schemas['ImageStyle']
   background?: Schemas['ImageBackground']

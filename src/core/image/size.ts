@@ -41,18 +41,30 @@ export function planSize(
   const plan = nearest(asked, rule, model)
   const made = plan.vendorPixels
   if (made !== undefined && pixelsText(made) === size) return plan
-  const sameShape = made !== undefined && Math.abs(ratioDistance(asked, made)) < 0.001
-  warnings.push({
-    param: 'size',
-    requested: size,
-    applied: made === undefined ? null : pixelsText(made),
-    reason:
-      made === undefined
-        ? `${model} chooses the size itself; the picture is fitted to ${size}.`
-        : `${model} does not make ${size}; the picture is made at ${pixelsText(made)} and ` +
-          (sameShape ? 'scaled.' : 'scaled and cropped.'),
-  })
+  warnings.push({ param: 'size', requested: size, ...adjustment(asked, plan, model) })
   return { ...plan, targetPixels: asked }
+}
+
+function adjustment(
+  asked: Pixels,
+  { vendorPixels: made, sizeClass, aspectRatio }: SizePlan,
+  model: string,
+): Pick<Warning, 'applied' | 'reason'> {
+  const size = pixelsText(asked)
+  if (made !== undefined) {
+    const applied = pixelsText(made)
+    const sameShape = Math.abs(ratioDistance(asked, made)) < 0.001
+    const fitted = sameShape ? 'scaled' : 'scaled and cropped'
+    const reason = `${model} does not make ${size}; the picture is made at ${applied} and ${fitted}.`
+    return { applied, reason }
+  }
+  if (sizeClass === undefined) {
+    const reason = `${model} chooses the size itself; the picture is fitted to ${size}.`
+    return { applied: null, reason }
+  }
+  const applied = `${aspectRatio} at ${sizeClass}`
+  const reason = `${model} takes no pixels; the picture is made in ${applied} and fitted to ${size}.`
+  return { applied, reason }
 }
 
 function planDefault(rule: SizeRule): SizePlan {
@@ -108,8 +120,20 @@ function classPixels(rule: SizeRule, sizeClass: string, ratio: string): Pixels |
   const base = rule.aspect_ratio_pixels?.[ratio]
   if (base === undefined) return undefined
   const { width, height } = readPixels(base)
-  const factor = sizeClass === '512' ? 0.5 : Number.parseInt(sizeClass, 10)
+  const factor = classFactor(sizeClass)
   return { width: width * factor, height: height * factor }
+}
+
+/** A side of the class, in units of 1024 pixels. */
+function classFactor(sizeClass: string): number {
+  return sizeClass === '512' ? 0.5 : Number.parseFloat(sizeClass)
+}
+
+/** The pixels that a class and a ratio stand for, where the vendor does not say which it makes. */
+function nominalPixels(sizeClass: string, ratio: string): Pixels {
+  const [across = 1, down = 1] = ratio.split(':').map(Number)
+  const side = classFactor(sizeClass) * 1024
+  return { width: side * Math.sqrt(across / down), height: side * Math.sqrt(down / across) }
 }
 
 function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
@@ -152,16 +176,17 @@ function nearestOfList(asked: Pixels, rule: SizeRule, model: string): SizePlan {
 
 function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   const candidates = (rule.size_classes ?? []).flatMap((sizeClass) =>
-    (rule.aspect_ratios ?? []).flatMap((aspectRatio) => {
+    (rule.aspect_ratios ?? []).map((aspectRatio) => {
       const made = classPixels(rule, sizeClass, aspectRatio)
-      return made === undefined ? [] : [{ ...made, sizeClass, aspectRatio }]
+      const { width, height } = made ?? nominalPixels(sizeClass, aspectRatio)
+      return { width, height, made, sizeClass, aspectRatio }
     }),
   )
-  const made = closest(asked, candidates)
-  if (made === undefined) return {}
-  if (enlargement(asked, made) > enlargementMax) throw tooLarge(asked, rule, model)
-  const { sizeClass, aspectRatio, width, height } = made
-  return { sizeClass, aspectRatio, vendorPixels: { width, height } }
+  const nearest = closest(asked, candidates)
+  if (nearest === undefined) return {}
+  if (enlargement(asked, nearest) > enlargementMax) throw tooLarge(asked, rule, model)
+  const { sizeClass, aspectRatio, made } = nearest
+  return { sizeClass, aspectRatio, ...(made === undefined ? {} : { vendorPixels: made }) }
 }
 
 /** The scale factor per side that is needed to cover what was asked. */

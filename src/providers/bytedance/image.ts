@@ -38,7 +38,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
 }
 
 function wireRequest({ request, plan, target }: ImageCall): object {
-  const { vendorPixels: pixels, vendorFormat } = plan
+  const { vendorPixels: pixels, vendorFormat, background } = plan
   const pictures = request.sources.map(pictureUrl)
   return {
     model: target.upstreamModel,
@@ -46,6 +46,7 @@ function wireRequest({ request, plan, target }: ImageCall): object {
     ...(pictures.length === 0 ? {} : { image: pictures.length === 1 ? pictures[0] : pictures }),
     ...(pixels === undefined ? {} : { size: pixelsText(pixels) }),
     ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
+    ...(background === undefined ? {} : { background }),
     response_format: 'b64_json',
     // The default is true.
     watermark: false,

@@ -8,6 +8,7 @@ import {
   seedOf,
   type ImageAdapter,
   type ImageCall,
+  type ImagePlan,
   type ImageResult,
   type Picture,
 } from '../../core/image/image.ts'
@@ -17,16 +18,17 @@ import { noUsage, type Usage } from '../../core/price.ts'
 import { jsonRequests, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
-import { pictureUrl, printJson } from '../wire/long-text.ts'
+import { printJson } from '../wire/long-text.ts'
 import { tokenCount } from '../wire/token-count.ts'
 import { printForm } from './edit-form.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import { asBase64, type ImageDialect, type ImageItem } from './image-dialect.ts'
 import type { ReadCost } from './usage.ts'
 
 /** The members of an answer that are read; compatible servers may leave out any of them. */
 type WireImages = {
-  data?: Partial<Image>[]
+  data?: (Partial<Image> & ImageItem)[]
   background?: ImagesResponse['background']
   quality?: string
   usage?: Partial<Omit<ImagesResponse.Usage, 'input_tokens_details'>> & {
@@ -47,18 +49,21 @@ type WireRequest = Omit<
 
 /** Images over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
-  const { dispatch, redact, limits, fetchPicture, dialect } = endpoint
+  const { dispatch, redact, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
+  const { unlisted, isRefused } = imageDialect
   const bytesMax = limits.answerBytesMax
+  const reading = { readCost: dialect?.readCost, isRefused }
   const requestFor = imageRequests(endpoint)
   return {
-    picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
+    ...(unlisted === undefined ? {} : { unlisted }),
+    picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
       const { signal } = call
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, redact)
         const reader = base64Reader('b64_json')
-        return { push: reader.push, finish: () => readImages(reader.finish(), dialect?.readCost) }
+        return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
       })
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
         const made = typeof picture === 'string' ? await fetchPicture(picture, signal) : picture
@@ -69,26 +74,26 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   }
 }
 
-/** Edits are sent as JSON with data URLs, or as the form that compatible servers take. */
+/** Input pictures are sent as JSON in the vendor's way, or as the form of compatible servers. */
 function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamRequest {
   const requestTo = jsonRequests(endpoint, { print: printJson })
+  const { imageDialect = {} } = endpoint
+  const { edits } = imageDialect
   return (call) => {
-    const body = wireRequest(call, endpoint)
+    const body = wireRequest(call, imageDialect)
     const { sources } = call.request
-    if (sources.length === 0 || endpoint.edits === 'generations') {
-      return requestTo('/images/generations', body)
-    }
-    if (endpoint.edits === 'json') {
-      const images = sources.map((source) => ({ image_url: pictureUrl(source) }))
-      return requestTo('/images/edits', { ...body, images })
-    }
+    if (sources.length === 0) return requestTo('/images/generations', body)
+    if (edits !== undefined) return requestTo(edits.path, { ...body, ...edits.inputs(sources) })
     const sent = requestTo('/images/edits', {})
     const { contentType, body: form } = printForm(body, sources)
     return { ...sent, headers: { ...sent.headers, 'content-type': contentType }, body: form }
   }
 }
 
-function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequest {
+function wireRequest(
+  call: ImageCall,
+  { shape = sizeInPixels, more = asBase64 }: ImageDialect,
+): WireRequest {
   const { request, plan, target, count } = call
   const { quality, vendorFormat, style, background, moderation, inputFidelity, user } = plan
   const compression = plan.vendorCompresses === true ? plan.compression : undefined
@@ -97,7 +102,7 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
     prompt: request.prompt,
     // Servers that make one image a call may not know `n`.
     ...(count === 1 ? {} : { n: count }),
-    ...(plan.vendorPixels === undefined ? {} : { size: pixelsText(plan.vendorPixels) }),
+    ...shape(plan),
     ...(quality === undefined ? {} : { quality }),
     ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
     ...(compression === undefined ? {} : { output_compression: compression }),
@@ -107,21 +112,29 @@ function wireRequest(call: ImageCall, { imageFields }: OpenAiEndpoint): WireRequ
     ...(inputFidelity === undefined ? {} : { input_fidelity: inputFidelity }),
     ...(moderation === undefined ? {} : { moderation }),
     ...(user === undefined ? {} : { user }),
-    ...imageFields?.(call),
+    ...more(call),
   }
 }
 
+function sizeInPixels({ vendorPixels }: ImagePlan): { size?: string } {
+  return vendorPixels === undefined ? {} : { size: pixelsText(vendorPixels) }
+}
+
+type Reading = { readCost: ReadCost | undefined; isRefused: ImageDialect['isRefused'] }
 /** A picture or its URL, and the prompt as the vendor revised it. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(
   { json, texts }: SplicedJson,
-  readCost: ReadCost | undefined,
+  { readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   const failure = bodyFailure(json)
   if (failure !== undefined) throw failure
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
+  if (isRefused !== undefined && data.some(isRefused)) {
+    throw new ProviderFailure('content_policy', 'The provider refused the picture as unsafe.')
+  }
   const items = data.map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
     const picture = typeof url === 'string' ? url : readPicture(texts[Number(mark.slice(1))] ?? [])
     if (picture !== undefined) return { picture, revisedPrompt }

@@ -3,11 +3,7 @@ import { chatAdapter } from './chat.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { imageAdapter } from './image.ts'
 
-/**
- * A provider that speaks OpenAI's protocol. Images are requested as base64, since compatible
- * servers answer with a URL otherwise.
- */
+/** A provider that speaks OpenAI's protocol. */
 export function openAiCompatible(endpoint: OpenAiEndpoint): Provider {
-  const { id, imageFields = () => ({ response_format: 'b64_json' }) } = endpoint
-  return { id, chat: chatAdapter(endpoint), image: imageAdapter({ ...endpoint, imageFields }) }
+  return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
 }

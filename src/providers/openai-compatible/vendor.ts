@@ -1,9 +1,9 @@
 import type { ImageAdapter } from '../../core/image/image.ts'
-import { below } from '../transport/endpoint.ts'
+import { below, type Endpoint } from '../transport/endpoint.ts'
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
 import type { ChatDialect } from './dialect.ts'
-import type { OpenAiEndpoint } from './endpoint.ts'
+import type { ImageDialect } from './image-dialect.ts'
 import { openAiCompatible } from './provider.ts'
 
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
@@ -11,12 +11,14 @@ type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
     dialect: ChatDialect
     /** The path below `baseUrl` of OpenAI's protocol; `baseUrl` itself when absent. */
     chatPath?: string
-    /** Its image adapter; that of OpenAI-compatible servers when absent. */
-    image?: (endpoint: OpenAiEndpoint) => ImageAdapter
+    /** How its pictures differ from those of OpenAI-compatible servers. */
+    imageDialect?: ImageDialect
+    /** Its image adapter, for a protocol of its own. */
+    image?: (endpoint: Endpoint) => ImageAdapter
   }
 
 /** A vendor that speaks OpenAI's protocol; the given members replace the defaults. */
-export function protocolVendor({ chatPath, image, ...described }: Described): Vendor {
+export function protocolVendor({ chatPath, imageDialect, image, ...described }: Described): Vendor {
   const { id, dialect } = described
   const prefix = id.toUpperCase()
   return {
@@ -28,10 +30,9 @@ export function protocolVendor({ chatPath, image, ...described }: Described): Ve
     writeChat: (request, target) => writeChat(request, target, dialect),
     build: (endpoint) => {
       const speaking = chatPath === undefined ? endpoint : below(endpoint, chatPath)
-      const provider = openAiCompatible({ ...speaking, dialect })
-      return image === undefined
-        ? provider
-        : { ...provider, image: image({ ...endpoint, dialect }) }
+      const images = imageDialect === undefined ? {} : { imageDialect }
+      const provider = openAiCompatible({ ...speaking, dialect, ...images })
+      return image === undefined ? provider : { ...provider, image: image(endpoint) }
     },
   }
 }

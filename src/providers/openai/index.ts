@@ -1,5 +1,5 @@
-import { imageAdapter } from '../openai-compatible/image.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { pictureUrl } from '../wire/long-text.ts'
 import { families } from './families.ts'
 
 /** OpenAI itself (docs/vendors.md#openai). */
@@ -54,5 +54,11 @@ export const openai = protocolVendor({
     partMark: 'prompt_cache_breakpoint',
     takesBack: ['refusal', 'audio'],
   },
-  image: (endpoint) => imageAdapter({ ...endpoint, edits: 'json' }),
+  imageDialect: {
+    more: () => ({}),
+    edits: {
+      path: '/images/edits',
+      inputs: (sources) => ({ images: sources.map((one) => ({ image_url: pictureUrl(one) })) }),
+    },
+  },
 })

@@ -1,8 +1,8 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
 import type { Darkroom } from '../../core/image/darkroom.ts'
-import type { ImageCall } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import type { Provider } from '../../core/route.ts'
+import type { ImageDialect } from '../openai-compatible/image-dialect.ts'
 import { openAiCompatible } from '../openai-compatible/provider.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
@@ -60,8 +60,7 @@ function simulate(
     limits,
     coalescing,
     ...noPictures,
-    imageFields,
-    edits: 'generations',
+    imageDialect,
   })
   const prepare: ChatAdapter['prepare'] = (request, target) => {
     const { problems, warnings, thoughtsShown } = playChat(request, target)
@@ -76,13 +75,15 @@ function undescribed(target: Target): Target {
   return { ...target, model: { ...target.model, undescribed: true } }
 }
 
-/** Asks for the vendor's own format, so that test keys convert pictures as live keys do. */
-function imageFields({ plan, target, request, index }: ImageCall): object {
-  const native = target.model.row.image?.native_format ?? 'png'
-  return {
-    output_format: plan.vendorFormat ?? native,
+const imageDialect: ImageDialect = {
+  // Asks for the vendor's own format, so that test keys convert pictures as live keys do.
+  more: ({ plan, target, index }) => ({
+    output_format: plan.vendorFormat ?? target.model.row.image?.native_format ?? 'png',
     // Vendors pick a random seed themselves; pictures of one request must differ here too.
     seed: (plan.seed ?? 0) + index,
-    ...(request.sources.length > 0 ? { sources: request.sources.map(pictureText) } : {}),
-  }
+  }),
+  edits: {
+    path: '/images/generations',
+    inputs: (sources) => ({ sources: sources.map(pictureText) }),
+  },
 }

@@ -1,5 +1,6 @@
 import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { pictureUrl } from '../wire/long-text.ts'
 
 /** Together, with any model that it hosts (docs/vendors.md#openai-compatible-endpoints). */
 export const together = protocolVendor({
@@ -15,5 +16,23 @@ export const together = protocolVendor({
     wantsSchema: true,
     noDeveloper: true,
     takesBack: [],
+  },
+  imageDialect: {
+    more: () => ({ response_format: 'base64' }),
+    shape: ({ vendorPixels }) => ({ ...vendorPixels }),
+    edits: {
+      path: '/images/generations',
+      inputs: ([source]) => ({ image_url: pictureUrl(source!) }),
+    },
+    unlisted: {
+      capabilities: { seed: true },
+      image: {
+        size: { kind: 'free' },
+        output_formats: ['jpeg', 'png'],
+        images_per_call_max: 1,
+        reference_images_min: 0,
+        reference_images_max: 1,
+      },
+    },
   },
 })

@@ -1,5 +1,6 @@
 import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { pictureUrl } from '../wire/long-text.ts'
 import { nanoUsdOf } from '../wire/reported-cost.ts'
 
 /** xAI (docs/vendors.md#openai-compatible-endpoints). */
@@ -13,6 +14,22 @@ export const xai = protocolVendor({
     limit: 'max_tokens',
     takesBack: [],
     readCost,
+  },
+  imageConfig: 'ImageConfigXai',
+  imageDialect: {
+    shape: ({ aspectRatio, sizeClass }) => ({
+      ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
+      ...(sizeClass === undefined ? {} : { resolution: sizeClass.toLowerCase() }),
+    }),
+    edits: {
+      path: '/images/edits',
+      inputs: (sources) => {
+        const images = sources.map((source) => ({ type: 'image_url', url: pictureUrl(source) }))
+        const [image] = images
+        return images.length === 1 ? { image } : { images }
+      },
+    },
+    isRefused: ({ respect_moderation: respected }) => respected === false,
   },
 })
 

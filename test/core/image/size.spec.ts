@@ -103,7 +103,9 @@ describe('the size of a picture, for every image model and any size', () => {
         const { made, warnings } = plan({ size: text }, one)
         fc.pre(made?.targetPixels !== undefined)
         expect(warnings).to.have.length(1)
-        const applied = made.vendorPixels === undefined ? null : pixelsText(made.vendorPixels)
+        const { vendorPixels, sizeClass, aspectRatio } = made
+        const shape = sizeClass === undefined ? null : `${aspectRatio} at ${sizeClass}`
+        const applied = vendorPixels === undefined ? shape : pixelsText(vendorPixels)
         expect(warnings[0]).to.include({ param: 'size', requested: text, applied })
         expect(warnings[0]!.reason).to.include(one.id)
       }),

@@ -1,0 +1,156 @@
+import { expect } from 'chai'
+import { expectError } from '../../support/expect-error.ts'
+import { fixture } from '../../support/image-doubles/double.ts'
+import { paint } from '../../support/image-doubles/paint.ts'
+import { xaiKey } from '../../support/image-doubles/xai.ts'
+import { startImageVendors, type ImageVendors } from '../../support/image-vendors.ts'
+import { look } from '../../support/pictures.ts'
+import { pixel } from '../../support/pixel.ts'
+import { imageSuite, prompt } from '../image-suite.ts'
+
+const model = 'xai/grok-imagine-image-2.0'
+const plain = {
+  model: 'grok-imagine-image-2.0',
+  prompt,
+  resolution: '1k',
+  response_format: 'b64_json',
+}
+
+describe('xAI, for pictures,', () => {
+  imageSuite({
+    vendor: 'xai',
+    model,
+    path: '/images/generations',
+    plain,
+    keyHeader: { name: 'authorization', value: `Bearer ${xaiKey}` },
+    seeds: false,
+    picturesPerCall: 10,
+    refusal: 'unsupported-argument',
+    answerWith: (base64) => ({ body: { data: [{ b64_json: base64 }] } }),
+    options: [
+      { name: 'for three pictures in one call', body: { n: 3 }, wire: { n: 3 } },
+      {
+        name: 'for the nearest ratio and class in the place of pixels, which is told',
+        body: { size: '1536x1024' },
+        wire: { aspect_ratio: '3:2', resolution: '2k' },
+        warnings: ['size'],
+      },
+      {
+        name: 'for the smaller class where it is large enough',
+        body: { size: '1024x1024' },
+        wire: { aspect_ratio: '1:1' },
+        warnings: ['size'],
+      },
+      { name: 'for a quality', body: { quality: 'low' }, wire: { quality: 'low' } },
+      { name: 'for no quality when it is auto', body: { quality: 'auto' } },
+      {
+        name: 'for nothing when it has no such quality',
+        body: { quality: 'high' },
+        refused: { code: 'invalid_value', param: 'quality' },
+      },
+      { name: 'for no background, since all are opaque', body: { background: 'opaque' } },
+      {
+        name: 'for nothing when the background is to be transparent',
+        body: { background: 'transparent' },
+        refused: { code: 'model_capability_mismatch', param: 'background' },
+      },
+      { name: 'for no format, since it makes JPEGs', body: { output_format: 'png' } },
+      { name: 'for its own moderation', body: { moderation: 'auto' } },
+      {
+        name: 'for no other moderation, which is told',
+        body: { moderation: 'low' },
+        warnings: ['moderation'],
+      },
+      { name: 'for whom', body: { user: 'u-1' }, wire: { user: 'u-1' } },
+    ],
+    failures: [
+      { name: 'moderated', kind: 'content_policy' },
+      { name: 'rate-limited', kind: 'rate_limited', retryAfter: '9' },
+      { name: 'unsupported-argument', kind: 'rejected' },
+    ],
+  })
+
+  describe('for edits and placeholders', () => {
+    let vendors: ImageVendors
+    before(async () => (vendors = await startImageVendors({ vendors: ['xai'] })))
+    beforeEach(() => vendors.reset())
+    after(() => vendors.stop())
+
+    const image = (url: string) => ({ type: 'image_url', url })
+
+    it('is sent one picture as `image`, as JSON', async () => {
+      await vendors.images({ model, prompt, images: [{ image_url: pixel }] })
+      const [call] = vendors.doubles.xai.calls
+      expect(call!.path).to.equal('/images/edits')
+      expect(call!.body).to.deep.equal({ ...plain, image: image(pixel) })
+    })
+
+    it('is sent several as `images`, at most three', async () => {
+      const images = Array.from({ length: 3 }, () => ({ image_url: pixel }))
+      await vendors.images({ model, prompt, images })
+      expect(vendors.doubles.xai.calls[0]!.body).to.deep.equal({
+        ...plain,
+        images: Array.from({ length: 3 }, () => image(pixel)),
+      })
+      const four = [...images, ...images.slice(0, 1)]
+      const response = await vendors.post('/v1/images/edits', { model, prompt, images: four })
+      await expectError(response, {
+        status: 400,
+        code: 'model_capability_mismatch',
+        param: 'images',
+      })
+    })
+
+    it('fails as unsafe when one of several is a placeholder, and costs nothing', async () => {
+      const base64 = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
+        'base64',
+      )
+      const real = { b64_json: base64, respect_moderation: true }
+      const { data } = fixture('xai/moderated').body as { data: object[] }
+      vendors.doubles.xai.play({ body: { data: [real, ...data] } })
+      const response = await vendors.post('/v1/images/generations', { model, prompt, n: 2 })
+      await expectError(response, { status: 400, code: 'content_policy_violation' })
+      const rows = await vendors.gateway.usage()
+      expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 0, images: 0 })
+    })
+
+    it('makes the asked pixels of what it made', async () => {
+      const { data, size, warnings } = await vendors.images({ model, prompt, size: '800x450' })
+      expect(size).to.equal('800x450')
+      expect(await look(data[0]!.b64_json)).to.include({ width: 800, height: 450 })
+      expect(warnings).to.deep.equal([
+        {
+          param: 'size',
+          requested: '800x450',
+          applied: '16:9 at 1K',
+          reason: `${model} takes no pixels; the picture is made in 16:9 at 1K and fitted to 800x450.`,
+        },
+      ])
+    })
+
+    it('takes class and ratio in a chat, and names its own when there is no such one', async () => {
+      const messages = [{ role: 'user', content: prompt }]
+      const ask = (image_config: object) =>
+        vendors.post('/v1/chat/completions', { model, messages, image_config })
+      const made = await ask({ aspect_ratio: '9:19.5', image_size: '2K', quality: 'low' })
+      expect(made.status, await made.clone().text()).to.equal(200)
+      expect(vendors.doubles.xai.calls[0]!.body).to.include({
+        aspect_ratio: '9:19.5',
+        resolution: '2k',
+        quality: 'low',
+      })
+      for (const [config, param, works] of [
+        [{ aspect_ratio: '7:3' }, 'image_config.aspect_ratio', '19.5:9'],
+        [{ image_size: '4K' }, 'image_config.image_size', '1K, 2K'],
+        [{ quality: 'max' }, 'image_config.quality', 'low, medium'],
+      ] as const) {
+        const { message } = await expectError(await ask(config), {
+          status: 400,
+          code: 'invalid_value',
+          param,
+        })
+        expect(message).to.include(works)
+      }
+    })
+  })
+})
