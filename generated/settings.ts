@@ -160,6 +160,26 @@ export interface components {
                  */
                 upstream_answer_bytes_max: number;
                 /**
+                 * @description After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it.
+                 * @default 3600
+                 */
+                model_list_ttl_seconds: number;
+                /**
+                 * @description How long such a list may take.
+                 * @default 3000
+                 */
+                model_list_timeout_ms: number;
+                /**
+                 * @description Size of such a list.
+                 * @default 4194304
+                 */
+                model_list_bytes_max: number;
+                /**
+                 * @description Names that are kept of such a list.
+                 * @default 10000
+                 */
+                model_list_names_max: number;
+                /**
                  * @description How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all.
                  * @default 10
                  */
@@ -541,6 +561,30 @@ export const settings = [
     "variable": null,
     "standard": 134217728,
     "description": "Size of a provider's answer."
+  },
+  {
+    "name": "limits.model_list_ttl_seconds",
+    "variable": null,
+    "standard": 3600,
+    "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
+  },
+  {
+    "name": "limits.model_list_timeout_ms",
+    "variable": null,
+    "standard": 3000,
+    "description": "How long such a list may take."
+  },
+  {
+    "name": "limits.model_list_bytes_max",
+    "variable": null,
+    "standard": 4194304,
+    "description": "Size of such a list."
+  },
+  {
+    "name": "limits.model_list_names_max",
+    "variable": null,
+    "standard": 10000,
+    "description": "Names that are kept of such a list."
   },
   {
     "name": "limits.stream_coalescing_ms",

@@ -2,14 +2,16 @@ import { Router } from '@koa/router'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createLedger } from './accounts/ledger.ts'
-import { createCatalog, readCatalogRows } from './catalog/catalog.ts'
+import { configuredCatalog, noticeOf, readCatalogRows } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
+import { createVendorModels } from './catalog/vendor-models.ts'
 import type { Config, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
-import type { CatalogModel } from './core/model.ts'
+import type { Catalog, CatalogModel } from './core/model.ts'
+import type { Provider } from './core/route.ts'
 import { createContractRouter, errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer } from './http/error-answer.ts'
@@ -27,7 +29,7 @@ import { createResponseCache } from './policy/response-cache.ts'
 import { createRouteHealth } from './policy/route-health.ts'
 import { createRouteOrder } from './policy/route-order.ts'
 import { createProviders } from './providers/create-providers.ts'
-import { imageConfigOf, settingFor } from './providers/index.ts'
+import { imageConfigOf, namePrefixes, settingFor } from './providers/index.ts'
 import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
@@ -41,6 +43,8 @@ type Assembled = {
   events: Events
   toolServer: ToolServer
   providerIds: readonly string[]
+  /** Models that the settings name and that end, or are not there. */
+  retiring: readonly object[]
   /** Closes what the server uses; to be called after it has drained. */
   close: () => Promise<void>
 }
@@ -125,7 +129,8 @@ export async function assemble({
     await store.close()
   }
   const providerIds = [...providers.configured.keys()]
-  return { server, accounts, store, events, toolServer, providerIds, close }
+  const retiring = noticesOf(catalog, config)
+  return { server, accounts, store, events, toolServer, providerIds, retiring, close }
 }
 
 type ModelsOptions = Required<Pick<Options, 'config' | 'secrets' | 'clock' | 'publicNet'>>
@@ -134,15 +139,7 @@ type ModelsOptions = Required<Pick<Options, 'config' | 'secrets' | 'clock' | 'pu
 function models({ config, secrets, clock, publicNet }: ModelsOptions) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
-  const catalog = createCatalog({
-    rows,
-    undescribed: endpoints.flatMap(({ id, models }) =>
-      models === 'catalog' ? [] : { provider: id, models },
-    ),
-    aliases: config.aliases,
-    defaultImageModel: config.defaultImageModel,
-    clock,
-  })
+  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
   const guarded = createGuardedFetch({
     connectTimeoutMs: limits.fetchConnectTimeoutMs,
     idleTimeoutMs: limits.fetchIdleTimeoutMs,
@@ -164,14 +161,40 @@ function models({ config, secrets, clock, publicNet }: ModelsOptions) {
     readSources,
     clock,
   })
+  const vendorModels = createVendorModels({
+    lists: listsOf(providers.configured),
+    prefixes: namePrefixes,
+    limits,
+    clock,
+  })
   const routes = createRouteTable({
     catalog,
+    vendorModels,
     providers: providers.configured,
     sandbox: providers.sandbox,
     routes: config.routes,
     settingFor,
   })
-  return { rows, catalog, providers, routes, guarded, darkroom, readSources }
+  return { rows, catalog, vendorModels, providers, routes, guarded, darkroom, readSources }
+}
+
+/** What the operator should know of the models that the settings name. */
+function noticesOf(catalog: Catalog, { defaultImageModel, defaultToolImageModel }: Config) {
+  const defaults = {
+    default_image_model: defaultImageModel,
+    default_tool_image_model: defaultToolImageModel,
+  }
+  return Object.entries(defaults).flatMap(([name, model]) => noticeOf(catalog, name, model) ?? [])
+}
+
+type ListModels = NonNullable<Provider['listModels']>
+
+/** The vendors' own lists of models. */
+function listsOf(providers: ReadonlyMap<string, Provider>): Map<string, ListModels> {
+  const lists = [...providers].flatMap(([id, { listModels }]) =>
+    listModels === undefined ? [] : [[id, listModels] as const],
+  )
+  return new Map(lists)
 }
 
 type GatewayOptions = RoutingOptions & {
@@ -183,7 +206,7 @@ type GatewayOptions = RoutingOptions & {
 /** The core's gateway with its dependencies. */
 function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'rows'>): Gateway {
   const { limits } = options.config
-  const { rows, catalog, routes, darkroom, readSources } = parts
+  const { rows, catalog, vendorModels, routes, darkroom, readSources } = parts
   const cache = createResponseCache({
     bytesMax: limits.cacheBytesMax,
     entryBytesMax: limits.cacheEntryBytesMax,
@@ -196,7 +219,8 @@ function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'r
     remember: cache.remember,
     routes: routes.routes,
     ...routing({ ...options, rows }),
-    findModel: (id) => catalog.find(id).model,
+    // What was answered is in the catalog, else in a vendor's list.
+    findModel: (id) => catalog.get(id) ?? vendorModels.find(id)!,
     report: events.attempted,
     record: createLedger(store, limits, events.recorded),
     readSources,

@@ -1,8 +1,13 @@
 /** The commands beside the server: `npm run gateway -- <command>`. */
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
+import { configuredCatalog, readCatalogRows } from './catalog/catalog.ts'
+import { nearModel } from './catalog/near-model.ts'
 import { ConfigError, loadConfig, readVariables, settingsTable } from './config.ts'
+import { GatewayError } from './core/error.ts'
+import { ModelNotFound } from './core/model-not-found.ts'
 import { diagnose, diagnosisText } from './doctor.ts'
+import { namePrefixes, vendorOf } from './providers/index.ts'
 import { StoreError } from './storage/store-error.ts'
 import { openStore } from './storage/store.ts'
 
@@ -54,10 +59,32 @@ async function createKey(accounts: Accounts, words: string[]): Promise<void> {
     accountId,
     mode,
     name,
-    ...(models === undefined ? {} : { models: models.split(',').map((one) => one.trim()) }),
+    ...(models === undefined ? {} : { models: models.split(',').map(modelId) }),
     ...(days === undefined ? {} : { expiresAt: Date.now() + Number(days) * 86_400_000 }),
   })
   print(`${key}\n`)
+}
+
+/** The id of a model of the catalog, or of one that only its provider knows, as `provider/name`. */
+function modelId(name: string): string {
+  const { config } = loadConfig(readVariables())
+  const rows = readCatalogRows()
+  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
+  const asked = name.trim()
+  try {
+    return catalog.find(asked).model.row.id
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    if (!(error instanceof ModelNotFound)) throw new UsageError(`--models: ${error.message}`)
+  }
+  const [provider = '', ...rest] = asked.split('/')
+  const isProvider = vendorOf(provider) ?? config.endpoints.find((one) => one.id === provider)
+  if (isProvider !== undefined && rest.join('') !== '') return asked
+  const near = nearModel(asked, catalog.list({}, () => true).models)
+  const meant = near === undefined ? '' : ` Did you mean '${near}'?`
+  throw new UsageError(
+    `--models: there is no model '${asked}'.${meant} One that only its vendor knows is named as provider/model.`,
+  )
 }
 
 const text = { type: 'string' } as const

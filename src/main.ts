@@ -10,7 +10,8 @@ async function main(): Promise<void> {
   const { config, secrets } = readConfig()
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config.logLevel)
-  const { server, accounts, events, providerIds, close } = await assemble({ config, secrets, log })
+  const assembled = await assemble({ config, secrets, log })
+  const { server, accounts, events, providerIds, close } = assembled
   const port = await server.listen(config.port, config.host)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const baseUrl = config.baseUrl ?? `http://${host}:${port}`
@@ -19,7 +20,7 @@ async function main(): Promise<void> {
     ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
     : undefined
   process.stdout.write(welcome({ baseUrl, testKey, providerIds }))
-  events.started(baseUrl, providerIds)
+  events.started(baseUrl, providerIds, assembled.retiring)
 
   let stopping = false
   const stop = async (signal: string) => {

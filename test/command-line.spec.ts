@@ -99,6 +99,10 @@ describe('the commands', () => {
     { words: 'keys create --mode test --name mine --colour red', says: /--colour/ },
     { words: 'keys create --mode test --name mine --expires-in-days soon', says: /above 0/ },
     { words: 'keys create --mode test --name mine --expires-in-days 0', says: /above 0/ },
+    {
+      words: 'keys create --mode test --name mine --models gpt5.2',
+      says: /no model 'gpt5\.2'\. Did you mean 'gpt-5\.2'\?/,
+    },
     { words: 'keys revoke', says: /keys list/ },
     { words: 'keys revoke key_nosuch', says: /no active key 'key_nosuch'/ },
   ]
@@ -178,7 +182,13 @@ describe('the commands', () => {
     it('keys create --models makes a key for these models alone', async () => {
       const key = await create('--mode test --models gpt-5.2,gpt-5.5')
       expect(await ask(key, 'gpt-5.5')).to.equal(200)
-      expect(await ask(key, 'gpt-5')).to.equal('403 model_not_allowed')
+      expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
+    })
+
+    it('keys create --models takes any name of a model, and one that only its vendor knows', async () => {
+      const key = await create('--mode test --models OpenAI/GPT-5.2,openai/gpt-4-turbo')
+      expect(await ask(key, 'gpt-5.2-2025-12-11')).to.equal(200)
+      expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
     })
 
     it('keys create --expires-in-days makes a key that ends by itself', async () => {

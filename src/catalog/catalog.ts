@@ -2,14 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { schemaChecks } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
+import { ModelNotFound } from '../core/model-not-found.ts'
 import type { Catalog, CatalogModel, Model } from '../core/model.ts'
-import { readPrices } from '../core/price.ts'
+import { pricesAt, readPrices } from '../core/price.ts'
+import { createNames, plainName, type NamePrefixes } from './names.ts'
+import { undescribedModel } from './undescribed.ts'
 
 export type CatalogOptions = {
   rows: readonly CatalogModel[]
   /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
   undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
   aliases: Readonly<Record<string, string>>
+  /** Names of the providers in front of their models' names, besides their ids. */
+  prefixes: NamePrefixes
   defaultImageModel: string
   clock: () => number
 }
@@ -27,10 +32,34 @@ export function readCatalogRows(): CatalogModel[] {
     })
 }
 
+type Configured = Pick<
+  CatalogOptions,
+  'rows' | 'aliases' | 'prefixes' | 'defaultImageModel' | 'clock'
+> & {
+  endpoints: readonly { id: string; models: '*' | readonly string[] | 'catalog' }[]
+}
+
+/** The catalog with the endpoints, aliases and defaults of the operator. */
+export function configuredCatalog({ endpoints, ...options }: Configured): Catalog {
+  const undescribed = endpoints.flatMap(({ id, models }) =>
+    models === 'catalog' ? [] : { provider: id, models },
+  )
+  return createCatalog({ ...options, undescribed })
+}
+
+/** What there is to say of a model that a setting names; undefined for one that stays. */
+export function noticeOf(catalog: Catalog, setting: string, name: string): object | undefined {
+  const model = catalog.get(name)
+  if (model === undefined) return { setting, model: name, status: 'unknown' }
+  const { id, status, deprecated_at, deactivated_at, successor } = catalog.describe(model).row
+  if (status === 'active') return undefined
+  return { setting, model: id, status, deprecated_at, deactivated_at, successor }
+}
+
 const recentModelsMax = 1000
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { rows, undescribed, aliases, defaultImageModel, clock } = options
+  const { rows, undescribed, aliases, prefixes, defaultImageModel, clock } = options
   const listed = undescribed.flatMap(({ provider, models }) =>
     models === '*' ? [] : models.map((name) => undescribedModel(provider, name)),
   )
@@ -40,33 +69,31 @@ export function createCatalog(options: CatalogOptions): Catalog {
     undescribed: false,
   }))
   const models: Model[] = [...described, ...listed]
-  const byName = namesOf(models)
+  const names = createNames(models, prefixes)
   // Callers may ask for any name: only the most recently used models are kept.
   const recent = new LRUCache<string, Model>({ max: recentModelsMax })
 
   const lookUp = (name: string): Model | undefined => {
-    const known = byName.get(name) ?? recent.get(name)
+    const known = names.exact.get(name) ?? recent.get(name)
     if (known !== undefined) return known
+    const model = openModel(name) ?? names.read(name)
+    if (model !== undefined) recent.set(name, model)
+    return model
+  }
+  /** A model of an endpoint that takes any name. */
+  const openModel = (name: string): Model | undefined => {
+    if (plainName(name) === undefined) return undefined
     const [provider = '', ...rest] = name.split('/')
     const open = undescribed.some((one) => one.provider === provider && one.models === '*')
     const upstreamModel = rest.join('/')
-    if (!open || upstreamModel === '') return undefined
-    const model = undescribedModel(provider, upstreamModel)
-    recent.set(name, model)
-    return model
+    return open && upstreamModel !== '' ? undescribedModel(provider, upstreamModel) : undefined
   }
 
   const find: Catalog['find'] = (name) => {
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined
     const asked = name === 'auto' ? defaultImageModel : (alias ?? name)
     const model = lookUp(asked)
-    if (model === undefined) {
-      throw new GatewayError(
-        'model_not_found',
-        `There is no model '${name.slice(0, 200)}'. GET /v1/models lists the models.`,
-        { param: 'model' },
-      )
-    }
+    if (model === undefined) throw new ModelNotFound(name)
     if (statusAt(model.row, clock()) !== 'deactivated') return { model, warnings: [] }
     const { successor, deactivated_at: date } = model.row
     if (successor === undefined) {
@@ -84,10 +111,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   return {
     find,
+    get: lookUp,
+    describe: (model) => modelAt(model, clock()),
     list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {
       const now = clock()
       const passing = models
-        .map((model) => ({ ...model, row: { ...model.row, status: statusAt(model.row, now) } }))
+        .map((model) => modelAt(model, now))
         .filter(({ row }) => includeDeactivated || row.status !== 'deactivated')
         .filter(({ row }) => !excludeDeprecated || row.status !== 'deprecated')
         .filter(({ row }) => !family || row.family === family || row.provider === family)
@@ -104,43 +133,20 @@ export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status
   return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
 }
 
-/** Models by id and alias, and by id without its provider where that is unambiguous. */
-function namesOf(models: readonly Model[]): Map<string, Model> {
-  const names = new Map<string, Model>()
-  const short = new Map<string, Model | undefined>()
-  for (const model of models) {
-    for (const name of [model.row.id, ...(model.row.aliases ?? [])]) names.set(name, model)
-    const tail = model.row.id.slice(model.row.id.indexOf('/') + 1)
-    short.set(tail, short.has(tail) ? undefined : model)
+/** A model as it is at a Unix time in milliseconds: its status, its prices and those to come. */
+function modelAt(model: Model, nowMs: number): Model {
+  const { row, prices } = model
+  const { price_changes: changes = [], ...rest } = row
+  const begun = changes.findLast(({ from }) => Date.parse(from) <= nowMs)
+  const ahead = changes.filter(({ from }) => Date.parse(from) > nowMs)
+  return {
+    ...model,
+    row: {
+      ...rest,
+      status: statusAt(row, nowMs),
+      pricing: begun?.pricing ?? row.pricing,
+      ...(ahead.length === 0 ? {} : { price_changes: ahead }),
+    },
+    prices: pricesAt(prices, nowMs),
   }
-  for (const [name, model] of short) {
-    if (model !== undefined && !names.has(name)) names.set(name, model)
-  }
-  return names
-}
-
-/** A model that is not in the catalog: any chat feature may work, and no price is known. */
-function undescribedModel(provider: string, name: string): Model {
-  const capabilities = {
-    chat: true,
-    streaming: true,
-    tools: true,
-    vision: true,
-    reasoning: true,
-    image_generation: false,
-    image_edit: false,
-  }
-  const row: CatalogModel = {
-    id: `${provider}/${name}`,
-    provider,
-    upstream_model: name,
-    name,
-    family: provider,
-    status: 'active',
-    input_modalities: ['text'],
-    output_modalities: ['text'],
-    capabilities,
-    pricing: {},
-  }
-  return { row, prices: readPrices({ pricing: {} }), undescribed: true }
 }

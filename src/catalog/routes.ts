@@ -1,15 +1,21 @@
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Catalog, Model } from '../core/model.ts'
-import type { Provider, Route, RouteTable } from '../core/route.ts'
+import { ModelNotFound } from '../core/model-not-found.ts'
+import type { Catalog, Model, Warning } from '../core/model.ts'
+import type { FoundRoutes, Provider, Route, RouteTable } from '../core/route.ts'
+import { createKeyModels } from './key-models.ts'
+import { nearModel } from './near-model.ts'
+import type { VendorModels } from './vendor-models.ts'
 
 type Options = {
   catalog: Catalog
+  /** What the configured vendors have beyond the catalog. */
+  vendorModels: VendorModels
   /** The configured providers by id. */
   providers: ReadonlyMap<string, Provider>
   /** The providers of test keys: one for each route of a model, and a second for a single one. */
   sandbox: { routes: readonly Provider[]; standby: Provider }
-  /** The operator's routes by model id, each as `provider` or `provider/upstream model`. */
+  /** The operator's routes by a name of the model, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
   /** The setting that would enable a provider. */
   settingFor: (providerId: string) => string | undefined
@@ -17,22 +23,14 @@ type Options = {
 
 /** A provider, and the model's name there. */
 type Target = { provider: string; upstreamModel: string }
+type Found = { model: Model; warnings: Warning[] }
 
 /** Routes by the operator's settings, else by the catalog; only configured providers count. */
 export function createRouteTable(options: Options): RouteTable {
-  const { catalog, providers, sandbox, settingFor } = options
-
-  const readTargets = ({ row }: Model): Target[] =>
-    (options.routes[row.id] ?? [row.provider]).map((target) => {
-      const [provider = '', ...rest] = target.split('/')
-      return { provider, upstreamModel: rest.length > 0 ? rest.join('/') : row.upstream_model }
-    })
-  const known = new WeakMap<Model, Target[]>()
-  const targets = (model: Model): Target[] => {
-    let found = known.get(model)
-    if (found === undefined) known.set(model, (found = readTargets(model)))
-    return found
-  }
+  const { catalog, vendorModels, providers, sandbox } = options
+  const idOf = (name: string) => known(() => catalog.find(name).model.row.id) ?? name
+  const targets = createTargets(options, idOf)
+  const keyModels = createKeyModels(idOf)
 
   const routesOf = (model: Model, caller: Caller): Route[] =>
     targets(model).flatMap(({ provider: id, upstreamModel }, index) => {
@@ -41,45 +39,100 @@ export function createRouteTable(options: Options): RouteTable {
     })
   const withStandby = (routes: Route[]): Route[] =>
     routes.length === 1 ? [...routes, { ...routes[0]!, provider: sandbox.standby }] : routes
+  const usable = (model: Model, caller: Caller) =>
+    keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
-  const notConfigured = (model: Model): GatewayError => {
-    const settings = targets(model).map(({ provider }) => settingFor(provider))
-    const known = settings.filter((setting) => setting !== undefined)
-    const remedy =
-      known.length > 0
-        ? `Set ${known.join(' or ')} to enable it, or use a test key.`
-        : 'Add a route to it in gateway.yaml, or use a test key.'
-    return new GatewayError(
-      'no_provider_configured',
-      `No provider of the model '${model.row.id}' is configured. ${remedy}`,
-      { param: 'model', retryAfterSeconds: 60 },
-    )
+  /** Test keys know the catalog alone: what they are answered must not depend on what others ask. */
+  const find = (name: string, caller: Caller): Found => {
+    try {
+      return catalog.find(name)
+    } catch (error) {
+      const isOpen = error instanceof ModelNotFound && caller.mode === 'live'
+      const listed = isOpen ? vendorModels.find(name) : undefined
+      if (listed === undefined) throw error
+      return { model: listed, warnings: [] }
+    }
   }
-
-  return {
-    routes: (names, caller) => {
-      const found = names.map((name) => catalog.find(name))
-      for (const { model } of found) checkAllowed(model, caller)
-      const routes = found.flatMap(({ model }) => {
-        const own = routesOf(model, caller)
-        return caller.mode === 'test' ? withStandby(own) : own
+  const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
+    const found = names.map((name) => find(name, caller))
+    for (const { model } of found) keyModels.check(model, caller)
+    const routes = found.flatMap(({ model }) => {
+      const own = routesOf(model, caller)
+      return caller.mode === 'test' ? withStandby(own) : own
+    })
+    const [{ model, warnings }] = found as [Found, ...Found[]]
+    if (routes.length === 0) throw notConfigured(model, targets(model), options.settingFor)
+    return { routes, warnings }
+  }
+  const suggest = (error: unknown, caller: Caller): unknown => {
+    if (!(error instanceof ModelNotFound)) return error
+    const { models } = catalog.list({}, (model) => usable(model, caller))
+    return new ModelNotFound(error.asked, nearModel(error.asked, models))
+  }
+  /** Looks again once the vendors' lists are read, where a name is not known. */
+  const learned = <T>(caller: Caller, look: () => T): T | Promise<T> => {
+    try {
+      return look()
+    } catch (error) {
+      const isOpen = error instanceof ModelNotFound && caller.mode === 'live'
+      const learning = isOpen ? vendorModels.learn() : undefined
+      if (learning === undefined) throw suggest(error, caller)
+      return learning.then(look).catch((again: unknown) => {
+        throw suggest(again, caller)
       })
-      if (routes.length === 0) throw notConfigured(found[0]!.model)
-      return { routes, warnings: found[0]!.warnings }
-    },
-    usable: (model, caller) => mayUse(model, caller) && routesOf(model, caller).length > 0,
+    }
+  }
+  return {
+    routes: (names, caller) => learned(caller, () => findRoutes(names, caller)),
+    model: (name, caller) => learned(caller, () => find(name, caller).model),
+    peek: (name, caller) => known(() => find(name, caller).model),
+    usable,
   }
 }
 
-function mayUse({ row }: Model, { models }: Caller): boolean {
-  return models === null || models.includes(row.id)
+/** What a look-up gives; undefined when it throws a GatewayError. */
+function known<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined
+    throw error
+  }
 }
 
-function checkAllowed(model: Model, caller: Caller): void {
-  if (mayUse(model, caller)) return
-  throw new GatewayError(
-    'model_not_allowed',
-    `This API key may not use the model '${model.row.id}'. Choose another model or another key.`,
-    { param: 'model' },
+/** The ways to each model: the operator's, else the provider of its row. */
+function createTargets(
+  { routes }: Pick<Options, 'routes'>,
+  idOf: (name: string) => string,
+): (model: Model) => readonly Target[] {
+  const ways = new Map(Object.entries(routes).map(([name, list]) => [idOf(name), list]))
+  const read = ({ row }: Model): Target[] =>
+    (ways.get(row.id) ?? [row.provider]).map((target) => {
+      const [provider = '', ...rest] = target.split('/')
+      return { provider, upstreamModel: rest.length > 0 ? rest.join('/') : row.upstream_model }
+    })
+  const done = new WeakMap<Model, Target[]>()
+  return (model) => {
+    let found = done.get(model)
+    if (found === undefined) done.set(model, (found = read(model)))
+    return found
+  }
+}
+
+function notConfigured(
+  { row }: Model,
+  targets: readonly Target[],
+  settingFor: Options['settingFor'],
+): GatewayError {
+  const settings = targets.map(({ provider }) => settingFor(provider))
+  const known = settings.filter((setting) => setting !== undefined)
+  const remedy =
+    known.length > 0
+      ? `Set ${known.join(' or ')} to enable it, or use a test key.`
+      : 'Add a route to it in gateway.yaml, or use a test key.'
+  return new GatewayError(
+    'no_provider_configured',
+    `No provider of the model '${row.id}' is configured. ${remedy}`,
+    { param: 'model', retryAfterSeconds: 60 },
   )
 }

@@ -8,12 +8,12 @@ import { createDeadlines } from './deadline.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import type { Model, Warning } from './model.ts'
+import type { Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import { createFingerprint } from './recall/fingerprint.ts'
 import { createInFlight, type InFlight, type Making } from './recall/in-flight.ts'
 import type { Remembered } from './recall/remembered.ts'
-import { selectRoutes, type Route } from './route.ts'
+import { selectRoutes, type Route, type RouteTable } from './route.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
@@ -24,8 +24,7 @@ export type GatewayParts = ImageParts &
     recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
     /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
     remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
-    /** The routes of the named models, in that order. Throws a GatewayError when there are none. */
-    routes: (models: readonly string[], caller: Caller) => { routes: Route[]; warnings: Warning[] }
+    routes: RouteTable['routes']
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
@@ -87,7 +86,8 @@ async function pass<Made, Answer>(
   let making: Making<Remembered> | undefined
   try {
     // Before the cache lookup: a key must not get from the cache what it may not call.
-    const found = parts.routes(models, context.caller)
+    const looked = parts.routes(models, context.caller)
+    const found = looked instanceof Promise ? await looked : looked
     const warnings = [...work.warnings, ...found.warnings]
     const { strict, fallback } = context
     const routes = parts.orderRoutes(takingPart(found.routes, work))

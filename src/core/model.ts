@@ -42,10 +42,14 @@ type ModelFilter = {
 /** All models, found by name. */
 export type Catalog = {
   /**
-   * The model behind an id, an alias, `auto`, or an id without its provider where that is
-   * unambiguous. Throws `model_not_found` or `model_deactivated`.
+   * The model behind an id, an alias, a snapshot, `auto`, or a name as people write it elsewhere
+   * (docs/behaviour.md#names-and-defaults). Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }
+  /** The model with this id. */
+  get(id: string): Model | undefined
+  /** The model as it is today: its status, its prices and those to come. */
+  describe(model: Model): Model
   /** The models that pass the filter, in catalog order; `total` counts them before `limit`. */
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
 }

@@ -11,6 +11,8 @@ export type Provider = {
   image?: ImageAdapter
   /** Whether another key is left that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
+  /** The names of its own list of models; rejects when that cannot be had. */
+  listModels?: (signal: AbortSignal) => Promise<readonly string[]>
   /** The sandbox, which fails only on request: its failures do not count against its health. */
   simulated?: true
   /** Whether it takes no part in a call with this prompt: a second route for tests of failover. */
@@ -20,10 +22,17 @@ export type Provider = {
 /** A model at a provider. */
 export type Route = Target & { provider: Provider }
 
-/** Finds the routes to a model for a caller. */
+/** The routes of a call, and what is to be told of the models that were named. */
+export type FoundRoutes = { routes: Route[]; warnings: Warning[] }
+
+/** Finds the routes to a model for a caller; what is known is found at once, without a promise. */
 export type RouteTable = {
-  /** The routes of the named models, in order. Throws a GatewayError when there are none. */
-  routes(names: readonly string[], caller: Caller): { routes: Route[]; warnings: Warning[] }
+  /** The routes of the named models, in order. Throws or rejects with a GatewayError. */
+  routes(names: readonly string[], caller: Caller): FoundRoutes | Promise<FoundRoutes>
+  /** The model behind a name for this caller. Throws or rejects with a GatewayError. */
+  model(name: string, caller: Caller): Model | Promise<Model>
+  /** The model behind a name as far as it is known now. */
+  peek(name: string, caller: Caller): Model | undefined
   /** Whether the caller's key may use the model and at least one route leads to it. */
   usable(model: Model, caller: Caller): boolean
 }

@@ -6,6 +6,7 @@ import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect } from './openai-compatible/dialect.ts'
 import { openAiCompatible } from './openai-compatible/provider.ts'
 import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
+import { modelLister } from './list-models.ts'
 import { coalesceStreams } from './transport/coalescing.ts'
 import { createDispatch } from './transport/dispatch.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
@@ -36,6 +37,8 @@ type ProviderLimits = {
   streamCoalescingStreamsMin: number
   circuitOpenMs: number
   circuitOpenMaxMs: number
+  modelListTimeoutMs: number
+  modelListBytesMax: number
 }
 
 type Providers = {
@@ -123,7 +126,11 @@ function build(config: EndpointConfig, context: BuildContext) {
     }),
     readSources,
   }
-  const provider = { ...buildProvider(config, endpoint), hasSpareKey: ring.hasSpareKey }
+  const provider = {
+    ...buildProvider(config, endpoint),
+    hasSpareKey: ring.hasSpareKey,
+    ...(vendor && { listModels: modelLister(vendor, ring.dispatch, limits) }),
+  }
   return { provider, close: pool.close }
 }
 

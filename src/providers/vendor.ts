@@ -20,6 +20,12 @@ export type Vendor = {
   badKeyMark?: string
   /** Lists the models: a free request that shows whether the key is valid. */
   modelsPath: string
+  /** Headers that asking for it needs besides the key. */
+  modelsHeaders?: Readonly<Record<string, string>>
+  /** The names in that list; those of OpenAI's form when absent. */
+  modelNames?: (list: object) => readonly unknown[]
+  /** What others write in front of its models' names, besides its id. */
+  namePrefixes?: readonly string[]
   /** When its answers show how a model reasoned; always when absent. */
   thoughtsShown?: 'asked' | 'never'
   /** Its models are not in the catalog: any name is passed on. */

@@ -79,8 +79,9 @@ export function createEvents(log: Log, metrics: Metrics) {
       if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else now().info(fields, 'tool refused')
     },
-    started(address: string, providers: readonly string[]): void {
-      now().info({ address, providers }, 'listening')
+    /** `retiring` are models that settings name and that end, or are not there. */
+    started(address: string, providers: readonly string[], retiring: readonly object[]): void {
+      now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
     stopping(signal: string): void {
       now().info({ signal }, 'draining')

@@ -5,9 +5,10 @@ import { withoutEmpty } from '../core/chat/idle.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import { makesImages, type Catalog } from '../core/model.ts'
+import { makesImages, type Model } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
+import type { RouteTable } from '../core/route.ts'
 import { withTexts } from '../http/left-texts.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
@@ -16,7 +17,7 @@ import { chatImages } from './chat-images.ts'
 
 type Options = {
   gateway: Gateway
-  catalog: Pick<Catalog, 'find'>
+  routes: Pick<RouteTable, 'peek'>
   /** The schema of `image_config` for the models of a provider. */
   imageConfigOf: (providerId: string) => ImageConfigSchema
   clock: () => number
@@ -24,14 +25,15 @@ type Options = {
 
 /** POST /v1/chat/completions, for language models and image models. */
 export function createChatCompletion(options: Options): Operation<'createChatCompletion'> {
-  const { gateway, catalog } = options
+  const { gateway, routes } = options
   return async (call) => {
     const { texts } = call
     const body = withoutEmpty(call.body)
     const context = contextOf(call, 'chat')
-    const { model } = catalog.find(body.model)
-    const draws = makesImages(model) || (model.undescribed && body.image_config !== undefined)
-    checkFallbacks(body.models ?? [], draws, catalog)
+    // A name that is not known is told by the gateway, which counts it as a call.
+    const model = routes.peek(body.model, call.caller)
+    const draws = model !== undefined && isForPictures(model, body)
+    checkFallbacks(body.models ?? [], draws, (name) => routes.peek(name, call.caller))
     if (draws) {
       checkConversation(body)
       return chatImages({ body, texts }, model, context, options)
@@ -52,16 +54,21 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
 function checkFallbacks(
   names: readonly string[],
   draws: boolean,
-  catalog: Pick<Catalog, 'find'>,
+  peek: (name: string) => Model | undefined,
 ): void {
   for (const [index, name] of names.entries()) {
-    const { model } = catalog.find(name)
-    if (model.undescribed || makesImages(model) === draws) continue
+    const model = peek(name)
+    if (model === undefined || model.undescribed || makesImages(model) === draws) continue
     const message = draws
       ? `${model.row.id} makes no images. Behind an image model, name image models.`
       : `${model.row.id} makes images. Behind a language model, name language models.`
     throw new GatewayError('invalid_value', message, { param: `models[${index}]` })
   }
+}
+
+/** What image models are asked for; of a model that nobody has described the request tells. */
+function isForPictures(model: Model, { image_config: config }: ChatRequest): boolean {
+  return makesImages(model) || (model.undescribed && config !== undefined)
 }
 
 type Added = Pick<components['schemas']['ChatCompletion'], 'usage' | 'warnings'>

@@ -18,6 +18,7 @@ export function toModel({ row }: Model): components['schemas']['Model'] {
     context_window: row.context_window ?? null,
     max_output_tokens: row.max_output_tokens ?? null,
     pricing: row.pricing,
+    price_changes: row.price_changes ?? [],
     image: row.image ?? null,
     deprecated_at: row.deprecated_at ?? null,
     deactivated_at: row.deactivated_at ?? null,

@@ -20,6 +20,7 @@ const create = (rows: CatalogModel[], more: Partial<CatalogOptions> = {}) =>
     rows,
     undescribed: [],
     aliases: {},
+    prefixes: { acme: ['acme-inc', 'models'], other: [] },
     defaultImageModel: 'painter',
     clock: () => day('2026-11-20'),
     ...more,
@@ -66,9 +67,15 @@ describe('finding a model', () => {
     'nobody',
     'twin',
     'acme/nobody',
-    'ACME/painter',
+    'other/alone',
+    'other/painter',
+    'stranger/painter',
+    'paint',
     '',
+    ' ',
     'acme/',
+    'acme/acme/acme/acme/painter',
+    'painter\u0000',
     '__proto__',
     'constructor',
     'toString',
@@ -208,4 +215,83 @@ describe('listing models', () => {
     const { models } = create(rows, { undescribed }).list({}, all)
     expect(ids(models)).to.deep.equal(['a', 'b', 'd', 'own/x'])
   })
+})
+
+describe('names that people use elsewhere', () => {
+  const rows = [
+    row('gpt-9.1-mini', { upstream_model: 'gpt-9.1-mini', snapshots: ['gpt-9.1-mini-2026-08-07'] }),
+    row('acme/painter', { upstream_model: 'painter-251128', aliases: ['artist'] }),
+    row('acme/twin', { upstream_model: 'twin' }),
+    row('other/twin', { provider: 'other', upstream_model: 'team/twin-large' }),
+  ]
+  const catalog = create(rows)
+  const found = (name: string) => {
+    const { row } = catalog.find(name).model
+    const price = row.doubtful?.includes('pricing') === true ? 'doubtful' : 'sure'
+    return [row.id, row.upstream_model, price]
+  }
+
+  for (const [name, id, upstream, price = 'sure'] of [
+    ['GPT-9.1-Mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['  gpt-9.1-mini\n', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['gpt-9-1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['acme/gpt-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['ACME-Inc/GPT-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['models/gpt-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['acme/models/gpt-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['gpt-9.1-mini-latest', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['gpt-9.1-mini-2026-08-07', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-08-07'],
+    ['acme/GPT-9.1-mini-2026-08-07', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-08-07'],
+    ['gpt-9.1-mini-2026-09-01', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-09-01', 'doubtful'],
+    ['acme/gpt-9.1-mini-20260901', 'gpt-9.1-mini', 'gpt-9.1-mini-20260901', 'doubtful'],
+    ['gpt-9.1-mini@20260901', 'gpt-9.1-mini', 'gpt-9.1-mini-20260901', 'doubtful'],
+    ['gpt-9.1-mini-0901', 'gpt-9.1-mini', 'gpt-9.1-mini-0901', 'doubtful'],
+    ['painter-251128', 'acme/painter', 'painter-251128'],
+    ['Artist', 'acme/painter', 'painter-251128'],
+    ['acme-inc/twin', 'acme/twin', 'twin'],
+    ['team/twin-large', 'other/twin', 'team/twin-large'],
+    ['twin-large', 'other/twin', 'team/twin-large'],
+  ] as const) {
+    it(`find ${id} as ${upstream} by '${name}', at a ${price} price`, () => {
+      expect(found(name)).to.deep.equal([id, upstream, price])
+    })
+  }
+
+  it('cost little, however long and strange they are', () => {
+    const begun = performance.now()
+    for (const name of ['x'.repeat(1_000_000), '/'.repeat(1_000_000), '-2026'.repeat(200_000)]) {
+      expect(refusal(() => catalog.find(name)).code).to.equal('model_not_found')
+    }
+    expect(performance.now() - begun).to.be.below(50)
+  })
+})
+
+describe('a model whose price will change', () => {
+  const pricing = (usd: string) => ({
+    input_per_million_tokens: usd,
+    output_per_million_tokens: usd,
+  })
+  const rows = [
+    row('sale', {
+      pricing: pricing('1'),
+      price_changes: [
+        { from: '2027-01-01', pricing: pricing('2') },
+        { from: '2027-02-01', pricing: pricing('3') },
+      ],
+    }),
+  ]
+  for (const { date, usd, ahead } of [
+    { date: '2026-12-31T23:59:59Z', usd: '1', ahead: ['2027-01-01', '2027-02-01'] },
+    { date: '2027-01-01', usd: '2', ahead: ['2027-02-01'] },
+    { date: '2027-02-01', usd: '3', ahead: [] },
+  ]) {
+    it(`is listed at $${usd} on ${date}, with what follows`, () => {
+      const catalog = create(rows, { clock: () => day(date) })
+      const { models } = catalog.list({}, () => true)
+      for (const { row } of [models[0]!, catalog.describe(catalog.find('sale').model)]) {
+        expect(row.pricing).to.deep.equal(pricing(usd))
+        expect((row.price_changes ?? []).map(({ from }) => from)).to.deep.equal(ahead)
+      }
+    })
+  }
 })

@@ -3,7 +3,7 @@ import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
 import { createRouteTable } from '../../src/catalog/routes.ts'
 import type { Caller } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
-import { settingFor } from '../../src/providers/index.ts'
+import { namePrefixes, settingFor } from '../../src/providers/index.ts'
 
 const live: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
 const test: Caller = { ...live, mode: 'test' }
@@ -13,19 +13,28 @@ function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {
     rows: readCatalogRows(),
     undescribed: [{ provider: 'own', models: '*' }],
     aliases: {},
+    prefixes: namePrefixes,
     defaultImageModel: 'gemini-3-pro-image-preview',
     clock: () => Date.parse('2026-11-20'),
   })
   const providers = new Map(providerIds.map((id) => [id, { id }]))
   const routesOfTests = [{ id: 'sandbox' }, { id: 'sandbox-2' }]
   const sandbox = { routes: routesOfTests, standby: { id: 'standby' } }
-  const table = createRouteTable({ catalog, providers, sandbox, routes, settingFor })
+  const vendorModels = { find: () => undefined, learn: () => undefined }
+  const parts = { catalog, vendorModels, providers, sandbox, routes, settingFor }
+  const table = createRouteTable(parts)
   const ways = (names: string[], caller = live) =>
-    table.routes(names, caller).routes.map(({ provider, upstreamModel }) => ({
+    found(table.routes(names, caller)).routes.map(({ provider, upstreamModel }) => ({
       provider: provider.id,
       upstreamModel,
     }))
   return { table, catalog, ways }
+}
+
+/** What is known is found at once. */
+function found<T>(looked: T | Promise<T>): T {
+  if (looked instanceof Promise) throw new Error('It was looked for elsewhere.')
+  return looked
 }
 
 function refusal(run: () => unknown): GatewayError {

@@ -31,6 +31,7 @@ describe('the rows of the catalog', () => {
       rows,
       undescribed: [],
       aliases: {},
+      prefixes: {},
       defaultImageModel: 'auto',
       clock: () => 0,
     })

@@ -74,7 +74,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
-  const { clock = () => today + performance.now(), sleep, random } = options
+  const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
   const { publicNet = {}, moreTools = [] } = options
   const { server, accounts, store, toolServer, close } = await assemble({
     config,

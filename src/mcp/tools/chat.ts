@@ -2,24 +2,28 @@ import type { Answered } from '../../core/call.ts'
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { chatToImage, ignoredFields, ignoredMessages } from '../../core/image/chat-to-image.ts'
-import { makesImages, type Catalog } from '../../core/model.ts'
+import { makesImages } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
+import type { RouteTable } from '../../core/route.ts'
 import type { ToolContent } from '../content.ts'
 import { costText, warningLines } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
 import { pictureContent } from './pictures.ts'
 
-type Options = { gateway: Gateway; catalog: Pick<Catalog, 'find'> }
+type Options = { gateway: Gateway; routes: Pick<RouteTable, 'peek'> }
 
 /** The tool `chat`: text of a language model, or pictures of an image model. */
-export function chat({ gateway, catalog }: Options): ToolHandler<'chat'> {
+export function chat({ gateway, routes }: Options): ToolHandler<'chat'> {
   return async ({ model: name, messages, temperature, max_tokens: maxTokens }, { context }) => {
     const options = {
       ...(temperature === undefined ? {} : { temperature }),
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
     const request: ChatRequest = { model: name, messages, ...options }
-    if (!makesImages(catalog.find(name).model)) return textOf(await gateway.chat(request, context))
+    const model = routes.peek(name, context.caller)
+    if (model === undefined || !makesImages(model)) {
+      return textOf(await gateway.chat(request, context))
+    }
     const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
     return pictureContent(await gateway.image(chatToImage(request, {}), context, { warnings }))
   }

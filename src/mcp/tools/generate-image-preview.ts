@@ -1,6 +1,7 @@
 import type { Gateway } from '../../core/gateway.ts'
 import type { AskedImage } from '../../core/image/image.ts'
-import type { Catalog, Model } from '../../core/model.ts'
+import type { Model } from '../../core/model.ts'
+import type { RouteTable } from '../../core/route.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
 import type { UploadFolder } from '../upload-folder.ts'
@@ -8,7 +9,7 @@ import { pictureContent } from './pictures.ts'
 
 type Options = {
   gateway: Gateway
-  catalog: Pick<Catalog, 'find'>
+  routes: Pick<RouteTable, 'peek'>
   /** Where pictures are saved; undefined when UPLOAD_DIR is not set. */
   uploads: UploadFolder | undefined
   clock: () => number
@@ -17,7 +18,7 @@ type AspectRatio = NonNullable<Parameters<ToolHandler<'generate-image-preview'>>
 
 /** The tool `generate-image-preview`: one picture, also saved if there is an upload folder. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
-  const { gateway, catalog, uploads, clock } = options
+  const { gateway, routes, uploads, clock } = options
   return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
     // A call whose picture could not be saved must fail before the picture is paid for.
     if (filename !== undefined) checkFileName(filename)
@@ -31,8 +32,8 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
       n: 1,
       ...(outputFormat === undefined ? {} : { outputFormat }),
     }
-    const { model } = catalog.find(request.model)
-    const shape = ratio === undefined ? {} : shapeFor(model, ratio)
+    const model = routes.peek(request.model, context.caller)
+    const shape = ratio === undefined || model === undefined ? {} : shapeFor(model, ratio)
     const answered = await gateway.image({ ...request, ...shape }, context)
     const lines = await saved(uploads, name, answered.result.pictures[0]!, filename !== undefined)
     return pictureContent(answered, lines)

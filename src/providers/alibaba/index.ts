@@ -10,6 +10,7 @@ export const alibaba = protocolVendor({
   baseUrlVariable: 'DASHSCOPE_BASE_URL',
   modelsPath: '/compatible-mode/v1/models',
   baseUrl: 'https://dashscope-intl.aliyuncs.com',
+  namePrefixes: ['qwen', 'dashscope'],
   imageConfig: 'ImageConfigAlibaba',
   dialect: {
     without: ['frequency_penalty', 'logit_bias', 'user', ...platformFieldsBut()],

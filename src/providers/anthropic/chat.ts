@@ -14,13 +14,13 @@ import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
-const version = '2023-06-01'
+export const versionHeaders = { 'anthropic-version': '2023-06-01' }
 const path = '/v1/messages'
 
 /** Chat over the Messages API. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, redact, limits, coalescing } = endpoint
-  const requestTo = jsonRequests(endpoint, { headers: { 'anthropic-version': version } })
+  const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.answerBytesMax
   return {
     prepare: (request, target) => {

@@ -1,6 +1,6 @@
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
-import { chatAdapter } from './chat.ts'
+import { chatAdapter, versionHeaders } from './chat.ts'
 
 /** Anthropic (docs/vendors.md#anthropic). */
 export const anthropic: Vendor = {
@@ -10,7 +10,8 @@ export const anthropic: Vendor = {
   baseUrlVariable: 'ANTHROPIC_BASE_URL',
   baseUrl: 'https://api.anthropic.com',
   keyHeader: 'x-api-key',
-  modelsPath: '/v1/models',
+  modelsPath: '/v1/models?limit=1000',
+  modelsHeaders: versionHeaders,
   imageConfig: 'ImageConfigOpenai',
   thoughtsShown: 'asked',
   writeChat,

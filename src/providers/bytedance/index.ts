@@ -9,6 +9,7 @@ export const bytedance = protocolVendor({
   keyVariables: ['ARK_API_KEY'],
   baseUrlVariable: 'ARK_BASE_URL',
   baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
+  namePrefixes: ['byteplus', 'bytedance-seed', 'volcengine'],
   imageConfig: 'ImageConfigBytedance',
   dialect: {
     without: ['n', 'seed', ...platformFieldsBut('service_tier')],

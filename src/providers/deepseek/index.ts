@@ -6,6 +6,7 @@ export const deepseek = protocolVendor({
   id: 'deepseek',
   name: 'DeepSeek',
   baseUrl: 'https://api.deepseek.com',
+  namePrefixes: ['deepseek-ai'],
   dialect: {
     without: ['n', 'seed', 'logit_bias', 'parallel_tool_calls', ...platformFieldsBut()],
     renamed: { user: 'user_id' },

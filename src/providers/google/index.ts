@@ -12,7 +12,9 @@ export const google: Vendor = {
   baseUrl: 'https://generativelanguage.googleapis.com',
   keyHeader: 'x-goog-api-key',
   badKeyMark: 'API_KEY_INVALID',
-  modelsPath: '/v1beta/models',
+  modelsPath: '/v1beta/models?pageSize=1000',
+  modelNames,
+  namePrefixes: ['gemini', 'models', 'vertex_ai'],
   imageConfig: 'ImageConfigGoogle',
   thoughtsShown: 'asked',
   writeChat,
@@ -21,4 +23,9 @@ export const google: Vendor = {
     chat: chatAdapter(endpoint),
     image: imageAdapter(endpoint),
   }),
+}
+
+/** Its list names resources: `models/gemini-3.5-flash`. */
+function modelNames({ models }: { models?: { name?: unknown }[] }): unknown[] {
+  return (models ?? []).map(({ name }) => String(name).replace(/^models\//, ''))
 }

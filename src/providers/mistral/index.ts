@@ -6,6 +6,7 @@ export const mistral = protocolVendor({
   id: 'mistral',
   name: 'Mistral',
   baseUrl: 'https://api.mistral.ai/v1',
+  namePrefixes: ['mistralai'],
   dialect: {
     only: new Set([
       'frequency_penalty',

@@ -23,6 +23,7 @@ export const moonshot = protocolVendor({
   name: 'Moonshot',
   anyModel: true,
   baseUrl: 'https://api.moonshot.ai/v1',
+  namePrefixes: ['moonshotai'],
   dialect: {
     without: [
       'logit_bias',

@@ -8,6 +8,7 @@ export const together = protocolVendor({
   name: 'Together',
   anyModel: true,
   baseUrl: 'https://api.together.xyz/v1',
+  namePrefixes: ['together_ai'],
   dialect: {
     without: ['parallel_tool_calls', 'user', ...platformFieldsBut()],
     limit: 'max_tokens',

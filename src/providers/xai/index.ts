@@ -8,6 +8,7 @@ export const xai = protocolVendor({
   id: 'xai',
   name: 'xAI',
   baseUrl: 'https://api.x.ai/v1',
+  namePrefixes: ['x-ai'],
   dialect: {
     without: ['logit_bias', ...platformFieldsBut('web_search_options')],
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],

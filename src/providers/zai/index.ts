@@ -7,6 +7,7 @@ export const zai = protocolVendor({
   id: 'zai',
   name: 'Z.AI',
   baseUrl: 'https://api.z.ai/api/paas/v4',
+  namePrefixes: ['z-ai', 'zhipu'],
   imageConfig: 'ImageConfigZai',
   dialect: {
     without: [

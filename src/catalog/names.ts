@@ -1,0 +1,131 @@
+import type { Model } from '../core/model.ts'
+import { readPrices } from '../core/price.ts'
+
+/** Other names of a provider in front of a model's name, by the provider's id. */
+export type NamePrefixes = Readonly<Record<string, readonly string[]>>
+
+/** The models of the catalog by name. */
+export type Names = {
+  /** By id, alias or snapshot, or by id without its provider where that is unambiguous. */
+  exact: ReadonlyMap<string, Model>
+  /** By a name as people write it elsewhere (docs/behaviour.md#names-and-defaults). */
+  read(name: string): Model | undefined
+}
+
+/** No vendor has longer names; what is longer is not looked at. */
+const nameLengthMax = 256
+
+/** A name in lower case and without the spaces around it; undefined for what can be none. */
+export function plainName(name: string): string | undefined {
+  if (name.length > nameLengthMax) return undefined
+  const plain = name.trim().toLowerCase()
+  return plain === '' || /\p{Cc}/u.test(plain) ? undefined : plain
+}
+
+export function createNames(models: readonly Model[], prefixes: NamePrefixes): Names {
+  const exact = exactNames(models)
+  const loose = looseNames(models)
+  const providers = new Map(
+    Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
+  )
+
+  /** A model by its name without a prefix, at one provider or anywhere. */
+  const find = (plain: string, provider?: string): Model | undefined => {
+    const key = looseKey(plain)
+    const scope = provider === undefined ? '' : `${provider}/`
+    return loose.get(scope + key) ?? loose.get(scope + key.replace(/-latest$/, ''))
+  }
+  const readPlain = (plain: string, provider?: string): Model | undefined => {
+    const found = find(plain, provider)
+    if (found !== undefined) return found
+    const [, base, date] = dated.exec(plain) ?? []
+    const family = base === undefined ? undefined : find(base, provider)
+    return family && snapshotOf(family, `${family.row.upstream_model}-${date}`, false)
+  }
+  return {
+    exact,
+    read: (name) => {
+      let plain = plainName(name)
+      if (plain === undefined) return undefined
+      let found = readPlain(plain)
+      // `google/models/…` has two prefixes, and no name has more.
+      for (let step = 0; step < 2 && found === undefined; step++) {
+        const slash = plain.indexOf('/')
+        const provider = providers.get(plain.slice(0, slash))
+        if (slash < 0 || provider === undefined) return undefined
+        plain = plain.slice(slash + 1)
+        found = readPlain(plain, provider)
+      }
+      return found
+    },
+  }
+}
+
+/** A date or version behind a name, as vendors write it: `-2025-08-07`, `-20250929`, `-0709`, `-001`. */
+const dated = /^(.+?)[-@]((?:preview-)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}))$/
+
+/** Other spellings of one name: letter case, and dots, spaces or underscores for dashes. */
+function looseKey(name: string): string {
+  return name.toLowerCase().replaceAll(/[._ ]/g, '-')
+}
+
+function exactNames(models: readonly Model[]): Map<string, Model> {
+  const names = new Map<string, Model>()
+  const short = new Map<string, Model | undefined>()
+  for (const model of models) {
+    const { id, aliases = [], snapshots = [] } = model.row
+    for (const name of [id, ...aliases]) names.set(name, model)
+    for (const name of snapshots) names.set(name, snapshotOf(model, name, true))
+    const tail = tailOf(id)
+    short.set(tail, short.has(tail) ? undefined : model)
+  }
+  for (const [name, model] of short) {
+    if (model !== undefined && !names.has(name)) names.set(name, model)
+  }
+  return names
+}
+
+/** Models by loose key, alone and with their provider; a name that means several means none. */
+function looseNames(models: readonly Model[]): Map<string, Model | undefined> {
+  const names = new Map<string, Model | undefined>()
+  const strong = new Set<string>()
+  const add = (key: string, model: Model, isOwn: boolean) => {
+    const known = names.get(key)
+    if (known?.row.id === model.row.id && known.row.upstream_model === model.row.upstream_model) {
+      return
+    }
+    // A model's own names win over the names that vendors have for it.
+    if (strong.has(key) && !isOwn) return
+    names.set(key, names.has(key) && strong.has(key) === isOwn ? undefined : model)
+    if (isOwn) strong.add(key)
+  }
+  const addBoth = (name: string, model: Model, isOwn: boolean) => {
+    for (const key of new Set([looseKey(name), looseKey(tailOf(name))])) {
+      add(key, model, isOwn)
+      add(`${model.row.provider}/${key}`, model, isOwn)
+    }
+  }
+  for (const model of models) {
+    // The names of an operator's own endpoint are its own, to the letter.
+    if (model.undescribed) continue
+    const { id, aliases = [], snapshots = [], upstream_model: upstream } = model.row
+    for (const name of [id, ...aliases]) addBoth(name, model, true)
+    for (const name of snapshots) addBoth(name, snapshotOf(model, name, true), true)
+    addBoth(upstream, model, false)
+  }
+  return names
+}
+
+function tailOf(id: string): string {
+  return id.slice(id.indexOf('/') + 1)
+}
+
+/**
+ * A dated version of a model, which is asked for by its own name. It can do what the model can; its
+ * price is that of the model for sure only where the catalog lists it.
+ */
+function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed: boolean): Model {
+  const doubtful = isListed ? row.doubtful : [...(row.doubtful ?? []), 'pricing' as const]
+  const dated = { ...row, upstream_model: upstreamModel, ...(doubtful && { doubtful }) }
+  return { row: dated, prices: readPrices(dated), undescribed }
+}

@@ -1,0 +1,28 @@
+import type { CatalogModel, Model } from '../core/model.ts'
+import { readPrices } from '../core/price.ts'
+
+/** A model that is not in the catalog: any chat feature may work, and no price is known. */
+export function undescribedModel(provider: string, name: string): Model {
+  const capabilities = {
+    chat: true,
+    streaming: true,
+    tools: true,
+    vision: true,
+    reasoning: true,
+    image_generation: false,
+    image_edit: false,
+  }
+  const row: CatalogModel = {
+    id: `${provider}/${name}`,
+    provider,
+    upstream_model: name,
+    name,
+    family: provider,
+    status: 'active',
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    capabilities,
+    pricing: {},
+  }
+  return { row, prices: readPrices({ pricing: {} }), undescribed: true }
+}
