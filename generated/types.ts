@@ -350,7 +350,7 @@ export interface components {
         /** @description One file, or up to sixteen. */
         ImageFiles: string | string[];
         FallbackModelFields: string | components["schemas"]["FallbackModels"];
-        /** @description The same request as the official OpenAI clients send it, with files. */
+        /** @description The same request as the official OpenAI clients send it, with files: `image` or `image[]` is required. */
         CreateImageEditForm: {
             image?: components["schemas"]["ImageFiles"];
             /** @description Another name for `image`, under which OpenAI's clients send several files. */
@@ -1225,6 +1225,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "'n' must be at most 10, not 11.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "n",
+                 *         "code": "invalid_value"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1236,6 +1246,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "type": "authentication_error",
+                 *         "param": null,
+                 *         "code": "missing_api_key"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1246,6 +1266,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This API key may not use the model 'gpt-image-2'. Choose another model or another key.",
+                 *         "type": "permission_error",
+                 *         "param": "model",
+                 *         "code": "model_not_allowed"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1256,6 +1286,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is no model 'qwen'. GET /v1/models lists the models.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "model",
+                 *         "code": "model_not_found"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1267,6 +1307,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "/v1/images/generations does not take GET. It takes POST.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "method_not_allowed"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1277,6 +1327,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The request took too long to arrive.",
+                 *         "type": "timeout_error",
+                 *         "param": null,
+                 *         "code": "timeout"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1287,6 +1347,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The model 'gpt-image-1' was deactivated on 2026-10-23. Choose another one.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "model",
+                 *         "code": "model_deactivated"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1297,6 +1367,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The request is larger than 52428800 bytes. Send less at once.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "request_too_large"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1307,6 +1387,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The Content-Type 'application/xml' is not read here. Send application/json.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "content-type",
+                 *         "code": "unsupported_media_type"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1323,6 +1413,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The provider of this model limits the rate of requests. Try again later.",
+                 *         "type": "rate_limit_error",
+                 *         "param": null,
+                 *         "code": "rate_limit_exceeded"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1333,6 +1433,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The gateway failed. The log has the detail.",
+                 *         "type": "api_error",
+                 *         "param": null,
+                 *         "code": "internal_error"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1343,6 +1453,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The provider of this model failed (overloaded). Try again, or choose another model.",
+                 *         "type": "upstream_error",
+                 *         "param": null,
+                 *         "code": "provider_error"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1354,6 +1474,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The gateway is busy. Try again in a moment.",
+                 *         "type": "overloaded_error",
+                 *         "param": null,
+                 *         "code": "overloaded"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1364,6 +1494,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The provider did not answer in time. Try again, or choose another model.",
+                 *         "type": "timeout_error",
+                 *         "param": null,
+                 *         "code": "timeout"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
@@ -1374,6 +1514,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "error": {
+                 *         "code": -32600,
+                 *         "message": "This is not a JSON-RPC 2.0 message. 'method' is required."
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
@@ -1385,6 +1535,21 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32001,
+                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "data": {
+                 *           "type": "authentication_error",
+                 *           "param": null,
+                 *           "code": "missing_api_key"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
@@ -1396,6 +1561,21 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "/mcp does not take PUT. It takes POST, GET, DELETE.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": null,
+                 *           "code": "method_not_allowed"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
@@ -1407,12 +1587,30 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32000,
+                 *         "message": "The gateway is busy. Try again in a moment.",
+                 *         "data": {
+                 *           "type": "overloaded_error",
+                 *           "param": null,
+                 *           "code": "overloaded"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
     };
     parameters: {
-        /** @description The revision of the Model Context Protocol that client and server agreed on. */
+        /**
+         * @description The revision of the Model Context Protocol that client and server agreed on.
+         * @example 2025-06-18
+         */
         ProtocolVersionHeader: components["schemas"]["ProtocolRevision"];
         /**
          * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
@@ -1425,9 +1623,15 @@ export interface components {
          * @example 3600
          */
         CacheTtlHeader: string;
-        /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+        /**
+         * @description With `true`, what would be adjusted with a warning is refused with 400.
+         * @example true
+         */
         StrictHeader: components["schemas"]["Switch"];
-        /** @description With `true`, only the first route of the first model is tried. */
+        /**
+         * @description With `true`, only the first route of the first model is tried.
+         * @example true
+         */
         NoFallbackHeader: components["schemas"]["Switch"];
     };
     requestBodies: {
@@ -1439,41 +1643,95 @@ export interface components {
         };
     };
     headers: {
-        /** @description Names this answer in the logs and in the ledger. */
+        /**
+         * @description Names this answer in the logs and in the ledger.
+         * @example req_01a202c5d236fab9fecc777406b8e6c8
+         */
         RequestId: string;
-        /** @description The public identifier of the model that answered. */
+        /**
+         * @description The public identifier of the model that answered.
+         * @example alibaba/qwen-image-plus
+         */
         ModelId: string;
-        /** @description The provider that answered. */
+        /**
+         * @description The provider that answered.
+         * @example alibaba
+         */
         Provider: string;
-        /** @description Whether the answer was remembered. */
+        /**
+         * @description Whether the answer was remembered.
+         * @example miss
+         */
         Cache: components["schemas"]["CacheOutcome"];
-        /** @description What this answer cost, in dollars. Absent when the price is not known. */
+        /**
+         * @description What this answer cost, in dollars. Absent when the price is not known.
+         * @example 0.03
+         */
         Cost: string;
-        /** @description Each provider that was tried, in order, with its outcome, as `provider=outcome`. */
+        /**
+         * @description Each provider that was tried, in order, with its outcome, as `provider=outcome`.
+         * @example alibaba=ok
+         */
         Attempts: string;
-        /** @description How many parameters were adjusted; the body's `warnings` names them. */
+        /**
+         * @description How many parameters were adjusted; the body's `warnings` names them.
+         * @example 1
+         */
         Warnings: number;
-        /** @description Requests allowed in the window. */
+        /**
+         * @description Requests allowed in the window.
+         * @example 6000
+         */
         LimitRequests: number;
-        /** @description Requests left in the window. */
+        /**
+         * @description Requests left in the window.
+         * @example 5999
+         */
         RemainingRequests: number;
-        /** @description Time until the window ends, as `12s`. */
+        /**
+         * @description Time until the window ends, as `12s`.
+         * @example 60s
+         */
         ResetRequests: string;
-        /** @description The state of the limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it. */
+        /**
+         * @description The state of the limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it.
+         * @example "requests";r=5999;t=60
+         */
         RateLimit: string;
-        /** @description The limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it. */
+        /**
+         * @description The limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it.
+         * @example "requests";q=6000;w=60
+         */
         RateLimitPolicy: string;
-        /** @description After how many seconds another try makes sense, at most 60. */
+        /**
+         * @description After how many seconds another try makes sense, at most 60.
+         * @example 1
+         */
         RetryAfter: number;
-        /** @description The methods that the path takes (RFC 9110 section 10.2.1). */
+        /**
+         * @description The methods that the path takes (RFC 9110 section 10.2.1).
+         * @example POST
+         */
         Allow: string;
-        /** @description Comes with an event stream, and keeps proxies such as nginx from holding it back. */
+        /**
+         * @description Comes with an event stream, and keeps proxies such as nginx from holding it back.
+         * @example no
+         */
         Buffering: "no";
-        /** @description How to authenticate (RFC 9110 section 11.6.1). */
+        /**
+         * @description How to authenticate (RFC 9110 section 11.6.1).
+         * @example Bearer
+         */
         Challenge: string;
-        /** @description When the model was deprecated (RFC 9745). */
+        /**
+         * @description When the model was deprecated (RFC 9745).
+         * @example @1788307200
+         */
         Deprecation: string;
-        /** @description When the model will be gone (RFC 8594). */
+        /**
+         * @description When the model will be gone (RFC 8594).
+         * @example Fri, 11 Dec 2026 00:00:00 GMT
+         */
         Sunset: string;
     };
     pathItems: never;
@@ -1495,9 +1753,15 @@ export interface operations {
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
-                /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+                /**
+                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
-                /** @description With `true`, only the first route of the first model is tried. */
+                /**
+                 * @description With `true`, only the first route of the first model is tried.
+                 * @example true
+                 */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
@@ -1529,6 +1793,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": 1795348800,
+                     *       "data": [
+                     *         {
+                     *           "b64_json": "iVBORw0KGgo="
+                     *         }
+                     *       ],
+                     *       "output_format": "png",
+                     *       "size": "1000x700",
+                     *       "usage": {
+                     *         "input_tokens": 0,
+                     *         "output_tokens": 0,
+                     *         "total_tokens": 0,
+                     *         "input_tokens_details": {
+                     *           "text_tokens": 0,
+                     *           "image_tokens": 0
+                     *         },
+                     *         "cost": 0.03,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "images": 1,
+                     *           "usd_per_image": 0.03
+                     *         }
+                     *       },
+                     *       "warnings": [
+                     *         {
+                     *           "param": "size",
+                     *           "requested": "1000x700",
+                     *           "applied": "1472x1104",
+                     *           "reason": "The picture is made at 1472x1104 and scaled and cropped."
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                 };
             };
@@ -1563,9 +1863,15 @@ export interface operations {
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
-                /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+                /**
+                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
-                /** @description With `true`, only the first route of the first model is tried. */
+                /**
+                 * @description With `true`, only the first route of the first model is tried.
+                 * @example true
+                 */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
@@ -1593,6 +1899,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": 1795348800,
+                     *       "data": [
+                     *         {
+                     *           "b64_json": "iVBORw0KGgo="
+                     *         }
+                     *       ],
+                     *       "output_format": "png",
+                     *       "size": "1000x700",
+                     *       "usage": {
+                     *         "input_tokens": 0,
+                     *         "output_tokens": 0,
+                     *         "total_tokens": 0,
+                     *         "input_tokens_details": {
+                     *           "text_tokens": 0,
+                     *           "image_tokens": 0
+                     *         },
+                     *         "cost": 0.03,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "images": 1,
+                     *           "usd_per_image": 0.03
+                     *         }
+                     *       },
+                     *       "warnings": [
+                     *         {
+                     *           "param": "size",
+                     *           "requested": "1000x700",
+                     *           "applied": "1472x1104",
+                     *           "reason": "The picture is made at 1472x1104 and scaled and cropped."
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                 };
             };
@@ -1627,9 +1969,15 @@ export interface operations {
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
-                /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+                /**
+                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
-                /** @description With `true`, only the first route of the first model is tried. */
+                /**
+                 * @description With `true`, only the first route of the first model is tried.
+                 * @example true
+                 */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
@@ -1663,6 +2011,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatCompletion"];
+                    /**
+                     * @example data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{"role":"assistant","content":"Paris"},"finish_reason":null}]}
+                     *
+                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{"content":"."},"finish_reason":null}]}
+                     *
+                     *     data: {"id":"chatcmpl-9a28","object":"chat.completion.chunk","created":1795348800,"model":"gpt-5-mini","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+                     *
+                     *     data: [DONE]
+                     */
                     "text/event-stream": string;
                 };
             };
@@ -1685,13 +2042,25 @@ export interface operations {
     listModels: {
         parameters: {
             query?: {
-                /** @description Include deactivated models. */
+                /**
+                 * @description Include deactivated models.
+                 * @example true
+                 */
                 include_deactivated?: boolean;
-                /** @description Exclude deprecated models. */
+                /**
+                 * @description Exclude deprecated models.
+                 * @example true
+                 */
                 exclude_deprecated?: boolean;
-                /** @description Maximum number of models returned. */
+                /**
+                 * @description Maximum number of models returned.
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description Only models of this family or provider, for example `claude` or `alibaba`. */
+                /**
+                 * @description Only models of this family or provider, for example `claude` or `alibaba`.
+                 * @example claude
+                 */
                 family?: string;
             };
             header?: never;
@@ -1707,6 +2076,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "alibaba/qwen-image-plus",
+                     *           "object": "model",
+                     *           "created": 0,
+                     *           "owned_by": "alibaba",
+                     *           "name": "Qwen Image Plus",
+                     *           "family": "qwen-image",
+                     *           "status": "deprecated",
+                     *           "aliases": [
+                     *             "qwen-image-plus"
+                     *           ],
+                     *           "input_modalities": [
+                     *             "text"
+                     *           ],
+                     *           "output_modalities": [
+                     *             "image"
+                     *           ],
+                     *           "capabilities": {
+                     *             "image_generation": true,
+                     *             "image_edit": false
+                     *           },
+                     *           "context_window": null,
+                     *           "max_output_tokens": null,
+                     *           "pricing": {
+                     *             "per_image": [
+                     *               {
+                     *                 "usd": "0.03"
+                     *               }
+                     *             ]
+                     *           },
+                     *           "deprecated_at": "2026-09-02",
+                     *           "deactivated_at": null,
+                     *           "successor": "alibaba/qwen-image-3.0"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
@@ -1739,6 +2149,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "alibaba/qwen-image-plus",
+                     *       "object": "model",
+                     *       "created": 0,
+                     *       "owned_by": "alibaba",
+                     *       "name": "Qwen Image Plus",
+                     *       "family": "qwen-image",
+                     *       "status": "deprecated",
+                     *       "aliases": [
+                     *         "qwen-image-plus"
+                     *       ],
+                     *       "input_modalities": [
+                     *         "text"
+                     *       ],
+                     *       "output_modalities": [
+                     *         "image"
+                     *       ],
+                     *       "capabilities": {
+                     *         "image_generation": true,
+                     *         "image_edit": false
+                     *       },
+                     *       "context_window": null,
+                     *       "max_output_tokens": null,
+                     *       "pricing": {
+                     *         "per_image": [
+                     *           {
+                     *             "usd": "0.03"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "deprecated_at": "2026-09-02",
+                     *       "deactivated_at": null,
+                     *       "successor": "alibaba/qwen-image-3.0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Model"];
                 };
             };
@@ -1755,7 +2201,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                /**
+                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @example 2025-06-18
+                 */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
             };
             path?: never;
@@ -1771,7 +2220,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "name": "model-access-gateway",
+                     *       "version": "0.1.0",
+                     *       "description": "Language and image models of many providers.",
+                     *       "protocolVersion": "2024-11-05",
+                     *       "capabilities": {
+                     *         "tools": {
+                     *           "listChanged": true
+                     *         },
+                     *         "logging": {}
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ToolServer"];
+                    /**
+                     * @example event: message
+                     *     data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+                     */
                     "text/event-stream": string;
                 };
             };
@@ -1788,7 +2255,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                /**
+                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @example 2025-06-18
+                 */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
@@ -1801,9 +2271,15 @@ export interface operations {
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
-                /** @description With `true`, what would be adjusted with a warning is refused with 400. */
+                /**
+                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
-                /** @description With `true`, only the first route of the first model is tried. */
+                /**
+                 * @description With `true`, only the first route of the first model is tried.
+                 * @example true
+                 */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
             };
             path?: never;
@@ -1824,6 +2300,13 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JsonRpcAnswer"];
+                    /**
+                     * @example event: message
+                     *     data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":0}}
+                     *
+                     *     event: message
+                     *     data: {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Done."}]}}
+                     */
                     "text/event-stream": string;
                 };
             };
@@ -1850,7 +2333,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The revision of the Model Context Protocol that client and server agreed on. */
+                /**
+                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @example 2025-06-18
+                 */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
             };
             path?: never;

@@ -1,19 +1,25 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { readEvents } from '../support/event-stream.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import {
-  complaints,
   contract,
   operations,
   resolve,
+  strictComplaints,
   type ContractDocument,
+  type Header,
   type MediaType,
+  type OperationRow,
   type Parameter,
   type ResponseObject,
   type Schema,
 } from '../support/contract.ts'
+import { errors } from './document.ts'
 
 type Shown = { where: string; schema: Schema; value: unknown }
+type Place = { where: string; media: MediaType }
+type Told = { type?: string; code?: string | number }
 
 /** As `schemas/Name`. */
 const componentNames = Object.entries(contract.components).flatMap(([kind, components]) =>
@@ -21,18 +27,40 @@ const componentNames = Object.entries(contract.components).flatMap(([kind, compo
 )
 
 describe('openapi.yaml', () => {
-  const examples = examplesOf(operations.flatMap(mediaTypes), operations.flatMap(parametersOf))
-  for (const { where, schema, value } of examples) {
+  const places = operations.flatMap((operation) => [
+    ...mediaTypes(operation),
+    ...parametersOf(operation),
+    ...headersOf(operation),
+  ])
+  for (const { where, schema, value } of places.flatMap(examplesOf)) {
     it(`gives an example that its schema allows: ${where}`, () => {
-      expect(complaints(schema, value)).to.deep.equal([])
+      expect(complaintsAbout(schema, value)).to.deep.equal([])
     })
   }
 
-  it('gives an example of each JSON body', () => {
-    const bare = operations
-      .filter(({ requestBody }) => requestBody?.content['application/json'] !== undefined)
-      .filter(({ requestBody }) => !('examples' in requestBody!.content['application/json']!))
-    expect(bare.map(({ operationId }) => operationId)).to.deep.equal([])
+  it('gives an example of each parameter, body, answer and header', () => {
+    const bare = places.filter((place) => examplesOf(place).length === 0)
+    expect(bare.map(({ where }) => where)).to.deep.equal([])
+  })
+
+  it('gives an example of each refusal that its status has', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (Number(status) < 400) continue
+        const { example } = resolve<ResponseObject>(response).content!['application/json']!
+        // Each refusal has an example, as the test above knows.
+        const { error } = example as { error: Told & { data?: Told } }
+        const { type, code } = typeof error.code === 'number' ? (error.data ?? {}) : error
+        if (code === undefined) continue
+        const where = `${operationId} ${status}`
+        if (!operationId.endsWith('Mcp'))
+          expect(errors[Number(status)]!.codes, where).to.include(code)
+        expect(
+          Object.values(errors).map((row) => row.type),
+          where,
+        ).to.include(type)
+      }
+    }
   })
 
   it('names, tags and sums up every operation', () => {
@@ -101,7 +129,7 @@ describe('GET /openapi.json', () => {
   })
 })
 
-function mediaTypes({ operationId, requestBody, responses }: (typeof operations)[number]) {
+function mediaTypes({ operationId, requestBody, responses }: OperationRow): Place[] {
   const answers = Object.entries(responses).map(([status, response]) => ({
     where: `${operationId} ${status}`,
     content: resolve<ResponseObject>(response).content ?? {},
@@ -112,23 +140,39 @@ function mediaTypes({ operationId, requestBody, responses }: (typeof operations)
   )
 }
 
-function parametersOf({ operationId, parameters = [] }: (typeof operations)[number]) {
+function parametersOf({ operationId, parameters = [] }: OperationRow): Place[] {
   return parameters.map((parameter) => {
     const found = resolve<Parameter>(parameter)
     return { where: `${operationId} ${found.name}`, media: found }
   })
 }
 
-function examplesOf(...groups: { where: string; media: MediaType }[][]): Shown[] {
-  return groups.flat().flatMap(({ where, media }) => {
-    const { schema, example, examples = {} } = media
-    const named = Object.entries(examples).map(([name, { value }]) => ({
-      where: `${where}, ${name}`,
-      schema,
-      value,
-    }))
-    return example === undefined ? named : [...named, { where, schema, value: example }]
-  })
+function headersOf({ operationId, responses }: OperationRow): Place[] {
+  return Object.entries(responses).flatMap(([status, response]) =>
+    Object.entries(resolve<ResponseObject>(response).headers ?? {}).map(([name, header]) => ({
+      where: `${operationId} ${status} ${name}`,
+      media: resolve<Header>(header),
+    })),
+  )
+}
+
+function examplesOf({ where, media }: Place): Shown[] {
+  const { schema, example, examples = {} } = media
+  const named = Object.entries(examples).map(([name, { value }]) => ({
+    where: `${where}, ${name}`,
+    schema,
+    value,
+  }))
+  return example === undefined ? named : [...named, { where, schema, value: example }]
+}
+
+/** What the schema has against a value; of an event stream, against the data of its events. */
+function complaintsAbout(schema: Schema, value: unknown): string[] {
+  const { contentSchema } = schema
+  if (contentSchema === undefined) return strictComplaints(schema, value)
+  const told = readEvents(String(value)).filter(({ data }) => data !== '[DONE]')
+  if (told.length === 0) return ['There is no event.']
+  return told.flatMap(({ data }) => strictComplaints(contentSchema, JSON.parse(data!)))
 }
 
 /** Every component that the paths lead to, as `schemas/Name`. */

@@ -27,8 +27,8 @@ export type Schema = {
 type Reference = { $ref: string }
 export type Example = { value: unknown }
 export type MediaType = { schema: Schema; example?: unknown; examples?: Record<string, Example> }
-export type Header = { required?: boolean; schema: Schema }
-export type Parameter = Header & { name: string; in: string; example?: unknown }
+export type Header = { required?: boolean; schema: Schema; example?: unknown }
+export type Parameter = Header & { name: string; in: string }
 export type ResponseObject = {
   description: string
   headers?: Record<string, Header | Reference>
