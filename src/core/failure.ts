@@ -21,6 +21,7 @@ const kinds = {
   credentials: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
   not_found: { mayTryNext: true, mayTryAgain: false, code: 'model_not_found' },
   malformed: { mayTryNext: true, mayTryAgain: false, code: 'provider_error' },
+  no_picture: { mayTryNext: true, mayTryAgain: true, code: 'provider_error', callersFault: true },
   rejected: { mayTryNext: false, mayTryAgain: false, code: 'invalid_value', callersFault: true },
   context_length: {
     mayTryNext: true,
@@ -138,6 +139,8 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
   const options = { cause: failure, param: failure.param }
   switch (code) {
     case 'provider_error':
+      // What the model said in the place of a picture is for the caller.
+      if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
       return routesTried > 1
         ? new GatewayError(
             'all_providers_failed',

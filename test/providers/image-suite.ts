@@ -59,6 +59,7 @@ const told: Record<FailureKind, { status: number; code: string }> = {
   credentials: { status: 502, code: 'provider_error' },
   not_found: { status: 404, code: 'model_not_found' },
   malformed: { status: 502, code: 'provider_error' },
+  no_picture: { status: 502, code: 'provider_error' },
   rejected: { status: 400, code: 'invalid_value' },
   context_length: { status: 400, code: 'context_length_exceeded' },
   too_large: { status: 413, code: 'request_too_large' },

@@ -16,6 +16,7 @@ import {
 import { readPicture } from '../../core/image/picture.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
+import { failureOf } from '../transport/complaint.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureText, printJson, type LongText } from '../wire/long-text.ts'
@@ -45,28 +46,17 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
-    generate: async (call) => {
+    generate: (call) => {
       const path = `/v1beta/models/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
-      const body = wireRequest(call)
-      for (let triesLeft = picturelessTriesMax; ; triesLeft--) {
-        const request = requestTo(path, body)
-        const { signal } = call
-        const answer = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-          if (head.status !== 200) return readFailure(head, redact)
-          const reader = base64Reader('data')
-          return { push: reader.push, finish: () => readAnswer(reader.finish()) }
-        })
-        if (!('pictureless' in answer)) return answer
-        if (triesLeft > 1) continue
-        const message = `The provider made no picture (${answer.pictureless}).`
-        throw new ProviderFailure('malformed', message, { status: 200 })
-      }
+      const request = requestTo(path, wireRequest(call))
+      return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
+        if (head.status !== 200) return readFailure(head, redact)
+        const reader = base64Reader('data')
+        return { push: reader.push, finish: () => readAnswer(reader.finish(), redact) }
+      })
     },
   }
 }
-
-/** An answer of text alone is rare and seldom comes twice, so it is asked for once more. */
-const picturelessTriesMax = 2
 
 function wireRequest(call: ImageCall): WireRequest {
   const { request, plan, target } = call
@@ -91,26 +81,23 @@ function wireRequest(call: ImageCall): WireRequest {
   }
 }
 
-function readAnswer({ json, texts }: SplicedJson): ImageResult | { pictureless: string } {
+function readAnswer({ json, texts }: SplicedJson, redact: Redact): ImageResult {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
-    throw refused(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason)
+    throw refused(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason, redact)
   }
   const [candidate] = candidates
-  const parts = (candidate?.content?.parts ?? []).filter(({ thought }) => thought !== true)
+  if (candidate === undefined) throw new ProviderFailure('malformed', 'The answer is empty.')
+  const parts = (candidate.content?.parts ?? []).filter(({ thought }) => thought !== true)
+  const text = parts.map((part) => part.text ?? '').join('')
   // Drafts come first: the last image is the final one.
   const final = parts.findLast(({ inlineData }) => inlineData?.data !== undefined)
-  if (final === undefined) {
-    const reason = candidate?.finishReason ?? 'no candidate'
-    if (blocked.has(reason)) throw refused(candidate?.finishMessage ?? reason)
-    return { pictureless: reason }
-  }
+  if (final === undefined) throw pictureless(candidate, text, redact)
   const picture = readPicture(texts[Number(final.inlineData!.data!.slice(1))] ?? [])
   if (picture === undefined) {
     throw new ProviderFailure('malformed', 'The provider answered with no PNG, JPEG or WebP.')
   }
-  const text = parts.map((part) => part.text ?? '').join('')
   const usage = readUsage(usageMetadata)
   return {
     pictures: [picture],
@@ -119,9 +106,31 @@ function readAnswer({ json, texts }: SplicedJson): ImageResult | { pictureless: 
   }
 }
 
-function refused(reason: string): ProviderFailure {
-  return new ProviderFailure(
-    'content_policy',
-    `The provider refused the request as unsafe: ${reason}.`,
-  )
+type Redact = (text: string) => string
+
+/** Finish reasons of which the same request may well end otherwise (docs/vendors.md#gemini-images). */
+const again = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])
+/** Too like to what was learned: another vendor's model was taught otherwise. */
+const recited = new Set(['RECITATION', 'IMAGE_RECITATION'])
+
+function pictureless(
+  { finishReason = 'STOP', finishMessage }: NonNullable<WireAnswer['candidates']>[0],
+  text: string,
+  redact: Redact,
+): ProviderFailure {
+  if (blocked.has(finishReason) && !recited.has(finishReason)) {
+    return refused(finishMessage ?? finishReason, redact)
+  }
+  const said = finishMessage ?? text
+  const message =
+    said === ''
+      ? `The model made no picture (${finishReason}). Try again, or say it in other words.`
+      : `The model made no picture and answered: ${said}`
+  const kind = again.has(finishReason) ? 'no_picture' : 'malformed'
+  return failureOf(kind, { message }, { status: 200, redact })
+}
+
+function refused(reason: string, redact: Redact): ProviderFailure {
+  const message = `The provider refused the request as unsafe: ${reason}.`
+  return failureOf('content_policy', { message }, { status: 200, redact })
 }

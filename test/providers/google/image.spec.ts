@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { expectError } from '../../support/expect-error.ts'
 import { fixture } from '../../support/image-doubles/double.ts'
 import { googleKey } from '../../support/image-doubles/google.ts'
 import { numberIn, paint } from '../../support/image-doubles/paint.ts'
@@ -78,9 +79,12 @@ describe('Google, for pictures,', () => {
     failures: [
       { name: 'prompt-blocked', kind: 'content_policy' },
       { name: 'image-safety', kind: 'content_policy' },
-      { name: 'recitation', kind: 'content_policy' },
-      { name: 'text-only', kind: 'malformed' },
-      { name: 'no-image', kind: 'malformed' },
+      { name: 'prohibited-content', kind: 'content_policy' },
+      { name: 'image-prohibited-content', kind: 'content_policy' },
+      { name: 'recitation', kind: 'malformed' },
+      { name: 'other', kind: 'malformed' },
+      { name: 'text-only', kind: 'no_picture' },
+      { name: 'no-image', kind: 'no_picture' },
       { name: 'rate-limited', kind: 'rate_limited', retryAfter: '31' },
       { name: 'unavailable', kind: 'overloaded' },
       { name: 'internal', kind: 'overloaded' },
@@ -94,7 +98,10 @@ describe('Google, for pictures,', () => {
 
   describe('answers in parts', () => {
     let vendors: ImageVendors
-    before(async () => (vendors = await startImageVendors({ vendors: ['google'] })))
+    before(async () => {
+      const limits = { route_tries_max: 2 }
+      vendors = await startImageVendors({ vendors: ['google'], limits })
+    })
     beforeEach(() => vendors.reset())
     after(() => vendors.stop())
 
@@ -121,14 +128,32 @@ describe('Google, for pictures,', () => {
     })
 
     for (const name of ['text-only', 'no-image']) {
-      it(`and is asked once more after ${name}`, async () => {
+      it(`and is asked once more after ${name}, as the attempts tell`, async () => {
         vendors.doubles.google.play(fixture(`google/${name}`))
-        await ask()
+        const response = await vendors.post('/v1/images/generations', { model, prompt })
+        expect(response.status).to.equal(200)
+        expect(response.headers.get('x-gateway-attempts')).to.equal('google=no_picture, google=ok')
         const [first, second] = vendors.doubles.google.calls
-        expect(vendors.doubles.google.calls).to.have.length(2)
         expect(second!.bytes.equals(first!.bytes)).to.equal(true)
       })
     }
+
+    it('and tells what the model said when it says it again', async () => {
+      const words = answerWith({ text: 'I cannot draw that map.' })
+      vendors.doubles.google.play(words, words)
+      const response = await vendors.post('/v1/images/generations', { model, prompt })
+      const { message } = await expectError(response, { status: 502, code: 'provider_error' })
+      expect(message).to.equal('The model made no picture and answered: I cannot draw that map.')
+    })
+
+    it("bounds the model's words, and tells no key in them", async () => {
+      const words = answerWith({ text: `${googleKey} `.repeat(100) })
+      vendors.doubles.google.play(words, words)
+      const response = await vendors.post('/v1/images/generations', { model, prompt })
+      const { message } = await expectError(response, { status: 502, code: 'provider_error' })
+      expect(message).to.have.length.at.most(500)
+      expect(message).to.not.include(googleKey)
+    })
 
     it('of which the words come beside the picture in a chat', async () => {
       vendors.doubles.google.play(answerWith({ text: 'A kite.' }, pictureOf(await painted(5))))
