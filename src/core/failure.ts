@@ -65,6 +65,8 @@ type Options = {
   status?: number
   /** For `rejected`: what is wrong; `invalid_value` when absent. */
   code?: RejectionCode | undefined
+  /** The vendor's words about a failure of its own, which the caller may read. */
+  said?: string | undefined
 }
 
 /** A failed upstream call. Its message is shown to the caller only if the request was at fault. */
@@ -75,6 +77,8 @@ export class ProviderFailure extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
+  /** What the caller may read though the provider is at fault. */
+  readonly said: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
 
@@ -84,6 +88,7 @@ export class ProviderFailure extends Error {
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
     this.status = options.status
+    this.said = options.said
     this.code = options.code ?? kinds[kind].code
   }
 
@@ -138,20 +143,23 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
   const { code } = failure
   const options = { cause: failure, param: failure.param }
   switch (code) {
-    case 'provider_error':
+    case 'provider_error': {
       // What the model said in the place of a picture is for the caller.
       if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
+      const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
+      const next = 'Try again, or choose another model.'
       return routesTried > 1
         ? new GatewayError(
             'all_providers_failed',
-            `All ${routesTried} providers of this model failed. Try again, or choose another model.`,
+            `All ${routesTried} providers of this model failed.${said} ${next}`,
             options,
           )
         : new GatewayError(
             code,
-            `The provider of this model failed (${failure.kind}). Try again, or choose another model.`,
+            `The provider of this model failed (${failure.kind}).${said} ${next}`,
             options,
           )
+    }
     case 'timeout':
       return new GatewayError(
         code,

@@ -30,6 +30,11 @@ export function chunk(members: object, model = 'house-1'): string {
   return `data: ${JSON.stringify({ ...identity, ...members })}\n\n`
 }
 
+/** The event that a stream of OpenAI begins with. */
+export const roleChunk = chunk({
+  choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+})
+
 /** The event that carries a piece of text. */
 export function textChunk(content: string, members: object = {}): string {
   return chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...members })

@@ -164,7 +164,11 @@ describe('a streamed answer', () => {
   })
 
   it('passes on several choices and what it does not know', async () => {
-    const choice = (index: number) => ({ index, delta: { content: 'x', weight: 0.5 } })
+    const choice = (index: number) => ({
+      index,
+      delta: { role: 'assistant', content: 'x', weight: 0.5 },
+      finish_reason: null,
+    })
     const pieces = [chunk({ choices: [choice(0)] }), chunk({ choices: [choice(1)], tag: 'own' })]
     own.upstream.answer({ pieces: [...pieces, finishChunk(), doneEvent] })
     const text = await (await ask({ stream: true, n: 2 })).text()

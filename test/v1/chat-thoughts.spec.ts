@@ -60,7 +60,11 @@ describe('a model that tells its thoughts in its own way', () => {
       const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }
       upstream.answer({ body: { ...identity, choices: [choice], usage } })
       const answer = await client.chat.completions.create(request)
-      expect(answer.choices[0]!.message).to.deep.equal({ role: 'assistant', ...told })
+      expect(answer.choices[0]!.message).to.deep.equal({
+        role: 'assistant',
+        refusal: null,
+        ...told,
+      })
       expect(answer.usage).to.include(usage)
     })
   }
@@ -135,6 +139,7 @@ describe('a model that tells its thoughts in its own way', () => {
     expect(answer.choices[0]!.message).to.deep.equal({
       role: 'assistant',
       content: 'It is 2.',
+      refusal: null,
       reasoning_content: 'One and one.',
     })
   })

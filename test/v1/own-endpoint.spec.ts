@@ -81,16 +81,18 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     const counts = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13, ...details }
     own.upstream.answer(completion('Bonjour.', { finish: 'length', usage: counts }))
     const answer = await client.chat.completions.create({ model: 'own/house-1', messages: hello })
-    const message = { role: 'assistant', content: 'Bonjour.' }
+    const message = { role: 'assistant', content: 'Bonjour.', refusal: null }
     expect(answer).to.deep.include({ id: 'chatcmpl-up', model: 'house-1', created: 1_767_225_600 })
-    expect(answer.choices).to.deep.equal([{ index: 0, message, finish_reason: 'length' }])
+    expect(answer.choices).to.deep.equal([
+      { index: 0, message, logprobs: null, finish_reason: 'length' },
+    ])
     expect(answer.usage).to.deep.include({ ...counts, cost: null, cost_status: 'unknown' })
   })
 
   it('passes tool calls back as they are', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
-    const message = { role: 'assistant', content: null, tool_calls: [call] }
-    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }]
+    const message = { role: 'assistant', content: null, refusal: null, tool_calls: [call] }
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: 'tool_calls' }]
     own.upstream.answer({
       body: { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices },
     })

@@ -1,4 +1,3 @@
-import { namedReasoning } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Cerebras (https://inference-docs.cerebras.ai/resources/openai). */
@@ -33,6 +32,5 @@ export const cerebras = protocolVendor({
     efforts: ['low', 'medium', 'high'],
     noDeveloper: true,
     takesBack: [],
-    ownThoughts: namedReasoning,
   },
 })

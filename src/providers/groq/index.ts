@@ -1,4 +1,3 @@
-import { namedReasoning } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Groq (docs/vendors.md#openai-compatible-endpoints). */
@@ -43,6 +42,5 @@ export const groq = protocolVendor({
     noNames: true,
     takesBack: [],
     usageMember: 'x_groq',
-    ownThoughts: namedReasoning,
   },
 })

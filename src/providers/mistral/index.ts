@@ -45,7 +45,6 @@ export const mistral = protocolVendor({
     part: writePart,
     takesBack: [],
     finishReasons: { model_length: 'length' },
-    ownThoughts: ['"content":[', '"content": ['],
   },
 })
 

@@ -1,5 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
+import type { FailureKind } from '../../core/failure.ts'
+import type { Complaint } from '../transport/complaint.ts'
 import type { CallIds } from '../wire/call-id.ts'
 import type { ReadCost } from './usage.ts'
 
@@ -112,14 +114,11 @@ export type ChatDialect = {
   usageMember?: string
   /** Reads what the vendor itself charges out of a `usage`, of chat and of pictures. */
   readCost?: ReadCost
+  /** The kind of failure that its own codes mean; undefined where the status decides. */
+  failureKind?: (complaint: Complaint) => FailureKind | undefined
   /** OpenAI's finish reasons by those of the vendor. */
   finishReasons?: Readonly<Record<string, string>>
-  /** Texts that occur in events with reasoning in a format of its own (thoughts.ts). */
-  ownThoughts?: readonly string[]
 }
-
-/** `ownThoughts` of a vendor that sends reasoning as `reasoning`. */
-export const namedReasoning = ['"reasoning":"', '"reasoning": "']
 
 /** `thinking` of a vendor that switches it in a member of that name. */
 export function thinkingSwitch(enabled: boolean): object {

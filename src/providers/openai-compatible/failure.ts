@@ -1,69 +1,90 @@
-import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
+import { complaintOf } from './complaint.ts'
 
-/** Reads an OpenAI-shaped error answer and throws it as a ProviderFailure. */
-export function readFailure(
-  head: UpstreamHead,
-  redact: (text: string) => string,
-): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, redact)
+/** How one vendor's errors are read. */
+export type ErrorReading = {
+  /** Removes every key of ours from a text. */
+  redact: (text: string) => string
+  /** The kind that a vendor's own code means; undefined where the status decides. */
+  failureKind?: ((complaint: Complaint) => FailureKind | undefined) | undefined
 }
 
-/**
- * The error in a body: nested as OpenAI writes it, flat as Mistral and old vLLM do, or a string as
- * xAI does. A code may be a number (docs/vendors.md#forms-of-errors).
- */
-export function complaintOf(body: unknown): Complaint {
-  const outer = record(body)
-  if (typeof outer['error'] === 'string') return { message: outer['error'] }
-  const inner = 'error' in outer ? record(outer['error']) : outer
-  return {
-    ...text('message', inner['message']),
-    ...text('code', inner['code']),
-    ...text('type', inner['type']),
-    ...text('param', inner['param']),
-  }
+/** Reads an OpenAI-shaped error answer and throws it as a ProviderFailure. */
+export function readFailure(head: UpstreamHead, reading: ErrorReading): PieceReader<never> {
+  const kind = (status: number, complaint: Complaint) => kindOf(status, complaint, reading)
+  return failureReader(head, complaintOf, kind, reading.redact)
 }
 
 /** The error in the body of a 200 or in an event; undefined when there is none. */
-export function bodyFailure(body: unknown): ProviderFailure | undefined {
-  const { error } = record(body)
-  if (error === undefined || error === null) return undefined
+export function bodyFailure(body: unknown, reading: ErrorReading): ProviderFailure | undefined {
+  return isError(body) ? eventFailure(body, reading) : undefined
+}
+
+/** The error that an event tells which is named `error`. */
+export function eventFailure(body: unknown, reading: ErrorReading): ProviderFailure {
   const complaint = complaintOf(body)
-  const status = Number(complaint.code) >= 400 ? Number(complaint.code) : 500
-  const message = 'The provider failed while it answered.'
-  return new ProviderFailure(kindOf(status, complaint), message, { status })
+  const status = statusOf(complaint)
+  const { redact } = reading
+  return failureOf(kindOf(status, complaint, reading), complaint, { status, redact, inBand: true })
 }
 
-const outOfCredit = new Set([
-  'insufficient_quota',
-  'billing_hard_limit_reached',
-  'billing_not_active',
-])
-const contentPolicy = new Set([
-  'content_policy_violation',
-  'moderation_blocked',
-  'content_filter',
-  'data_inspection_failed',
-])
-
-function kindOf(status: number, { code = '', type = '' }: Complaint): FailureKind {
-  if (outOfCredit.has(code) || outOfCredit.has(type)) return 'out_of_credit'
-  if (contentPolicy.has(code)) return 'content_policy'
-  // An invalid key of the operator is not the caller's fault, whatever the status.
-  if (code === 'invalid_api_key') return 'credentials'
-  return kindOfStatus(status)
-}
-
-function record(value: unknown): Record<string, unknown> {
+/** Nested, or flat, as old servers write it: then there is no answer beside it. */
+function isError(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false
   // Any object's members may be read as unknown.
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const { error, object, choices, message, detail, success } = body as Record<string, unknown>
+  if (error !== undefined && error !== null && error !== '' && error !== false) return true
+  if (choices !== undefined) return false
+  return object === 'error' || success === false || isWords(message) || isWords(detail)
 }
 
-function text<Key extends string>(key: Key, value: unknown): Partial<Record<Key, string>> {
-  if (typeof value !== 'string' && typeof value !== 'number') return {}
-  // TypeScript widens a computed key to string.
-  return { [key]: String(value) } as Record<Key, string>
+function isWords(value: unknown): boolean {
+  return typeof value === 'string' || Array.isArray(value)
+}
+
+const kinds: Readonly<Record<string, FailureKind>> = {
+  insufficient_quota: 'out_of_credit',
+  billing_hard_limit_reached: 'out_of_credit',
+  billing_not_active: 'out_of_credit',
+  content_policy_violation: 'content_policy',
+  moderation_blocked: 'content_policy',
+  content_filter: 'content_policy',
+  data_inspection_failed: 'content_policy',
+  // An invalid key of the operator is not the caller's fault, whatever the status.
+  invalid_api_key: 'credentials',
+}
+
+function kindOf(status: number, complaint: Complaint, { failureKind }: ErrorReading): FailureKind {
+  const { code, type } = complaint
+  return (
+    failureKind?.(complaint) ?? known(kinds, code) ?? known(kinds, type) ?? kindOfStatus(status)
+  )
+}
+
+/** The statuses that codes and types stand for where a 200 or an event reports them. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  tool_use_failed: 400,
+  json_validate_failed: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  NotFoundError: 404,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  timeout_error: 504,
+}
+
+function statusOf({ code, type }: Complaint): number {
+  const number = Number(code)
+  if (number >= 400 && number < 600) return number
+  return known(statuses, code) ?? known(statuses, type) ?? 500
+}
+
+function known<T>(table: Readonly<Record<string, T>>, name: string | undefined): T | undefined {
+  return name !== undefined && Object.hasOwn(table, name) ? table[name] : undefined
 }

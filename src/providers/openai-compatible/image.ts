@@ -52,7 +52,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { dispatch, redact, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
   const { unlisted, isRefused } = imageDialect
   const bytesMax = limits.answerBytesMax
-  const reading = { readCost: dialect?.readCost, isRefused }
+  const reading = { redact, readCost: dialect?.readCost, isRefused }
   const requestFor = imageRequests(endpoint)
   return {
     ...(unlisted === undefined ? {} : { unlisted }),
@@ -61,7 +61,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const { signal } = call
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return readFailure(head, redact)
+        if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
       })
@@ -120,15 +120,19 @@ function sizeInPixels({ vendorPixels }: ImagePlan): { size?: string } {
   return vendorPixels === undefined ? {} : { size: pixelsText(vendorPixels) }
 }
 
-type Reading = { readCost: ReadCost | undefined; isRefused: ImageDialect['isRefused'] }
+type Reading = {
+  redact: (text: string) => string
+  readCost: ReadCost | undefined
+  isRefused: ImageDialect['isRefused']
+}
 /** A picture or its URL, and the prompt as the vendor revised it. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(
   { json, texts }: SplicedJson,
-  { readCost, isRefused }: Reading,
+  { redact, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
-  const failure = bodyFailure(json)
+  const failure = bodyFailure(json, { redact })
   if (failure !== undefined) throw failure
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages

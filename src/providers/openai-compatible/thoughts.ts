@@ -1,28 +1,37 @@
-type Said = { content?: unknown; reasoning?: unknown }
+import { malformed, type Members } from './members.ts'
+
 type Part = { text?: unknown; thinking?: unknown }
 
 /**
- * A message or delta with its content as text and its reasoning in `reasoning_content`; the same
- * object when nothing changes. Some vendors send reasoning as `reasoning`, Mistral as parts of the
- * content (docs.mistral.ai, Reasoning). With reasoning alone the result may have no content.
+ * A message or delta with its content as text and its reasoning in `reasoning_content`; the same object when
+ * nothing changes. Some vendors send reasoning as `reasoning`, others as parts of the content
+ * (docs/vendors.md#openai-compatible-endpoints). With reasoning alone the result may have no content.
+ * Throws a ProviderFailure when a text is none.
  */
-export function withPlainThoughts<Given extends Said>(said: Given): Given {
+export function withPlainThoughts(said: Members): Members {
   const { content, reasoning, ...rest } = said
-  if (typeof reasoning === 'string') {
-    const kept = content === undefined ? {} : { content }
-    // Other members are kept, and callers do without `content` and `reasoning`.
-    return { ...kept, reasoning_content: reasoning, ...rest } as unknown as Given
-  }
-  if (!Array.isArray(content)) return said
+  if (!isText(rest['reasoning_content']) || !isText(rest['refusal'])) malformed()
+  if (Array.isArray(content)) return withPlainParts(content, rest)
+  if (!isText(content)) malformed()
+  if (typeof reasoning !== 'string') return said
+  const kept = content === undefined ? {} : { content }
+  const { reasoning_content: thoughts, ...others } = rest
+  return { ...kept, reasoning_content: thoughts || reasoning, ...others }
+}
+
+function withPlainParts(content: readonly unknown[], rest: Members): Members {
   const parts = content.filter(isPart)
   const text = textOf(parts)
   const thoughts = textOf(parts.flatMap(({ thinking }) => thinking ?? []).filter(isPart))
-  // As above.
   return {
     ...(text === '' && thoughts !== '' ? {} : { content: text }),
     ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
     ...rest,
-  } as unknown as Given
+  }
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'string'
 }
 
 function isPart(value: unknown): value is Part {

@@ -52,6 +52,21 @@ export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usa
   }
 }
 
+/** The token counts in a chunk: its `usage`, else that within the vendor's own `member`. */
+export function usageIn(
+  chunk: Readonly<Record<string, unknown>>,
+  member: string | undefined,
+): WireUsage {
+  const beside = member === undefined ? undefined : chunk[member]
+  const found = chunk['usage'] || (isObject(beside) && beside['usage'])
+  // Every count is optional and checked where it is read.
+  return isObject(found) ? found : null
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
 /** Some vendors count reasoning on top of the completion; the total shows whether. */
 function outputTokens(wire: NonNullable<WireUsage>, inputTokens: number): number {
   const completion = tokenCount(wire.completion_tokens)

@@ -1,4 +1,3 @@
-import { namedReasoning } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
 
@@ -8,7 +7,7 @@ export const openrouter = protocolVendor({
   name: 'OpenRouter',
   anyModel: true,
   baseUrl: 'https://openrouter.ai/api/v1',
-  dialect: { ownThoughts: namedReasoning, readCost },
+  dialect: { readCost },
 })
 
 type WireCost = {

@@ -4,6 +4,7 @@ import {
   type FailureKind,
   type RejectionCode,
 } from '../../core/failure.ts'
+import { plainWords } from './plain-words.ts'
 
 /** The error that an upstream reports, independent of the shape of its body. */
 export type Complaint = {
@@ -17,6 +18,9 @@ export type Complaint = {
 
 type Options = {
   status: number
+  /** Whether a 200 or an event of it reports the error; `status` is then what the error means. */
+  inBand?: true
+  /** Removes every key of ours from a text. */
   redact: (text: string) => string
   retryAfterSeconds?: number | undefined
 }
@@ -49,15 +53,29 @@ const tooLongWords = [
 
 /** A complaint as the ProviderFailure of `kind`, or of a narrower one that its words tell. */
 export function failureOf(kind: FailureKind, complaint: Complaint, options: Options) {
-  const { status, redact, retryAfterSeconds } = options
-  const { message = `The provider answered ${status}.`, param } = complaint
+  const { status, redact, inBand, retryAfterSeconds } = options
   const told = isTooLong(kind, complaint) ? 'context_length' : kind
-  return new ProviderFailure(told, redact(message).slice(0, messageCharactersMax), {
+  // Keys first: a shorter text may hold a part of one that is not recognised.
+  const words = plainWords(redact(complaint.message ?? '')).slice(0, messageCharactersMax)
+  const silent = inBand
+    ? 'The provider failed while it answered.'
+    : `The provider answered ${status}.`
+  return new ProviderFailure(told, words || silent, {
     status,
-    param,
+    said: inBand && words,
+    param: plainParam(complaint.param),
     code: told === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
   })
+}
+
+/** The path of a property in a body, such as `messages[0].content`. */
+const plainPath = /^[a-z][a-z0-9_]*(?:\[\d{1,4}\]|\.[a-z][a-z0-9_]*)*$/
+const paramCharactersMax = 100
+
+function plainParam(param = ''): string | undefined {
+  const path = param.replace(/^body\./, '').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+  return path.length <= paramCharactersMax && plainPath.test(path) ? path : undefined
 }
 
 function isTooLong(kind: FailureKind, { code = '', type = '', message = '' }: Complaint): boolean {

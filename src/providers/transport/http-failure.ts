@@ -1,6 +1,6 @@
 import type { FailureKind } from '../../core/failure.ts'
 import { failureOf, type Complaint } from './complaint.ts'
-import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
+import { wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
 const answerBytesKept = 64 * 1024
 
@@ -30,13 +30,22 @@ export function failureReader(
   }
 }
 
+/** An answer that is no JSON is its own message. */
 function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
   try {
-    const complaint = complaintOf(parseJson(body))
+    const complaint = complaintOf(jsonOrText(body.toString()))
     // The readers do not validate: an upstream may send a message of any JSON type.
     return typeof complaint.message === 'string' ? complaint : { ...complaint, message: undefined }
   } catch {
     return {}
+  }
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

@@ -84,6 +84,8 @@ export function parseJson(bytes: Buffer): unknown {
 /** An answer whose first piece has arrived, or that ended without one. */
 export type OpenAnswer = {
   head: UpstreamHead
+  /** What has arrived and was not handed over yet. */
+  peek(): Buffer | undefined
   /** Hands over each piece in order; resolves at the end, rejects with a ProviderFailure. */
   each(onPiece: (piece: Buffer) => void): Promise<void>
   pause(): void
@@ -108,6 +110,7 @@ export function open({
     const answer = () =>
       resolve({
         head,
+        peek: passage.peek,
         each: passage.each,
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
@@ -172,6 +175,7 @@ function passPieces(coalescing: Coalescing) {
       flush()
     })
   return {
+    peek: () => waiting?.[0],
     each,
     isOver: () => ending !== undefined,
     push: (piece: Buffer): 'first' | 'further' => {

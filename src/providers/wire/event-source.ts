@@ -24,13 +24,6 @@ export type EventReader = {
  * there never is, or what the reader throws.
  */
 export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
-  const refuse = (failure: ProviderFailure) => {
-    answer.abort(failure)
-    return failure
-  }
-  if (!String(answer.head.headers['content-type']).startsWith('text/event-stream')) {
-    throw refuse(new ProviderFailure('malformed', 'The answer is not an event stream.'))
-  }
   const waiting: Buffer[] = []
   const opened = Promise.withResolvers<void>()
   let failure: unknown
@@ -61,13 +54,27 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
   await opened.promise
   if (waiting.length === 0) {
     if (failure !== undefined) throw failure
-    throw refuse(new ProviderFailure('malformed', 'The answer has no event.'))
+    throw refused(answer, 'The answer has no event.')
   }
   const listen: EventSource['listen'] = (listener) => {
     hand = listener
     for (const events of waiting.splice(0)) listener(events)
   }
   return { answer, listen, ended }
+}
+
+/** Throws a ProviderFailure for an answer that does not call itself an event stream. */
+export function assertEvents(answer: OpenAnswer): void {
+  const type = String(answer.head.headers['content-type'])
+  if (!type.startsWith('text/event-stream')) {
+    throw refused(answer, 'The answer is not an event stream.')
+  }
+}
+
+function refused(answer: OpenAnswer, message: string): ProviderFailure {
+  const failure = new ProviderFailure('malformed', message)
+  answer.abort(failure)
+  return failure
 }
 
 /** Writes to a sink; while it takes no more, the answer rests. */
@@ -116,7 +123,7 @@ export function wholeEvents(
     end: () => {
       if (carried === undefined) return undefined
       const last = Buffer.concat([...carried, emptyLine])
-      const data = dataOf(last) ?? ''
+      const { data } = fieldsOf(last)
       // A last event without its empty line is accepted when it is whole.
       return data === '[DONE]' || isJson(data) ? read(last) : undefined
     },
@@ -156,18 +163,32 @@ export function endOfEvent(events: Buffer, from: number): number {
   return events.length
 }
 
-const oneLine = /^data:([^\r\n]*)\r?\n\r?\n$/
+const plainEvent = /^data:([^\r\n]*)\n\n$/
 
-/** The data of an event; undefined for comments and empty lines. */
-export function dataOf(event: Buffer): string | undefined {
+type Fields = {
+  name: string | undefined
+  /** Empty for comments and empty lines. */
+  data: string
+  /** Whether it is one line of data, as we write events. */
+  isPlain: boolean
+}
+
+/** What an event says (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+export function fieldsOf(event: Buffer): Fields {
   const text = event.toString()
-  const line = oneLine.exec(text)?.[1]
-  if (line !== undefined) return line.trim()
-  const lines = text
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trim())
-  return lines.length === 0 ? undefined : lines.join('\n')
+  const line = plainEvent.exec(text)?.[1]
+  if (line !== undefined) return { name: undefined, data: line.trim(), isPlain: true }
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const all = (field: string) =>
+    lines
+      .filter((line) => line.startsWith(`${field}:`))
+      .map((line) => line.slice(field.length + 1).trim())
+  return { name: all('event')[0], data: all('data').join('\n'), isPlain: false }
+}
+
+/** An event of this data. */
+export function eventOf(data: object): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
 }
 
 /** Whether a text is JSON. */

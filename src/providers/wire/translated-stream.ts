@@ -5,7 +5,8 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
 import type { UpstreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
-import { eventTooLarge, isJson, pausingWriter, startEvents } from './event-source.ts'
+import { assertEvents, eventTooLarge, isJson } from './event-source.ts'
+import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
 
 /** Puts a vendor's events, one after the other, in the canonical form. */
 export type Translator = {
@@ -21,44 +22,19 @@ export type Translator = {
 /** A stream of a vendor that has other events than OpenAI; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
-  { answerBytesMax, endTimeoutMs }: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>,
+  limits: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>,
   translator: Translator,
 ): Promise<ChatStream> {
-  const over = Promise.withResolvers<void>()
-  const reader = translatingReader(translator, answerBytesMax)
-  const source = await startEvents(answer, {
-    push: (piece) => {
-      const chunks = reader.push(piece)
-      const failure = reader.failure()
-      if (failure !== undefined) answer.abort(failure)
-      if (translator.isOver?.() === true) {
-        // Some upstreams keep the connection open after the end mark.
-        answer.endWithin(endTimeoutMs)
-        over.resolve()
-      }
-      return chunks
-    },
-    end: reader.end,
-  })
-  return {
-    usageSoFar: translator.usageSoFar,
-    forward: async (sink) => {
-      const writer = pausingWriter(answer, sink)
-      source.listen(writer.write)
-      if (!writer.paused()) answer.resume()
-      await Promise.race([source.ended, over.promise])
-      const failure = reader.failure()
-      if (failure !== undefined) throw failure
-      return translator.finish()
-    },
-  }
+  assertEvents(answer)
+  return forwardedStream(answer, limits, translatingReader(translator, limits.answerBytesMax))
 }
 
 /**
  * Reads events with eventsource-parser and gives their translation. A failure after chunks of the same
  * piece is kept, so that those chunks are delivered before it is reported.
  */
-function translatingReader({ read, isOver = () => false }: Translator, eventBytesMax: number) {
+function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
+  const { read, finish, usageSoFar, isOver = () => false } = translator
   const decoder = new StringDecoder('utf8')
   let chunks = ''
   let failure: ProviderFailure | undefined
@@ -83,7 +59,6 @@ function translatingReader({ read, isOver = () => false }: Translator, eventByte
     if (failure !== undefined || isOver()) return undefined
     chunks = ''
     parser.feed(text)
-    if (chunks === '' && failure !== undefined) throw failure
     return chunks === '' ? undefined : Buffer.from(chunks)
   }
   return {
@@ -93,14 +68,10 @@ function translatingReader({ read, isOver = () => false }: Translator, eventByte
       return feed(`${decoder.end()}\n\n`)
     },
     failure: () => failure,
+    isOver,
+    finish,
+    usageSoFar,
   }
-}
-
-/** A vendor's event of an unexpected shape makes its translator fail in any way. */
-function toFailure(thrown: unknown): ProviderFailure {
-  if (thrown instanceof ProviderFailure) return thrown
-  const message = 'An event of the answer is not what the provider promises.'
-  return new ProviderFailure('malformed', message, { cause: thrown })
 }
 
 /** Parses the data of an event. Throws a ProviderFailure. */

@@ -1,7 +1,7 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import type { ImageAdapter, ImageCall } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
-import { complaintOf } from '../openai-compatible/failure.ts'
+import { complaintOf } from '../openai-compatible/complaint.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { Complaint } from '../transport/complaint.ts'

@@ -117,6 +117,7 @@ describe('Cerebras', () => {
     expect(answer.choices[0]!.message).to.deep.equal({
       role: 'assistant',
       content: 'It is 2.',
+      refusal: null,
       reasoning_content: 'One and one.',
     })
     expect(answer.warnings.map(({ param }) => param)).to.have.members([

@@ -1,10 +1,16 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { startStream } from '../../../src/providers/openai-compatible/event-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
-import { chunk, doneEvent, finishChunk, textChunk, usageChunk } from '../../support/chat-answers.ts'
+import {
+  doneEvent,
+  finishChunk,
+  roleChunk,
+  textChunk,
+  usageChunk,
+} from '../../support/chat-answers.ts'
 import { readChunks, readText } from '../../support/event-stream.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../../support/own-endpoint.ts'
+import { startOpenAiStream } from '../../support/started-stream.ts'
 
 const counts = { prompt_tokens: 9, completion_tokens: 4 }
 const hardTexts = ['[DONE]', '"error"', '"usage":{', '\n\n', 'data: x', '狐 😀', '\\"', ':', '']
@@ -56,7 +62,7 @@ describe('an event stream, cut anywhere', () => {
   })
 
   it('gives the same when each byte comes alone', async () => {
-    const events = [textChunk('狐 '), chunk({ choices: [], usage: null }), finishChunk(), doneEvent]
+    const events = [roleChunk, textChunk('狐 '), textChunk(' 狐'), finishChunk(), doneEvent]
     const bytes = Buffer.from(events.join(''))
     const { text } = await forward(Array.from(bytes, (byte) => Buffer.from([byte])))
     expect(text).to.equal(events.slice(0, -1).join(''))
@@ -102,7 +108,7 @@ function cut(bytes: Buffer, cuts: number[]): Buffer[] {
 /** What becomes of an answer that arrives in these pieces. */
 async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   const written: Buffer[] = []
-  const { forward } = await startStream(answerOf(pieces), { answerBytesMax, endTimeoutMs: 1 }, {})
+  const { forward } = await startOpenAiStream(answerOf(pieces), answerBytesMax)
   const end = await forward({
     write: (events) => written.push(events) > 0,
     onDrain: () => undefined,
@@ -116,6 +122,7 @@ function answerOf(pieces: Buffer[]): OpenAnswer {
   let broken: Error | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
+    peek: () => pieces[0],
     each: async (onPiece) => {
       for (const piece of pieces) {
         await running?.promise

@@ -4,7 +4,6 @@ import type { ChatStream } from '../../../src/core/chat/chat.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import { translator as anthropic } from '../../../src/providers/anthropic/chat-stream.ts'
 import { translator as gemini } from '../../../src/providers/google/chat-stream.ts'
-import { startStream } from '../../../src/providers/openai-compatible/event-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
 import { translateStream } from '../../../src/providers/wire/translated-stream.ts'
 import { anthropicEvents } from '../../support/anthropic-answers.ts'
@@ -12,6 +11,7 @@ import { readChunks } from '../../support/event-stream.ts'
 import { geminiEvents } from '../../support/gemini-upstream.ts'
 import { openAiEvents } from '../../support/openai-upstream.ts'
 import { cut, type Spoken } from '../../support/spoken.ts'
+import { startOpenAiStream } from '../../support/started-stream.ts'
 
 type Wire = {
   name: string
@@ -28,7 +28,7 @@ const wires: Wire[] = [
     name: 'OpenAI',
     model: 'gpt-4.1',
     events: (spoken) => openAiEvents(spoken, { model: 'gpt-4.1', ...counted }),
-    start: (answer) => startStream(answer, limits, {}),
+    start: (answer) => startOpenAiStream(answer, limits.answerBytesMax),
     error: 'data: {"error":{"message":"Down.","code":503}}\n\n',
   },
   {
@@ -53,6 +53,7 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   let aborted: ProviderFailure | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
+    peek: () => pieces[0],
     each: async (onPiece) => {
       for (const piece of pieces) {
         if (aborted !== undefined) throw aborted
@@ -98,9 +99,10 @@ const spokenThings: fc.Arbitrary<Spoken> = fc.record(
   {
     text: fc.array(text, { minLength: 1, maxLength: 6 }),
     reasoning: fc.array(text, { minLength: 1, maxLength: 3 }),
-    calls: fc.array(
+    // Of two with one id the second gets another by chance.
+    calls: fc.uniqueArray(
       fc.record({ id: fc.stringMatching(/^call_[a-z]{3}$/), name: fc.constant('look'), args }),
-      { maxLength: 2 },
+      { maxLength: 2, selector: ({ id }) => id },
     ),
   },
   { requiredKeys: ['text'] },

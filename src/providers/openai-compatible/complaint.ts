@@ -1,0 +1,98 @@
+import type { Complaint } from '../transport/complaint.ts'
+
+/** Where a vendor puts its error, or the words of it; the first that is there counts. */
+const places = ['error', 'detail', 'message', 'errors', 'msg', 'error_message', 'title']
+const depthMax = 6
+const listedMax = 3
+
+/** What those who check bodies with a schema call a refusal. */
+const schemaCodes: Readonly<Record<string, string>> = {
+  extra_forbidden: 'unknown_parameter',
+  missing: 'missing_required_parameter',
+}
+
+/** The error in a body, whatever its shape (docs/vendors.md#forms-of-errors). */
+export function complaintOf(body: unknown): Complaint {
+  return find(body, 0)
+}
+
+function find(value: unknown, depth: number): Complaint {
+  if (depth > depthMax) return {}
+  if (typeof value === 'string') return fromText(value, depth)
+  if (Array.isArray(value)) return fromList(value, depth)
+  if (typeof value !== 'object' || value === null) return {}
+  // Any object's members may be read as unknown.
+  const record = value as Record<string, unknown>
+  const place = places.find((name) => isTold(record[name]))
+  const inner = place === undefined ? {} : find(record[place], depth + 1)
+  const { loc, metadata } = record
+  const outer: Complaint = {
+    ...text('code', record['code']),
+    ...text('type', record['type']),
+    ...text('param', Array.isArray(loc) ? pathOf(loc) : record['param']),
+  }
+  const found = { ...outer, ...inner }
+  if (Array.isArray(loc)) return fromSchema(found)
+  return withOrigin(found, metadata, depth)
+}
+
+/** A text may be JSON in itself, where a gateway in between quotes its upstream. */
+function fromText(value: string, depth: number): Complaint {
+  if (/^\s*[{[]/.test(value)) {
+    try {
+      const inner = find(JSON.parse(value), depth + 1)
+      if (inner.message !== undefined) return inner
+    } catch {
+      // Words that begin with a bracket.
+    }
+  }
+  return value.trim() === '' ? {} : { message: value }
+}
+
+function fromList(values: readonly unknown[], depth: number): Complaint {
+  const found = values.slice(0, listedMax).map((value) => find(value, depth + 1))
+  const messages = new Set(found.flatMap(({ message }) => message ?? []))
+  return messages.size === 0 ? {} : { ...found[0], message: [...messages].join('; ') }
+}
+
+function fromSchema(found: Complaint): Complaint {
+  const { message = '', param = '', type = '' } = found
+  const code = Object.hasOwn(schemaCodes, type) ? schemaCodes[type] : undefined
+  return {
+    ...found,
+    ...(param === '' ? {} : { message: `${param}: ${message}` }),
+    ...(code === undefined ? {} : { code }),
+  }
+}
+
+/** What the vendor behind an aggregator said, beside the aggregator's own words. */
+function withOrigin(found: Complaint, metadata: unknown, depth: number): Complaint {
+  if (typeof metadata !== 'object' || metadata === null || !('raw' in metadata)) return found
+  const { message, code } = find(metadata.raw, depth + 1)
+  if (message === undefined || message === found.message) return found
+  const said = found.message === undefined ? message : `${found.message}: ${message}`
+  return { ...found, message: said, ...(code === undefined || /^\d+$/.test(code) ? {} : { code }) }
+}
+
+/** A path as FastAPI writes it: `["body", "messages", 0, "content"]`. */
+function pathOf(loc: readonly unknown[]): string {
+  return loc
+    .filter((step, index) => index > 0 || step !== 'body')
+    .map((step, index) =>
+      typeof step === 'number' ? `[${step}]` : `${index > 0 ? '.' : ''}${String(step)}`,
+    )
+    .join('')
+}
+
+function isTold(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && typeof value !== 'boolean'
+}
+
+function text<Key extends 'code' | 'type' | 'param'>(
+  key: Key,
+  value: unknown,
+): Partial<Record<Key, string>> {
+  if (typeof value !== 'string' && typeof value !== 'number') return {}
+  // TypeScript widens a computed key to string.
+  return { [key]: String(value) } as Record<Key, string>
+}

@@ -1,0 +1,139 @@
+import { joinPieces } from '../../bytes/pieces.ts'
+import type { ProviderFailure } from '../../core/failure.ts'
+import type { Usage } from '../../core/price.ts'
+import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
+import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
+import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
+import type { ChatDialect } from './dialect.ts'
+import { arrivedEvents, endOfForm, formOf, rewritten, type EventForm } from './event-form.ts'
+import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
+import { membersOf } from './members.ts'
+import type { ChunkRepair } from './repair-chunk.ts'
+import { readUsage, servedTier, usageIn } from './usage.ts'
+
+type Options = {
+  repair: ChunkRepair
+  dialect: ChatDialect
+  reading: ErrorReading
+  eventBytesMax: number
+}
+/** Reads one event: what is passed on instead, the same when nothing changes. Throws a ProviderFailure. */
+type ReadEvent = (event: Buffer) => Buffer | undefined
+
+/** Several choices, and text beside thoughts and calls, have one each. */
+const formsMax = 6
+
+/**
+ * Reads an OpenAI-shaped event stream. An event is passed on as the bytes that arrived, and is not even
+ * parsed when an earlier one had the same form: to parse every event would triple the cost of a burst
+ * (docs/performance.md#event-streams).
+ */
+export function eventLane(options: Options): StreamReader {
+  const { repair, eventBytesMax } = options
+  const forms: EventForm[] = []
+  const keep = (form: EventForm | undefined) => {
+    if (form !== undefined && forms.unshift(form) > formsMax) forms.pop()
+  }
+  const { readEvent, isOver, usage } = eventReader(options, keep)
+  let failure: ProviderFailure | undefined
+  const tryEvent: ReadEvent = (event) => {
+    try {
+      return readEvent(event)
+    } catch (thrown) {
+      failure = toFailure(thrown)
+      return undefined
+    }
+  }
+  const isStopped = () => failure !== undefined || isOver()
+  const events = wholeEvents(eventBytesMax, (arrived) =>
+    isStopped() ? undefined : passOn(arrived, forms, tryEvent, isStopped),
+  )
+  return {
+    push: events.push,
+    end: () => {
+      const last = events.end()
+      if (isStopped()) return last
+      if (!repair.hasFinished() && usage() === undefined) {
+        failure = brokenOff()
+        return last
+      }
+      return joined([...(last === undefined ? [] : [last]), ...repair.rest().map(eventOf)])
+    },
+    failure: () => failure,
+    isOver,
+    finish: () => ({ usage: usage(), identity: repair.identity() }),
+    usageSoFar: usage,
+  }
+}
+
+/** What becomes of events that arrived together. */
+function passOn(
+  events: Buffer,
+  forms: readonly EventForm[],
+  readEvent: ReadEvent,
+  isStopped: () => boolean,
+): Buffer | undefined {
+  const out: Buffer[] = []
+  let unchanged = 0
+  const arrived = arrivedEvents(events)
+  let at = 0
+  while (at < events.length && !isStopped()) {
+    const start = at
+    const form = forms.find((known) => {
+      at = endOfForm(arrived, start, known)
+      return at >= 0
+    })
+    if (form !== undefined && form.to === undefined) continue
+    let passedOn: readonly Buffer[] = []
+    if (form === undefined) {
+      at = endOfEvent(events, start)
+      const event = events.subarray(start, at)
+      const read = readEvent(event)
+      if (read === event) continue
+      if (read !== undefined) passedOn = [read]
+    } else passedOn = rewritten(events, start, form)
+    if (start > unchanged) out.push(events.subarray(unchanged, start))
+    out.push(...passedOn)
+    unchanged = at
+  }
+  if (unchanged === 0) return events
+  if (at > unchanged) out.push(events.subarray(unchanged, at))
+  return joined(out)
+}
+
+function eventReader(
+  { repair, dialect, reading }: Options,
+  keep: (form: EventForm | undefined) => void,
+) {
+  let usage: Usage | undefined
+  let tier: unknown
+  let over = false
+  const readEvent: ReadEvent = (event) => {
+    const { name, data, isPlain } = fieldsOf(event)
+    if (data === '') return undefined
+    if (data === '[DONE]') {
+      over = true
+      return joined(repair.rest().map(eventOf))
+    }
+    const parsed = parseEvent<unknown>(data)
+    const failure = name === 'error' ? eventFailure(parsed, reading) : bodyFailure(parsed, reading)
+    if (failure !== undefined) throw failure
+    const chunk = membersOf(parsed)
+    usage = readUsage(usageIn(chunk, dialect.usageMember), dialect.readCost) ?? usage
+    tier = chunk['service_tier'] ?? tier
+    const repaired = repair.read(chunk)
+    if (repaired === undefined) return undefined
+    const passedOn = repaired === chunk && isPlain ? event : eventOf(repaired)
+    if (repair.isSteady()) keep(formOf(event, passedOn))
+    return passedOn
+  }
+  return {
+    readEvent,
+    isOver: () => over,
+    usage: () => usage && { ...usage, ...servedTier(tier) },
+  }
+}
+
+function joined(events: readonly Buffer[]): Buffer | undefined {
+  return events.length === 0 ? undefined : joinPieces(events)
+}

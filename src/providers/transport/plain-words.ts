@@ -1,0 +1,74 @@
+/** More of a text is not read: what is cleaned is cut at far less. */
+const charactersRead = 8000
+
+const addressNumber = String.raw`(?:\d{1,3}\.){3}\d{1,3}|\[[0-9a-f:]*:[0-9a-f:.]*\]`
+/** Names that mean something inside a network alone. */
+const insideName = String.raw`(?:[\w-]+\.)*(?:localhost|[\w-]+\.(?:internal|local|localdomain|lan|corp|home|intranet|svc|cluster|test|invalid))`
+const isInside = new RegExp(`^(?:${addressNumber}|${insideName})$`, 'i')
+
+type Replacement = readonly [RegExp, string | ((found: string) => string)]
+
+/** What is taken out of a vendor's words, in this order. */
+const replacements: readonly Replacement[] = [
+  // Where a program tells how it failed, its folders follow.
+  [/\s*(?:Traceback \(most recent call last\)|Stack trace:|\n\s+at \S+ ?\().*/s, ''],
+  [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
+  [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],
+  [/\b(?:sk|pk|rk|gsk|csk|xai|hf|r8|tgp|fw|nvapi|pplx)[-_][\w*.-]{8,}/g, '[removed]'],
+  [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,}\.[\w.-]+/g, '[removed]'],
+  [/\b(?:org|proj|acct)[-_](?=[\w-]*\d)[\w-]{8,}/g, '[removed]'],
+  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]+/gi, publicAddress],
+  [
+    new RegExp(
+      String.raw`(?<![\w.-])(?:${addressNumber}|${insideName})(?::\d{1,5})?(?![\w-])`,
+      'gi',
+    ),
+    '[address]',
+  ],
+  [/(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}:\d{2,5}\b/gi, '[address]'],
+  [/(?<![\w/.:\]])\/(?!v\d)(?:[\w.@~-]+\/)+[\w.@~-]*/g, '[path]'],
+  [/\b[a-z]:\\[^\s"'<>|]+/gi, '[path]'],
+]
+
+/**
+ * A vendor's words as one line of plain text, without what may be a secret, a place in somebody's network or
+ * a folder: addresses of the public web stay, without their queries.
+ */
+export function plainWords(words: string): string {
+  let plain = looksLikeHtml.test(words) ? htmlText(words) : words
+  plain = plain.slice(0, charactersRead)
+  for (const [pattern, replacement] of replacements) {
+    // TypeScript has no overload for both kinds of replacement at once.
+    plain = plain.replace(pattern, replacement as string)
+  }
+  // oxlint-disable-next-line no-control-regex
+  return plain.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+}
+
+function publicAddress(found: string): string {
+  // A full stop behind an address ends a sentence.
+  const [, text = '', end = ''] = /^(.*?)([.,;:)\]]*)$/s.exec(found) ?? []
+  const url = URL.parse(text)
+  const isPublic =
+    url?.protocol === 'https:' && url.port === '' && url.username === '' && url.password === ''
+  if (!isPublic || isInside.test(url.hostname) || !url.hostname.includes('.')) {
+    return `[address]${end}`
+  }
+  return `${url.origin}${url.pathname === '/' ? '' : url.pathname}${end}`
+}
+
+const looksLikeHtml = /<(?:!doctype|html|head|body|title|h1)\b/i
+const entities: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+  '&amp;': '&',
+}
+
+/** The title of a page, else its first heading, else nothing: the rest is decoration. */
+function htmlText(page: string): string {
+  const found = /<(title|h1)[^>]*>([^<]*)/i.exec(page.slice(0, charactersRead))
+  return (found?.[2] ?? '').replace(/&(?:lt|gt|quot|#39|nbsp|amp);/g, (entity) => entities[entity]!)
+}

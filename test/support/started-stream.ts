@@ -1,0 +1,21 @@
+import type { ChatStream } from '../../src/core/chat/chat.ts'
+import type { ChatDialect } from '../../src/providers/openai-compatible/dialect.ts'
+import { startStream } from '../../src/providers/openai-compatible/event-stream.ts'
+import type { OpenAnswer } from '../../src/providers/transport/upstream.ts'
+
+/** The stream of an OpenAI-shaped upstream, outside a gateway. */
+export function startOpenAiStream(
+  answer: OpenAnswer,
+  answerBytesMax: number,
+  dialect: ChatDialect = {},
+): Promise<ChatStream> {
+  return startStream(answer, {
+    limits: { answerBytesMax, endTimeoutMs: 1 },
+    dialect,
+    reading: { redact: (text) => text },
+    fallback: { created: 1_767_225_600, model: 'fallback' },
+    readWhole: () => {
+      throw new Error('This answer is a stream.')
+    },
+  })
+}
