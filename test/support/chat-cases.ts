@@ -222,11 +222,15 @@ const options: readonly ChatCase[] = [
   asks('both limits, alike', { max_tokens: 100, max_completion_tokens: 100 }),
   asks('both limits', { max_tokens: 50, max_completion_tokens: 100 }),
   ...efforts.map((reasoning_effort) => asks(`effort ${reasoning_effort}`, { reasoning_effort })),
-  asks('effort and a forced tool', {
-    reasoning_effort: 'high',
-    tools: [weather],
-    tool_choice: 'required',
-  }),
+  asks(
+    'effort and a forced tool',
+    {
+      reasoning_effort: 'high',
+      tools: [weather],
+      tool_choice: 'required',
+    },
+    ['tools'],
+  ),
   asks('effort none and sampling', { reasoning_effort: 'none', temperature: 0.3 }),
   asks('user', { user: 'u-1' }),
   asks('metadata', { metadata: { a: 'b' } }),

@@ -1,11 +1,16 @@
 import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { vendorOf } from '../../src/providers/index.ts'
+import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
+import { plainDialect } from '../../src/providers/openai-compatible/dialect.ts'
 import { anthropicDouble, anthropicKey } from './anthropic-upstream.ts'
+import { checkClosed, type Body } from './closed-chat/schema.ts'
+import { closedChats } from './closed-chat/vendors.ts'
 import { geminiDouble, geminiKey } from './gemini-upstream.ts'
 import { openAiDouble, openAiKey } from './openai-upstream.ts'
 import { pixel } from './pixel.ts'
 import { modelOf } from './route.ts'
+import { Refused } from './spoken.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
 type Members = Partial<ChatRequest> & Record<string, unknown>
@@ -51,7 +56,7 @@ export function write({ model: id, request }: Pick<WireRow, 'model' | 'request'>
   const { provider } = model.row
   const route = { model, provider: { id: provider }, upstreamModel: model.row.upstream_model }
   const whole: ChatRequest = { model: id, messages: hello, ...request }
-  return vendorOf(provider)!.writeChat(whole, route)
+  return vendorOf(provider)?.writeChat(whole, route) ?? writeChat(whole, route, plainDialect)
 }
 
 /** What the double of a model's vendor says to a body, where it has one. */
@@ -76,7 +81,20 @@ export function answerTo(id: string, written: object): ScriptedAnswer | undefine
       return geminiDouble(say)(request(path, { 'x-goog-api-key': geminiKey }))
     }
     default:
-      return undefined
+      return closedAnswer(provider, body as Body)
+  }
+}
+
+/** What a vendor of OpenAI's protocol says to a body. */
+function closedAnswer(provider: string, body: Body): ScriptedAnswer | undefined {
+  const closed = closedChats[provider]
+  if (closed === undefined) return undefined
+  try {
+    checkClosed(closed, body)
+    return { status: 200, body: {} }
+  } catch (error) {
+    if (error instanceof Refused) return { status: error.status, body: { error: error.message } }
+    throw error
   }
 }
 

@@ -1,44 +1,11 @@
+import { checkClosed, type Body } from './closed-chat/schema.ts'
+import { closedChats } from './closed-chat/vendors.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
-
-type Body = Record<string, unknown>
+import { Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 export const openAiKey = 'sk-proj-0123456789abcdef'
 
 const invalid = 'invalid_request_error'
-const fields = [
-  'model',
-  'messages',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'n',
-  'stop',
-  'seed',
-  'presence_penalty',
-  'frequency_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'response_format',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'reasoning_effort',
-  'verbosity',
-  'service_tier',
-  'stream',
-  'stream_options',
-  'store',
-  'metadata',
-  'user',
-  'prompt_cache_key',
-  'safety_identifier',
-]
-const messageFields = ['role', 'content', 'name', 'refusal', 'tool_calls', 'tool_call_id', 'audio']
-const sampling = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs']
-const reasons = /^(?:o\d|gpt-[5-9])/
 
 /** Plays OpenAI: refuses what the vendor refuses, in its words, and says the rest. */
 export function openAiDouble(
@@ -59,72 +26,12 @@ export function openAiDouble(
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {
-  const refuse: Refuse = (code, text) => {
-    throw new Refused(400, code, text)
-  }
   if (method !== 'POST' || path !== '/chat/completions') throw new Refused(404, 'not_found', path)
   if (headers.authorization !== `Bearer ${openAiKey}`) {
     throw new Refused(401, 'invalid_api_key', 'Incorrect API key provided.')
   }
-  allowOnly(body, fields, 'Unrecognized request argument supplied', 'unknown_parameter')
-  if (reasons.test(String(body['model']))) {
-    if (body['max_tokens'] !== undefined) {
-      refuse('unsupported_parameter', "Use 'max_completion_tokens' instead.")
-    }
-    const refused = sampling.find((name) => body[name] !== undefined)
-    if (refused !== undefined && body['reasoning_effort'] !== 'none') {
-      refuse('unsupported_value', `Unsupported value: '${refused}'.`)
-    }
-  }
-  for (const tool of (body['tools'] ?? []) as Body[]) {
-    allowOnly(tool, ['type', 'function'], 'Unknown parameter: tools', 'unknown_parameter')
-  }
-  checkReasoning(body, refuse)
-  const calls = new Set<unknown>()
-  for (const message of body['messages'] as Body[]) {
-    allowOnly(message, messageFields, 'Unknown parameter: messages', 'unknown_parameter')
-    if (message['role'] === 'assistant') checkAnswer(message, refuse)
-    for (const part of Array.isArray(message['content']) ? (message['content'] as Body[]) : []) {
-      const type = String(part['type'])
-      allowOnly(part, ['type', type], 'Unknown parameter: messages.content', 'unknown_parameter')
-    }
-    for (const call of (message['tool_calls'] ?? []) as Body[]) {
-      allowOnly(call, ['id', 'type', 'function'], 'Unknown parameter: tool_calls', 'unknown')
-      calls.add(call['id'])
-    }
-    if (message['role'] === 'tool' && !calls.has(message['tool_call_id'])) {
-      refuse('invalid_value', "messages with role 'tool' must be a response to tool_calls.")
-    }
-  }
+  checkClosed(closedChats['openai']!, body as Body)
 }
-
-/** As the vendor's errors of 2026 have it. */
-function checkReasoning({ model, tools, reasoning_effort: effort }: Body, refuse: Refuse): void {
-  const name = String(model)
-  const generation = Number(/^gpt-(\d+(?:\.\d+)?)/.exec(name)?.[1] ?? 0)
-  const lacking = new Set(
-    generation >= 6
-      ? ['minimal', ...(/^gpt-6(?:-sol|-luna|\.1-terra)/.test(name) ? [] : ['none'])]
-      : generation > 5
-        ? ['minimal', 'max']
-        : ['none', 'xhigh', 'max'],
-  )
-  if (typeof effort === 'string' && lacking.has(effort)) {
-    refuse('unsupported_value', `'reasoning_effort' does not support '${effort}' with this model.`)
-  }
-  if (!Array.isArray(tools) || tools.length === 0 || generation < 5.4 || effort === 'none') return
-  if (generation < 5.6 && (effort === undefined || effort === null)) return
-  refuse('unsupported_value', `Function tools with reasoning_effort are not supported for ${name}.`)
-}
-
-function checkAnswer({ content, tool_calls: calls, refusal }: Body, refuse: Refuse): void {
-  const parts = Array.isArray(content) ? (content as Body[]) : []
-  const shows = parts.some(({ type }) => type !== 'text' && type !== 'refusal')
-  if (shows) refuse('invalid_value', "Invalid value: 'image_url'.")
-  if (!content && !refusal && !calls) refuse('invalid_type', "Invalid value for 'content'.")
-}
-
-type Refuse = (code: string, text: string) => void
 
 function messageOf({ text, reasoning, calls = [] }: Spoken) {
   return {

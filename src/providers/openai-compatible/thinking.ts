@@ -1,5 +1,6 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
 import { nearestEffort } from '../wire/efforts.ts'
+import type { Abilities } from './dialect.ts'
 import { drop, type Draft } from './draft.ts'
 
 /** Asks for the thinking that the model and the vendor can do, nearest to what was asked for. */
@@ -19,14 +20,18 @@ export function adjustThinking(draft: Draft): void {
   if (effort === undefined) delete body['reasoning_effort']
   else writeEffort(effort, draft)
   if (abilities?.without_while_thinking === undefined) return
-  if (!(effort === undefined ? thinksUnasked(draft) : effort !== 'none')) return
+  if (!isThinking(effort, abilities)) return
   for (const field of abilities.without_while_thinking) {
     drop(field, `${row.id} does not take it while it thinks.`, draft)
   }
 }
 
-function thinksUnasked({ abilities }: Draft): boolean {
-  return abilities?.thinks === 'unasked' || abilities?.thinks === 'always'
+function isThinking(
+  effort: ReasoningEffort | undefined,
+  abilities: Abilities | undefined,
+): boolean {
+  if (abilities?.thinks === 'always') return true
+  return effort === undefined ? abilities?.thinks === 'unasked' : effort !== 'none'
 }
 
 /** The effort that goes with the tools of the request. */
@@ -39,10 +44,9 @@ function besideTools(
   if (taken === undefined || !Array.isArray(body['tools']) || body['tools'].length === 0) {
     return asked
   }
-  const isThinking = asked === undefined ? thinksUnasked(draft) : asked !== 'none'
   const choice = body['tool_choice']
   const isForced = choice === 'required' || (typeof choice === 'object' && choice !== null)
-  if (!isThinking || (taken === 'unforced' && !isForced)) return asked
+  if (!isThinking(asked, abilities) || (taken === 'unforced' && !isForced)) return asked
   const { id } = target.model.row
   if (taken === 'unforced' && abilities?.thinks === 'always') {
     const reason = `${id} always thinks, and then lets no tool be forced.`

@@ -29,6 +29,13 @@ function adjustToolChoice(required: 'auto' | 'any', { target, body, warnings }: 
     if (choice === 'required') body['tool_choice'] = 'any'
     return
   }
+  if (choice === 'none') {
+    const reason = `${target.provider.id} cannot be kept from calling tools: they are not sent.`
+    warnings.push({ param: 'tool_choice', requested: choice, applied: null, reason })
+    delete body['tools']
+    delete body['tool_choice']
+    return
+  }
   const isNamed = typeof choice === 'object' && choice !== null
   if (choice !== 'required' && !isNamed) return
   const reason = `${target.provider.id} lets the model choose whether it calls a tool.`

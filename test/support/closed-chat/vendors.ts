@@ -1,0 +1,18 @@
+import { alibaba, bytedance, deepseek, moonshot, together, xai, zai } from './ignoring.ts'
+import { cerebras, groq, mistral, openai } from './refusing.ts'
+import type { ClosedChat } from './schema.ts'
+
+/** The vendors of OpenAI's protocol whose bodies are known, by id. */
+export const closedChats: Readonly<Record<string, ClosedChat>> = {
+  openai,
+  mistral,
+  deepseek,
+  groq,
+  xai,
+  alibaba,
+  bytedance,
+  zai,
+  together,
+  moonshot,
+  cerebras,
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ChatRequest } from '../../src/core/chat/chat.ts'
+import { checkConversation, modelProblems } from '../../src/core/chat/check.ts'
+import { isIdle, withoutEmpty } from '../../src/core/chat/idle.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import type { Problem, Warning } from '../../src/core/model.ts'
+import { write } from './chat-wire.ts'
+import { modelOf } from './route.ts'
+
+type Members = Record<string, unknown>
+
+/** What becomes of a request to a model: what is sent, and what the caller is told. */
+export type Told = {
+  asked: Members
+  sent: Members
+  warnings: readonly Warning[]
+  problems: readonly Problem[]
+}
+
+/** Takes a request the way of a call, up to the vendor's wire. */
+export function tell(model: string, request: Members): Told {
+  // Cases are what clients send, the contract's shape or not.
+  const whole = structuredClone({ model, ...request }) as unknown as ChatRequest
+  const asked = withoutEmpty(whole)
+  const { body, warnings, problems } = write({ model, request: asked })
+  const all = [...refusalOf(asked), ...modelProblems(asked, modelOf(model)), ...problems]
+  const sent = JSON.parse(JSON.stringify(body)) as Members
+  return { asked: { ...asked }, sent, warnings, problems: all }
+}
+
+function refusalOf(request: ChatRequest): Problem[] {
+  try {
+    checkConversation(request)
+    return []
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return [{ param: error.param ?? '', message: error.message }]
+  }
+}
+
+/** Members that only our own sequence reads, or that do not change what a model does. */
+const ours = new Set(['model', 'models', 'messages', 'stream', 'stream_options', 'cache_control'])
+/** The same under another name. */
+const names: Readonly<Record<string, string>> = {
+  user: 'user_id',
+  seed: 'random_seed',
+  max_tokens: 'max_completion_tokens',
+  max_completion_tokens: 'max_tokens',
+}
+
+/** The paths of what was asked, is not sent, and was not told either. */
+export function lostIn({ asked, sent, warnings, problems }: Told): string[] {
+  const told = [...warnings, ...problems].map(({ param }) => param)
+  const isTold = (path: string) =>
+    told.some(
+      (param) => path === param || path.startsWith(`${param}.`) || path.startsWith(`${param}[`),
+    )
+  const fields = Object.entries(asked).filter(([field, value]) => {
+    if (ours.has(field) || isIdle(field, value) || isTold(field)) return false
+    if (told.some((param) => param.startsWith(field))) return false
+    // What the choice leaves of the tools, and what is told of the functions that it is about.
+    if (told.includes({ tools: 'tool_choice', function_call: 'functions' }[field] ?? ''))
+      return false
+    if (isDeepStrictEqual(sent[field], value)) return false
+    if (isDeepStrictEqual(sent[names[field] ?? ''], value)) return false
+    return !isSame(field, value, sent)
+  })
+  const written = JSON.stringify(sent['messages'])
+  const leaves = leavesOf(asked['messages'], 'messages').filter(
+    ([path, value]) => !isTold(path) && !written.includes(JSON.stringify(value).slice(1, -1)),
+  )
+  return [...fields.map(([field]) => field), ...leaves.map(([path]) => path)]
+}
+
+/** Whether a field is sent in other words that mean the same. */
+function isSame(field: string, value: unknown, sent: Members): boolean {
+  const { thinking, enable_thinking: enabled, logprobs } = sent
+  switch (field) {
+    case 'reasoning_effort': {
+      const type = (thinking as Members | undefined)?.['type']
+      return value === 'none' && (type === 'disabled' || enabled === false || !reasons(sent))
+    }
+    case 'stop':
+      return isDeepStrictEqual(sent['stop'], [value])
+    case 'tool_choice':
+      return value === 'required' && sent['tool_choice'] === 'any'
+    case 'logprobs':
+    case 'top_logprobs':
+      return typeof logprobs === 'number' && logprobs > 0
+    case 'response_format':
+      // Any JSON is what a schema without a schema asks for.
+      return JSON.stringify(sent['response_format']) === '{"type":"json_object"}'
+    case 'tools':
+      return isDeepStrictEqual(toolsOf(sent['tools']), toolsOf(value))
+    default:
+      return false
+  }
+}
+
+/** Tools without what says nothing, or marks what may be kept. */
+function toolsOf(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  return (value as { cache_control?: unknown; function: Members }[]).map((tool) => {
+    const { cache_control: _mark, function: given, ...rest } = tool
+    const { strict, ...said } = given
+    const isStrict = strict === true ? { strict } : {}
+    const parameters = { type: 'object', properties: {} }
+    return { ...rest, function: { parameters, ...said, ...isStrict } }
+  })
+}
+
+function reasons({ model }: Members): boolean {
+  return !/^(?:gpt-4|llama|qwen3-max|mistral-large-latest|codestral)/.test(String(model))
+}
+
+/** Members that have another form at each vendor, that only answers have, or that only mark. */
+const silent = new Set(
+  'role type id tool_call_id reasoning_content annotations parsed extra_content cache_control'.split(
+    ' ',
+  ),
+)
+
+function leavesOf(value: unknown, path: string): [string, unknown][] {
+  if (typeof value !== 'object' || value === null) {
+    return typeof value === 'string' && value !== '' ? [[path, value]] : []
+  }
+  const { content } = value as { content?: string | unknown[] | null }
+  return Object.entries(value).flatMap(([name, inner]) => {
+    // Of an answer that says something and refuses too, the words are what was said.
+    if (silent.has(name) || (name === 'refusal' && content?.length)) return []
+    return leavesOf(inner, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`)
+  })
+}
