@@ -3,8 +3,9 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
-import type { ImagePlan, Picture } from '../core/image/image.ts'
+import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
 import { readPicture } from '../core/image/picture.ts'
+import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
@@ -24,31 +25,38 @@ export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limit
 }
 
 /**
- * Converts a vendor's picture as planned: scaled to the size, cropped at the centre where the
- * ratios differ, and in the format. A picture that matches already is not touched. Throws a
+ * Converts a vendor's picture as planned: turned upright, scaled to the size, cropped at the centre
+ * where the ratios differ, and in the format. A picture that matches already is not touched. What
+ * its format can hold of metadata stays; content credentials do not survive. Throws a
  * ProviderFailure if it is broken.
  */
-export function createFinish(darkroom: Darkroom) {
-  return (picture: Picture, plan: ImagePlan): Promise<Picture> =>
-    isRight(picture, plan)
-      ? Promise.resolve(picture)
-      : darkroom(async () => {
-          try {
-            return await convert(picture, plan)
-          } catch (cause) {
-            const message = "The provider's picture cannot be read."
-            throw new ProviderFailure('malformed', message, { cause })
-          }
-        })
+export function createFinish(darkroom: Darkroom): FinishPicture {
+  return async (picture, plan) => {
+    const change = changeOf(picture, plan)
+    if (change === undefined) return { picture }
+    const converted = await darkroom(async () => {
+      try {
+        return await convert(picture, plan)
+      } catch (cause) {
+        const message = "The provider's picture cannot be read."
+        throw new ProviderFailure('malformed', message, { cause })
+      }
+    })
+    return hasContentCredentials(picture)
+      ? { picture: converted, credentialsLostFor: change }
+      : { picture: converted }
+  }
 }
 
-function isRight(picture: Picture, plan: ImagePlan): boolean {
+/** The setting that a picture does not match yet; undefined when it matches all of them. */
+function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentialsLostFor'] {
   const { targetFormat, compression, vendorCompresses } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
-  const sized =
-    pixels === undefined || (pixels.width === picture.width && pixels.height === picture.height)
-  const formatted = targetFormat === undefined || targetFormat === picture.format
-  return sized && formatted && (compression === undefined || vendorCompresses === true)
+  if (pixels !== undefined) {
+    if (pixels.width !== picture.width || pixels.height !== picture.height) return 'size'
+  }
+  if (targetFormat !== undefined && targetFormat !== picture.format) return 'output_format'
+  return compression === undefined || vendorCompresses === true ? undefined : 'output_compression'
 }
 
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
@@ -56,7 +64,7 @@ async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const pixels = plan.targetPixels ?? plan.askedPixels
   // Loaded on first use, since many gateways never convert a picture and it takes memory.
   const { default: sharp } = await import('sharp')
-  const image = sharp(decodeBase64(picture.base64))
+  const image = sharp(decodeBase64(picture.base64)).autoOrient().keepMetadata()
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()

@@ -74,7 +74,7 @@ function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
     report: () => undefined,
     record: async (row) => void rows.push(row),
     readSources: () => Promise.reject(new Error('There are no pictures.')),
-    finishPicture: async (picture) => picture,
+    finishPicture: async (picture) => ({ picture }),
     clock: Date.now,
     limits: {
       chatTimeoutMs: 5000,

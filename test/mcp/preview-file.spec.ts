@@ -51,7 +51,8 @@ describe('the file of generate-image-preview', () => {
 
   it('is named by the moment when no name is given', async () => {
     await preview()
-    expect(readdirSync(folder)).to.deep.equal(['image-preview-1763640000000.png'])
+    // The model of today makes JPEGs, which are saved as they are.
+    expect(readdirSync(folder)).to.deep.equal(['image-preview-1763640000000.jpg'])
   })
 
   it('never takes the place of another', async () => {

@@ -101,6 +101,15 @@ export type ImagePlan = SizePlan & {
   askedPixels?: Pixels
 }
 
+/** A picture as it is delivered. */
+export type FinishedPicture = {
+  picture: Picture
+  /** The setting for which it was converted, when its vendor's content credentials were lost. */
+  credentialsLostFor?: 'size' | 'output_format' | 'output_compression' | undefined
+}
+/** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
+export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<FinishedPicture>
+
 /** One upstream call for `count` pictures of the request's `n`; the first of them is at `index`. */
 export type ImageCall = {
   request: ImageRequest

@@ -7,6 +7,8 @@ import type { Usage } from '../price.ts'
 import type { Route, Selection } from '../route.ts'
 import {
   splitCalls,
+  type FinishedPicture,
+  type FinishPicture,
   type ImageAdapter,
   type ImageCall,
   type ImagePlan,
@@ -17,8 +19,7 @@ import {
 import { pixelsText } from './size.ts'
 
 export type ImageParts = {
-  /** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
-  finishPicture: (picture: Picture, plan: ImagePlan) => Promise<Picture>
+  finishPicture: FinishPicture
   limits: { imageCallsConcurrentMax: number }
 }
 
@@ -30,7 +31,10 @@ type Options = {
   selection: Selection
 }
 /** The finished pictures of one upstream call, and the first one as the vendor made it. */
-type Made = ImageResult & { first: Picture }
+type Made = ImageResult & {
+  first: Picture
+  lostFor: FinishedPicture['credentialsLostFor']
+}
 
 /**
  * Makes `n` pictures in as many upstream calls as needed; each call fails over independently among
@@ -90,8 +94,10 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
           signal,
         })
         const finish = (one: Picture) => parts.finishPicture(one, plan)
-        const pictures = await Promise.all(made.pictures.map(finish))
-        return { ...made, pictures, first: made.pictures[0]! }
+        const finished = await Promise.all(made.pictures.map(finish))
+        const pictures = finished.map(({ picture }) => picture)
+        const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
+        return { ...made, pictures, first: made.pictures[0]!, lostFor }
       }),
     )
     const { route, value } = answers[0]!
@@ -107,11 +113,17 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
       },
       result,
       bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
-      warnings: otherSize(
-        request,
-        plan,
-        answers.map((answer) => answer.value.first),
-      ),
+      warnings: [
+        ...otherSize(
+          request,
+          plan,
+          answers.map((answer) => answer.value.first),
+        ),
+        ...lostCredentials(
+          request,
+          answers.map((answer) => answer.value.lostFor),
+        ),
+      ],
     }
   } catch (error) {
     // The results of the other calls would be discarded.
@@ -240,6 +252,25 @@ function otherSize(
   const then = size === undefined ? '' : ', which was fitted'
   const reason = `The provider was asked for ${asked} and made ${applied}${then}.`
   return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
+}
+
+const requested = {
+  size: ({ size }: ImageRequest) => size,
+  output_format: ({ outputFormat }: ImageRequest) => outputFormat,
+  output_compression: ({ outputCompression }: ImageRequest) => outputCompression,
+}
+
+/** A warning when a signed picture had to be converted here. */
+function lostCredentials(
+  request: ImageRequest,
+  lostFor: readonly FinishedPicture['credentialsLostFor'][],
+): Warning[] {
+  const param = lostFor.find((one) => one !== undefined)
+  if (param === undefined) return []
+  const value = requested[param](request)
+  const reason =
+    'The picture was converted for it and lost the content credentials (C2PA) by which its vendor signed it. Without it the picture is delivered as it was made.'
+  return [{ param, requested: value, applied: value, reason }]
 }
 
 /** `imageWork` has set aside the routes without an image adapter. */

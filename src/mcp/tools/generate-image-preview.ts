@@ -24,8 +24,9 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
-    // The picture is requested in the format of its file name.
-    const outputFormat = uploads === undefined ? undefined : formatOf(name)
+    // Without a name the vendor's bytes are saved as they are, and their extension is corrected.
+    const isNamed = uploads !== undefined && filename !== undefined
+    const outputFormat = isNamed ? formatOf(filename) : undefined
     const request: AskedImage = {
       model: 'auto',
       prompt,
