@@ -1,4 +1,4 @@
-import { round, type PictureSize } from './scene.ts'
+import { round, type PictureSize } from './scene/svg.ts'
 
 type Caption = {
   markup: string
@@ -8,7 +8,7 @@ type Caption = {
 
 const longestPrompt = 400
 const smallestFont = 5
-const widestLine = 32
+const widestLine = 40
 const lineHeight = 1.28
 const statusScale = 0.62
 
@@ -30,15 +30,19 @@ const advances = [
 /** Draws the prompt and a status line as SVG; empty when the picture is too small for text. */
 export function drawCaption(prompt: string, seed: number, size: PictureSize): Caption {
   const short = Math.min(size.width, size.height)
-  const font = Math.max(short * 0.046, Math.min(11, short * 0.09))
+  const font = Math.max(short * 0.028, Math.min(11, short * 0.09))
   if (font < smallestFont) return { markup: '', height: 0 }
-  const margin = Math.round(short * 0.04)
+  const margin = Math.round(short * 0.03)
   const padding = font * 0.6
-  const panelWidth = Math.min(size.width - margin * 2, Math.round(font * widestLine))
-  const textWidth = panelWidth - padding * 2
+  const textWidth = Math.min(size.width - margin * 2, font * widestLine) - padding * 2
   const { lines, lineFont } = fitPrompt(readable(prompt), font, textWidth)
   const status = `sandbox · ${size.width}x${size.height} · seed ${seed}`
   const statusFont = Math.min(font * statusScale, textWidth / measure(status))
+  const widest = Math.max(
+    ...lines.map((line) => measure(line) * lineFont),
+    measure(status) * statusFont,
+  )
+  const panelWidth = Math.ceil(Math.min(widest, textWidth) + padding * 2)
   const promptHeight = lines.length * lineFont * lineHeight
   const panelHeight = Math.ceil(promptHeight + statusFont * lineHeight + padding * 1.5)
   const top = size.height - margin - panelHeight
@@ -49,7 +53,7 @@ export function drawCaption(prompt: string, seed: number, size: PictureSize): Ca
   const markup =
     `<svg x="${margin}" y="${top}" width="${panelWidth}" height="${panelHeight}">` +
     `<rect width="${panelWidth}" height="${panelHeight}" rx="${round(font * 0.5)}"` +
-    ` fill="#10131f" fill-opacity="0.74"/>` +
+    ` fill="#10131f" fill-opacity="0.86"/>` +
     `<g font-family="DejaVu Sans" font-weight="bold" fill="#fff">${texts.join('')}</g></svg>`
   return { markup, height: panelHeight + margin }
 }
@@ -63,12 +67,17 @@ function fitPrompt(prompt: string, font: number, width: number) {
   return { lines: shorten(wrap(prompt, width / lineFont), 5, width / lineFont), lineFont }
 }
 
+/** Scripts and pictures that the font lacks: boxes would be shown in their place. */
+const unprintable =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\u3000-\u303f\uff00-\uffef\p{Emoji_Presentation}\u{fe0f}]/gu
+
 // Category C covers all that XML forbids: controls, lone surrogates and noncharacters.
 function readable(prompt: string): string {
   const text = prompt
     .slice(0, longestPrompt * 4)
     .replace(/\s+/g, ' ')
     .replace(/\p{C}/gu, '')
+    .replace(unprintable, '')
     .trim()
   const characters = Array.from(text)
   const cut = prompt.length > longestPrompt * 4 || characters.length > longestPrompt

@@ -1,7 +1,11 @@
 import { fileURLToPath } from 'node:url'
-import type { OverlayOptions, Sharp } from 'sharp'
+import type { Sharp } from 'sharp'
 import { drawCaption } from './caption.ts'
-import { chanceFrom, drawScene, type PictureSize } from './scene.ts'
+import { drawScene } from './scene/compose.ts'
+import { drawEdit } from './scene/edit.ts'
+import { rect, type PictureSize } from './scene/svg.ts'
+import type { StyleName } from './scene/words.ts'
+import { layOutSources, type SourceLayer } from './sources.ts'
 
 export type RenderRequest = {
   prompt: string
@@ -17,10 +21,11 @@ export type RenderRequest = {
   sources?: readonly Buffer[]
 }
 
-type Frame = PictureSize & { left: number; top: number }
-
 const defaultQuality = 85
 const manyPixels = 3_000_000
+/** The pixels of the shorter side of a picture in pixels. */
+const pixelArtSide = 88
+const paper = '#fbf6ea'
 
 /**
  * The font configuration that makes captions the same on every host. FONTCONFIG_FILE must name it
@@ -32,98 +37,109 @@ export const fontConfigurationFile: string = fileURLToPath(
 
 /** Renders the picture of a prompt and a seed, deterministically. Throws an UnreadableSource. */
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {
-  const size = { width: request.width, height: request.height }
+  const { prompt, seed, width, height, sources = [] } = request
+  const size = { width, height }
+  const caption = drawCaption(prompt, seed, size)
+  const asked = { prompt, seed, ...size, covered: caption.height }
+  const { markup, styles } = sources.length > 0 ? drawEdit(asked) : drawScene(asked)
   const transparent = request.transparent === true && request.format !== 'jpeg'
-  const scene = drawScene(chanceFrom(request.prompt, request.seed), size)
-  const caption = drawCaption(request.prompt, request.seed, size)
-  const overlays = await placeSources(request.sources ?? [], size, caption.height)
-  const markup =
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height}">` +
-    (transparent ? cutOut(scene, size) : scene) +
-    overlays.map(({ frame }) => drawFrame(frame, size)).join('') +
-    `${caption.markup}</svg>`
-  const { default: sharp } = await import('sharp')
-  let picture = sharp(Buffer.from(markup))
-  if (overlays.length > 0) picture = picture.composite(overlays.map(({ overlay }) => overlay))
+  const drawn = painted(markup, styles, size)
+  const isDrawing = sources.length === 0 && !isConverted(styles)
+  let picture = isDrawing
+    ? await read(svg(framed(drawn, size, transparent) + caption.markup, size))
+    : await layered({ ...asked, sources, drawn, styles, transparent, caption: caption.markup })
   if (!transparent) picture = picture.removeAlpha()
   return encode(picture, request).toBuffer()
 }
 
-function cutOut(scene: string, { width, height }: PictureSize): string {
+function svg(markup: string, { width, height }: PictureSize): Buffer {
+  return Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${markup}</svg>`,
+  )
+}
+
+async function read(input: Buffer): Promise<Sharp> {
+  const { default: sharp } = await import('sharp')
+  return sharp(input)
+}
+
+function framed(markup: string, { width, height }: PictureSize, transparent: boolean): string {
+  if (!transparent) return markup
   const rim = Math.max(1, Math.round(Math.min(width, height) * 0.02))
   const [innerWidth, innerHeight] = [width - rim * 2, height - rim * 2]
   const radius = Math.round(Math.min(innerWidth, innerHeight) * 0.12)
   return (
     `<clipPath id="rim"><rect x="${rim}" y="${rim}" width="${innerWidth}"` +
-    ` height="${innerHeight}" rx="${radius}"/></clipPath><g clip-path="url(#rim)">${scene}</g>`
+    ` height="${innerHeight}" rx="${radius}"/></clipPath><g clip-path="url(#rim)">${markup}</g>`
   )
 }
 
-/** An input picture cannot be decoded. */
-export class UnreadableSource extends Error {
-  override name = 'UnreadableSource'
+/** Watercolours are thin layers on paper. */
+function painted(
+  markup: string,
+  styles: ReadonlySet<StyleName>,
+  { width, height }: PictureSize,
+): string {
+  if (!styles.has('watercolour')) return markup
+  const shift = Math.max(1, Math.min(width, height) * 0.006)
+  return (
+    `<g opacity="0.62">${markup}</g>` +
+    `<g opacity="0.34" transform="translate(${-shift} ${shift})">${markup}</g>` +
+    rect(0, 0, [width, height], paper, { opacity: 0.16 })
+  )
 }
 
-async function placeSources(sources: readonly Buffer[], size: PictureSize, captionHeight: number) {
-  const boxes = layOut(sources.length, size, captionHeight)
-  const placed: { overlay: OverlayOptions; frame: Frame }[] = []
-  for (const [index, source] of sources.entries()) {
-    const box = boxes[index]
-    if (box !== undefined) placed.push(await placeSource(source, box))
-  }
-  return placed
+/** Whether a style is made of the pixels of a picture. */
+function isConverted(styles: ReadonlySet<StyleName>): boolean {
+  return (['pixels', 'grey', 'sepia', 'watercolour'] as const).some((style) => styles.has(style))
 }
 
-function layOut(count: number, { width, height }: PictureSize, captionHeight: number): Frame[] {
-  const margin = Math.max(1, Math.round(Math.min(width, height) * 0.06))
-  const area = {
-    left: margin,
-    top: margin,
-    width: Math.max(1, width - margin * 2),
-    height: Math.max(1, height - captionHeight - margin * 2),
-  }
-  if (count < 2) return [area]
-  const beside = area.width >= area.height
-  const [long, across] = beside ? [area.width, area.height] : [area.height, area.width]
-  const pitch = Math.max(2, Math.floor(Math.min(long * 0.25, across / (count - 1))))
-  const gap = Math.ceil(Math.max(pitch * 0.12, Math.min(width, height) * 0.03))
-  const side = Math.max(1, pitch - gap)
-  const main = Math.max(1, long - pitch - gap)
-  const boxes = [beside ? { ...area, width: main } : { ...area, height: main }]
-  for (let tile = 0; tile < count - 1; tile += 1) {
-    const [left, top] = beside ? [long - side, tile * pitch] : [tile * pitch, long - side]
-    boxes.push({ left: area.left + left, top: area.top + top, width: side, height: side })
-  }
-  return boxes
+type Layers = PictureSize & {
+  sources: readonly Buffer[]
+  drawn: string
+  styles: ReadonlySet<StyleName>
+  transparent: boolean
+  caption: string
+  covered: number
 }
+type Layer = Omit<SourceLayer, 'raw'> & Partial<Pick<SourceLayer, 'raw'>>
 
-async function placeSource(source: Buffer, box: Frame) {
+/** The input pictures, what is drawn over them, and the caption. */
+async function layered({ sources, drawn, styles, transparent, caption, covered, ...size }: Layers) {
   const { default: sharp } = await import('sharp')
-  const { data, info } = await sharp(source)
-    .autoOrient()
-    .resize({ width: box.width, height: box.height, fit: 'inside' })
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true })
-    .catch((cause: unknown) => {
-      throw new UnreadableSource('A source cannot be decoded.', { cause })
-    })
-  const left = box.left + Math.floor((box.width - info.width) / 2)
-  const top = box.top + Math.floor((box.height - info.height) / 2)
-  const raw = { width: info.width, height: info.height, channels: info.channels }
-  return {
-    overlay: { input: data, raw, left, top },
-    frame: { left, top, width: info.width, height: info.height },
-  }
+  const whole = rect(0, 0, [size.width, size.height], '#fff')
+  const mask = { input: svg(framed(whole, size, true), size), blend: 'dest-in' as const }
+  const last = [...(transparent ? [mask] : []), { input: svg(caption, size) }]
+  const [first, ...others] = await layOutSources(sources, size, covered)
+  const layers: Layer[] = [...others, { input: svg(drawn, size), left: 0, top: 0 }]
+  const create = { ...size, channels: 4 as const, background: paper }
+  const ground = first === undefined ? sharp({ create }) : sharp(first.input, { raw: first.raw })
+  if (!isConverted(styles)) return ground.composite([...layers, ...last])
+  const styled = await converted(ground.composite(layers), styles, size)
+  return styled.composite(last)
 }
 
-function drawFrame(frame: Frame, size: PictureSize): string {
-  const border = Math.max(1, Math.round(Math.min(size.width, size.height) * 0.008))
-  const rectangle = (offset: number, fill: string) =>
-    `<rect x="${frame.left - border + offset}" y="${frame.top - border + offset}"` +
-    ` width="${frame.width + border * 2}" height="${frame.height + border * 2}" ${fill}/>`
-  return rectangle(border, 'fill="#10131f" fill-opacity="0.35"') + rectangle(0, 'fill="#fff"')
+/** A picture in the styles that were asked for. */
+async function converted(picture: Sharp, styles: ReadonlySet<StyleName>, size: PictureSize) {
+  let styled = await settled(picture)
+  if (styles.has('pixels')) {
+    const scale = Math.max(1, Math.min(size.width, size.height) / pixelArtSide)
+    const small = { width: Math.ceil(size.width / scale), height: Math.ceil(size.height / scale) }
+    const coarse = { fit: 'fill', kernel: 'nearest' } as const
+    styled = (await settled(styled.resize({ ...small, ...coarse }))).resize({ ...size, ...coarse })
+  }
+  if (styles.has('watercolour')) styled = styled.modulate({ saturation: 0.85, brightness: 1.05 })
+  if (styles.has('grey') || styles.has('sepia')) styled = styled.modulate({ saturation: 0 })
+  if (styles.has('sepia')) styled = styled.tint('#b8925a')
+  return settled(styled)
+}
+
+/** Carries out what was asked of a picture so far, since one pass has an order of its own. */
+async function settled(picture: Sharp): Promise<Sharp> {
+  const { default: sharp } = await import('sharp')
+  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true })
+  const { width, height, channels } = info
+  return sharp(data, { raw: { width, height, channels } })
 }
 
 function encode(picture: Sharp, request: RenderRequest): Sharp {

@@ -7,7 +7,7 @@ import { openLine, type Line } from './line.ts'
 import { pictures, type ImageBody, type Render } from './pictures.ts'
 import type { PlayedRequest } from './played.ts'
 import { askedRefusal, mistyped, tooLong, unreadableSource, type Refusal } from './refusal.ts'
-import { UnreadableSource } from './render.ts'
+import { UnreadableSource } from './sources.ts'
 import { readScenarios, type Asked } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 

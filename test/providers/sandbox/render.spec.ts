@@ -174,27 +174,52 @@ describe('sandbox pictures: transparency', () => {
 })
 
 describe('sandbox pictures: edits', () => {
-  const middle = async (picture: Buffer) => {
+  const edit = { ...fox, prompt: 'add a cat' }
+  const colourAt = async (picture: Buffer, across: number, down: number) => {
     const { data, info } = await decode(picture)
-    const start = (Math.round(info.height * 0.35) * info.width + info.width / 2) * info.channels
-    return [...data.subarray(start, start + 3)]
+    const [x, y] = [Math.round(info.width * across), Math.round(info.height * down)]
+    return data.readUIntBE((y * info.width + x) * info.channels, 3)
   }
+  const magenta = 0xff00ff
 
-  it('shows the first source large', async () => {
+  it('shows the first source as large as it can be, and the prompt on it', async () => {
     const source = await plain('#ff00ff', 640, 480).png().toBuffer()
-    expect(await middle(await renderPicture({ ...fox, sources: [source] }))).to.deep.equal([
-      255, 0, 255,
-    ])
+    const picture = await renderPicture({ ...edit, sources: [source] })
+    for (const [across, down] of [
+      [0.01, 0.02],
+      [0.5, 0.1],
+      [0.99, 0.5],
+    ] as const) {
+      expect(await colourAt(picture, across, down)).to.equal(magenta)
+    }
+    const bare = await decode(await plain('#ff00ff', 320, 240).png().toBuffer())
+    const { data } = await decode(picture)
+    const changed = bare.data.filter((value, index) => value !== data[index]).length
+    expect(changed / bare.data.length).to.be.within(0.02, 0.4)
+  })
+
+  it('fills the space beside a source of another shape with a blurred one', async () => {
+    const source = await plain('#ff00ff', 100, 400).png().toBuffer()
+    const picture = await renderPicture({ ...edit, sources: [source] })
+    expect(await colourAt(picture, 0.02, 0.1)).to.equal(magenta)
+  })
+
+  it('changes the light of a source when the prompt says no more', async () => {
+    const source = await plain('#808080', 320, 240).png().toBuffer()
+    const pictures = ['make it night', 'at sunset', 'better please'].map((prompt) =>
+      renderPicture({ ...fox, prompt, sources: [source] }),
+    )
+    for (const picture of await Promise.all(pictures)) {
+      expect(
+        await averageDifference(picture, await plain('#808080', 320, 240).png().toBuffer()),
+      ).above(8)
+    }
   })
 
   it('shows every further source as a tile', async () => {
     const first = await plain('#ff00ff', 200, 200).webp().toBuffer()
     const second = await plain('#00ff00', 200, 200).png().toBuffer()
-    const one = await renderPicture({ ...fox, sources: [first] })
-    const { data, info } = await decode(await renderPicture({ ...fox, sources: [first, second] }))
-    expect(await averageDifference(one, await renderPicture({ ...fox, sources: [second] }))).above(
-      5,
-    )
+    const { data, info } = await decode(await renderPicture({ ...edit, sources: [first, second] }))
     let green = 0
     for (let index = 0; index < data.length; index += info.channels) {
       if (data.readUIntBE(index, 3) === 0x00ff00) green += 1
@@ -203,19 +228,25 @@ describe('sandbox pictures: edits', () => {
   })
 
   it('turns a source as its orientation says and takes grey, CMYK and 16-bit ones', async () => {
+    const halves = { input: await plain('#00ff00', 200, 100).png().toBuffer(), left: 0, top: 0 }
     const sources = await Promise.all([
-      plain('#c33', 400, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer(),
+      plain('#c33', 400, 100)
+        .composite([halves])
+        .jpeg()
+        .withMetadata({ orientation: 6 })
+        .toBuffer(),
       plain('#c33', 40, 30).toColourspace('b-w').png().toBuffer(),
       plain('#c33', 40, 30).toColourspace('cmyk').jpeg().toBuffer(),
       plain('#c33', 40, 30).toColourspace('rgb16').png().toBuffer(),
       plain('#c33', 1, 3000).gif().toBuffer(),
     ])
-    for (const source of sources) await renderPicture({ ...fox, sources: [source] })
-    const [x, y] = [fox.width * 0.25, fox.height * 0.35]
-    const bare = await decode(await renderPicture(fox))
-    const turned = await decode(await renderPicture({ ...fox, sources: sources.slice(0, 1) }))
-    const start = (Math.round(y) * fox.width + x) * 3
-    expect(turned.data.readUIntBE(start, 3)).to.equal(bare.data.readUIntBE(start, 3))
+    for (const source of sources) await renderPicture({ ...edit, sources: [source] })
+    const turned = await renderPicture({ ...edit, sources: sources.slice(0, 1) })
+    const [top, bottom] = [await colourAt(turned, 0.5, 0.2), await colourAt(turned, 0.5, 0.75)]
+    // The left half, which is green, comes to the top.
+    expect((top >> 8) & 255).to.be.above(200)
+    expect(top >> 16).to.be.below(60)
+    expect(bottom >> 16).to.be.above(150)
   })
 
   it('places sixteen sources in any size', async () => {

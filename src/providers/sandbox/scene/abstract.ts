@@ -1,13 +1,5 @@
-import { createHash } from 'node:crypto'
-
-/** A deterministic random source: the same prompt and seed give the same sequence. */
-type Chance = {
-  between(low: number, high: number): number
-  whole(low: number, high: number): number
-  pick<Item>(items: readonly [Item, ...Item[]]): Item
-}
-
-export type PictureSize = { width: number; height: number }
+import type { Chance } from './chance.ts'
+import { mix, round, type PictureSize } from './svg.ts'
 
 type Palette = {
   skyTop: string
@@ -25,8 +17,6 @@ type Canvas = PictureSize & {
   gradients: string[]
   shapes: string[]
 }
-
-const chanceBytes = 8192
 
 const palettes: readonly [string, ...string[]] = [
   '#2b2d5b #f2a37c #ffe3b3 #c9627a #2a1e45 #f7c548',
@@ -49,28 +39,8 @@ const motifs: readonly [typeof drawDunes, ...(typeof drawDunes)[]] = [
   drawTiles,
 ]
 
-/** Gives the random source that a prompt and a seed determine. */
-export function chanceFrom(prompt: string, seed: number): Chance {
-  const bytes = createHash('shake256', { outputLength: chanceBytes })
-    .update(`${seed}\n`)
-    .update(prompt)
-    .digest()
-  let position = 0
-  const next = () => {
-    const value = bytes.readUInt16BE(position) / 65536
-    position = (position + 2) % chanceBytes
-    return value
-  }
-  const whole = (low: number, high: number) => low + Math.floor(next() * (high - low + 1))
-  return {
-    between: (low, high) => low + next() * (high - low),
-    whole,
-    pick: (items) => items[whole(0, items.length - 1)] ?? items[0],
-  }
-}
-
 /** Draws the abstract picture as SVG markup that fills the given size. */
-export function drawScene(chance: Chance, size: PictureSize): string {
+export function drawAbstract(chance: Chance, size: PictureSize): string {
   const [skyTop = '', skyBottom = '', light = '', far = '', near = '', accent = ''] = chance
     .pick(palettes)
     .split(' ')
@@ -268,20 +238,4 @@ function shade(canvas: Canvas, top: string, bottom: string): string {
     `<linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${stops}</linearGradient>`,
   )
   return `url(#${id})`
-}
-
-function mix(from: string, to: string, share: number): string {
-  const channels = [1, 3, 5].map((offset) => {
-    const start = Number.parseInt(from.slice(offset, offset + 2), 16)
-    const end = Number.parseInt(to.slice(offset, offset + 2), 16)
-    return Math.round(start + (end - start) * share)
-      .toString(16)
-      .padStart(2, '0')
-  })
-  return `#${channels.join('')}`
-}
-
-/** Rounds a coordinate to two decimals. */
-export function round(value: number): number {
-  return Math.round(value * 100) / 100
 }
