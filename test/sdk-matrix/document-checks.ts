@@ -2,11 +2,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from '../support/gateway.ts'
 import { contract } from './clients.ts'
+import { mockComplaints, proxyComplaints } from './prism.ts'
 import { run } from './try-client.ts'
 
 /** What others' tools have against the contract; resolves with their words, `''` without any. */
 export type DocumentCheck = {
   name: string
+  /** What a reader of the table should know. */
+  note?: string
   run: (gateway: TestGateway, tools: string) => Promise<string>
 }
 
@@ -38,4 +41,10 @@ export const documentChecks: DocumentCheck[] = [
       return ''
     },
   },
+  {
+    name: 'prism-proxy',
+    note: 'an edit as a form is checked on its way, but Prism breaks the bytes of its file',
+    run: proxyComplaints,
+  },
+  { name: 'prism-mock', run: mockComplaints },
 ]

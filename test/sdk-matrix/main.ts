@@ -11,6 +11,11 @@ import { installTools } from './tools.ts'
 import { tryClient, type Trial } from './try-client.ts'
 
 const chosen = process.argv.slice(2)
+const known = [...ownClients, ...furtherClients, ...documentChecks].map(({ name }) => name)
+const unknown = chosen.filter((name) => !known.includes(name))
+if (unknown.length > 0) {
+  throw new Error(`There is no ${unknown.join(', ')}. There is ${known.join(', ')}.`)
+}
 const isChosen = ({ name }: { name: string }) => chosen.length === 0 || chosen.includes(name)
 const own = join(import.meta.dirname, '../../node_modules')
 const tools = await installTools()
@@ -39,19 +44,18 @@ printTable(
     ...callNames.map((call) => calls[call] ?? null),
   ]),
 )
-for (const [{ name, cannot = {} }] of trials) {
-  const notes = Object.entries(cannot).map(([call, why]) => `${call}: ${why}`)
-  if (notes.length > 0) process.stdout.write(`${name} cannot make: ${notes.join('; ')}.\n`)
-}
 
-process.stdout.write('\n')
 const checks: [string, string][] = []
-for (const { name, run } of documentChecks.filter(isChosen)) {
+const notes = trials.flatMap(([{ name, cannot = {} }]) =>
+  Object.entries(cannot).map(([call, why]) => `${name} cannot make the call ${call}: ${why}.`),
+)
+for (const { name, note, run } of documentChecks.filter(isChosen)) {
   const complaint = await run(gateway, tools).catch(String)
   checks.push([name, complaint])
+  if (note !== undefined) notes.push(`${name}: ${note}.`)
   if (complaint !== '') complaints.push(`${name}: ${complaint}`)
 }
 printTable(['check', 'result'], checks)
 await gateway.stop()
-for (const complaint of complaints) process.stdout.write(`\n${complaint}\n`)
+for (const line of [...notes, '', ...complaints]) process.stdout.write(`${line}\n`)
 process.exitCode = complaints.length === 0 ? 0 : 1

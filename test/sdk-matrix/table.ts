@@ -1,8 +1,9 @@
 /**
  * Prints rows under their heads. The first text of a row, and a version, are shown as they are;
- * of the others an empty one is `ok`, null is `-`, and a complaint is `FAILED`.
+ * of the others an empty one is `ok`, null is `-`, and a complaint is `FAILED`. Nothing without rows.
  */
 export function printTable(heads: string[], rows: (string | null)[][]): void {
+  if (rows.length === 0) return
   const shown = rows.map((row) =>
     row.map((cell, column) => {
       if (column === 0 || heads[column] === 'version') return cell ?? ''
@@ -16,4 +17,5 @@ export function printTable(heads: string[], rows: (string | null)[][]): void {
     const line = row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
     process.stdout.write(`${line.trimEnd()}\n`)
   }
+  process.stdout.write('\n')
 }

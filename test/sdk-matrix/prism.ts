@@ -1,0 +1,196 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { answerComplaints, received } from '../support/answers.ts'
+import { operations, resolve, type OperationRow, type ResponseObject } from '../support/contract.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { pixel, pixelFile } from '../support/pixel.ts'
+import { projectFolder, startProgram } from '../support/program.ts'
+import { contract } from './clients.ts'
+
+type Call = { name: string; method?: string; path: string; headers?: object; body?: object }
+/** `status` is what the gateway answers; `isWrong` where the request breaks the contract on purpose. */
+type ProxiedCall = Call & { status: number; isWrong?: true; key?: null }
+
+const prompt = 'A lighthouse in a storm'
+const messages = [{ role: 'user', content: prompt }]
+const images = '/v1/images/generations'
+const edits = '/v1/images/edits'
+const chat = '/v1/chat/completions'
+const rpc = (id: number | undefined, method: string, params?: object) => ({
+  ...(id === undefined ? {} : { id }),
+  jsonrpc: '2.0',
+  method,
+  ...(params === undefined ? {} : { params }),
+})
+const accept = 'application/json, text/event-stream'
+const listTool = { name: 'list-image-models', arguments: {} }
+const gone = { model: 'gpt-image-1', prompt }
+
+function proxiedCalls(): ProxiedCall[] {
+  const form = new FormData()
+  form.append('image', pixelFile)
+  for (const [name, value] of Object.entries({ prompt, n: '2' })) form.append(name, value)
+  const clientInfo = { name: 'matrix', version: '1' }
+  const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const streamed = { ...listTool, _meta: { progressToken: 1 } }
+  return [
+    { name: 'a picture', path: images, body: { prompt }, status: 200 },
+    {
+      name: 'an edit',
+      path: edits,
+      body: { prompt, images: [{ image_url: pixel }] },
+      status: 200,
+    },
+    // Prism sends a body on as text, which breaks the bytes of a picture: the gateway says so.
+    { name: 'an edit as a form', path: edits, body: form, status: 400 },
+    { name: 'a chat', path: chat, body: { model: 'gpt-5-mini', messages }, status: 200 },
+    {
+      name: 'a streamed chat',
+      path: chat,
+      body: { model: 'gpt-5-mini', messages, stream: true },
+      status: 200,
+    },
+    {
+      name: 'a chat with headers',
+      path: chat,
+      headers: { 'x-gateway-cache-ttl': '0', 'x-gateway-strict': 'true' },
+      body: { model: 'gemini-3-pro-image-preview', messages },
+      status: 200,
+    },
+    { name: 'models', path: '/v1/models?limit=5', status: 200 },
+    { name: 'a model', path: '/v1/models/alibaba%2Fqwen-image-plus', status: 200 },
+    { name: 'no such model', path: '/v1/models/no-such-model', status: 404 },
+    { name: 'a model that is gone', path: images, body: gone, status: 410 },
+    {
+      name: 'too many pictures',
+      path: images,
+      body: { prompt, n: 11 },
+      status: 400,
+      isWrong: true,
+    },
+    { name: 'no key', path: '/v1/models', key: null, status: 401, isWrong: true },
+    { name: 'initialize', path: '/mcp', body: rpc(1, 'initialize', initialize), status: 200 },
+    {
+      name: 'initialized',
+      path: '/mcp',
+      body: rpc(undefined, 'notifications/initialized'),
+      status: 202,
+    },
+    { name: 'tools', path: '/mcp', body: rpc(2, 'tools/list'), status: 200 },
+    { name: 'a tool call', path: '/mcp', body: rpc(3, 'tools/call', listTool), status: 200 },
+    {
+      name: 'a streamed tool call',
+      path: '/mcp',
+      headers: { accept },
+      body: rpc(4, 'tools/call', streamed),
+      status: 200,
+    },
+    { name: 'no such method', path: '/mcp', body: rpc(5, 'no/such'), status: 200 },
+    { name: 'no message', path: '/mcp', body: { jsonrpc: '2.0' }, status: 400, isWrong: true },
+    { name: 'the tool server', path: '/mcp', status: 200 },
+    { name: 'the end of a session', method: 'DELETE', path: '/mcp', status: 204 },
+  ]
+}
+
+/** Prism between a client and the gateway: what it has against requests and answers. */
+export async function proxyComplaints(gateway: TestGateway, tools: string): Promise<string> {
+  const prism = await startPrism(tools, ['proxy', fileURLToPath(contract), gateway.url])
+  const found: string[] = []
+  try {
+    for (const call of proxiedCalls()) {
+      const { name, status, isWrong, key } = call
+      const response = await ask(prism.url, call, key === null ? {} : keyHeader(gateway))
+      const told = JSON.parse(response.headers.get('sl-violations') ?? '[]') as Violation[]
+      const wrong = told.filter(({ location: [where] }) => !isWrong || where === 'response')
+      if (isWrong && told.length === 0) found.push(`${name}: Prism lets the request pass.`)
+      found.push(...wrong.map((one) => `${name}: ${JSON.stringify(one)}`))
+      const text = await response.text()
+      if (response.status !== status)
+        found.push(`${name}: ${response.status} ${text.slice(0, 300)}`)
+    }
+  } finally {
+    await prism.stop()
+  }
+  return found.join('\n')
+}
+
+type Violation = { location: string[]; message: string }
+
+/** What the contract has against what Prism makes of it, for each status of each operation. */
+export async function mockComplaints(gateway: TestGateway, tools: string): Promise<string> {
+  const prism = await startPrism(tools, ['mock', fileURLToPath(contract)])
+  const found: string[] = []
+  try {
+    for (const { row, status, type } of operations.flatMap(promisesOf)) {
+      const prefer = `code=${status}`
+      const headers = {
+        ...keyHeader(gateway),
+        prefer,
+        ...(type === undefined ? {} : { accept: type }),
+      }
+      const answer = await received(await ask(prism.url, callOf(row), headers))
+      const where = `${row.operationId} ${status} ${type ?? ''}`
+      if (answer.status !== status) found.push(`${where}: ${answer.status} ${answer.text}`)
+      found.push(...answerComplaints(row.operationId, answer).map((one) => `${where}: ${one}`))
+    }
+  } finally {
+    await prism.stop()
+  }
+  return found.join('\n')
+}
+
+function promisesOf(row: OperationRow) {
+  return Object.keys(row.responses).flatMap((status) => {
+    const types = Object.keys(resolve<ResponseObject>(row.responses[status]!).content ?? {})
+    return (types.length === 0 ? [undefined] : types).map((type) => ({
+      row,
+      status: Number(status),
+      type,
+    }))
+  })
+}
+
+/** A call of an operation with the first example of its body. */
+function callOf({ operationId: name, method, path, requestBody }: OperationRow): Call {
+  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {})
+  return {
+    name,
+    method: method.toUpperCase(),
+    path: path.replace('{model}', 'alibaba%2Fqwen-image-plus'),
+    // Each body of the contract is an object.
+    ...(example === undefined ? {} : { body: example.value as object }),
+  }
+}
+
+function ask(url: string, { method, path, body, ...call }: Call, more: object): Promise<Response> {
+  const isForm = body instanceof FormData
+  const type = body === undefined || isForm ? {} : { 'content-type': 'application/json' }
+  return fetch(url + path, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: { ...type, ...call.headers, ...more },
+    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+  })
+}
+
+function keyHeader({ testKey }: TestGateway): object {
+  return { authorization: `Bearer ${testKey}` }
+}
+
+async function startPrism(tools: string, words: string[]) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has such an address.
+  const { port } = server.address() as AddressInfo
+  server.close()
+  const script = join(tools, '.bin/prism')
+  const all = [script, ...words, '--port', String(port), '--host', '127.0.0.1']
+  const program = startProgram(process.execPath, all, { folder: projectFolder })
+  await program.printed(/Prism is listening/)
+  const stop = async () => {
+    program.kill('SIGTERM')
+    await program.ended
+  }
+  return { url: `http://127.0.0.1:${port}`, stop }
+}
