@@ -1,4 +1,4 @@
-/** The commands beside the server: `npm run gateway -- <command>`. */
+/** The commands beside the server: `npm run -s gateway -- <command>`. */
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { configuredCatalog, readCatalogRows } from './catalog/catalog.ts'
@@ -11,7 +11,7 @@ import { namePrefixes, vendorOf } from './providers/index.ts'
 import { StoreError } from './storage/store-error.ts'
 import { openStore } from './storage/store.ts'
 
-const usage = `Usage: npm run gateway -- <command>
+const usage = `Usage: npm run -s gateway -- <command>
 
   keys create --mode test|live --name <name> [--models a,b] [--expires-in-days <days>]
                          create a key; it is printed alone, this once
@@ -121,8 +121,8 @@ async function revokeKey(accounts: Accounts, id: string | undefined): Promise<vo
 
 async function doctor(words: string[]): Promise<void> {
   const { json = false } = parsed(words, { json: { type: 'boolean' } })
-  const { config, secrets } = loadConfig(readVariables())
-  const diagnosis = await diagnose(config, secrets)
+  const { config, secrets, doubts } = loadConfig(readVariables())
+  const diagnosis = await diagnose({ config, secrets, doubts })
   print(json ? `${JSON.stringify({ ...diagnosis, config }, null, 2)}\n` : diagnosisText(diagnosis))
   if (!diagnosis.healthy) process.exitCode = 1
 }

@@ -1,11 +1,13 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { settingsCheck } from '../generated/settings-check.js'
 import { settings, type components } from '../generated/settings.ts'
+import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
 import { vendors } from './providers/index.ts'
+import { checkKeys } from './providers/key-shape.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
@@ -52,8 +54,15 @@ export type Variables = Readonly<Record<string, string | undefined>>
 
 /** The variables of `.env` in the working directory; those of the process override them. */
 export function readVariables(): Variables {
-  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
-  return { ...file, ...process.env }
+  return { ...(existsSync('.env') ? readEnv() : {}), ...process.env }
+}
+
+function readEnv(): Variables {
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`The file .env cannot be read: ${systemReason(error)}.`)
+  }
 }
 
 /** Sets the fonts of the picture renderer; to be called before the first picture. */
@@ -61,12 +70,20 @@ export function setFontConfiguration(file: string): void {
   process.env['FONTCONFIG_FILE'] = file
 }
 
+type Loaded = {
+  config: Config
+  secrets: Secrets
+  /** What is probably wrong, one sentence each; holds no secret. */
+  doubts: readonly string[]
+}
+
 /** Reads and checks every setting; secrets are kept apart. Throws a ConfigError. */
-export function loadConfig(variables: Variables): { config: Config; secrets: Secrets } {
+export function loadConfig(variables: Variables): Loaded {
   const complaints: string[] = []
+  const doubts: string[] = []
   const merged: Record<string, unknown> = readFile(variables['CONFIG_FILE'], complaints)
   for (const { name, variable } of settings) {
-    const text = variable === null ? undefined : variables[variable]
+    const text = variable === null ? undefined : variables[variable]?.trim()
     if (text !== undefined && text !== '') merged[name] = text
   }
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
@@ -77,7 +94,7 @@ export function loadConfig(variables: Variables): { config: Config; secrets: Sec
     ? []
     : checked.providers
   const found = [
-    ...vendorEndpoints(variables, complaints),
+    ...vendorEndpoints(variables, complaints, doubts),
     ...own.map((one) => ownEndpoint(one, variables, complaints)),
   ]
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
@@ -102,7 +119,7 @@ export function loadConfig(variables: Variables): { config: Config; secrets: Sec
     metricsToken: checked.metrics_token,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
-  return freeze({ config, secrets })
+  return freeze({ config, secrets, doubts })
 }
 
 /** The settings as a Markdown table, for the README. */
@@ -131,8 +148,7 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
     if (typeof content === 'object' && !Array.isArray(content)) return { ...content }
     complaints.push(`CONFIG_FILE: ${path} must hold settings by name.`)
   } catch (error) {
-    const [reason] = String(error).split('\n', 1)
-    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${reason}`)
+    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${systemReason(error)}.`)
   }
   return {}
 }
@@ -144,13 +160,33 @@ function complaintText({
   params,
 }: NonNullable<typeof settingsCheck.errors>[number]): string {
   const path = instancePath.slice(1).replaceAll('/', '.')
-  const variable = settings.find(({ name }) => name === path)?.variable
-  const name = variable ?? (path === '' ? 'gateway.yaml' : path)
+  const setting = settings.find(({ name }) => name === path)
+  const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
   if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
   if (keyword === 'additionalProperties') {
     return `${name}: there is no setting '${String(params['additionalProperty'])}'.`
   }
-  return `${name} ${message}.`
+  const words = complaintWords[keyword]
+  return `${name} ${words === undefined ? message : words(params, setting)}.`
+}
+
+type Words = (params: Record<string, unknown>, setting?: (typeof settings)[number]) => string
+
+const complaintWords: Readonly<Record<string, Words>> = {
+  type: ({ type }) => `must be ${typeNames[String(type)] ?? `of the type ${String(type)}`}`,
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+  pattern: (_params, setting) =>
+    `is not what it should be: ${(setting?.description ?? '').split('\n', 1)[0]!.replace(/\.$/, '')}`,
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a table of names and values',
+  string: 'a text',
 }
 
 function complaintsAbout(merged: Record<string, unknown>): string[] {
@@ -162,24 +198,40 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
     ...(redis === undefined
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
-    ...(typeof uploads !== 'string' || statSync(uploads, { throwIfNoEntry: false })?.isDirectory()
-      ? []
-      : [`UPLOAD_DIR: ${uploads} is not a folder. Create it, or unset UPLOAD_DIR.`]),
+    ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
   ]
+}
+
+function complaintsAboutUploads(folder: string): string[] {
+  const remedy = 'Set UPLOAD_DIR to a folder that can be written to, or unset it.'
+  try {
+    if (!statSync(folder).isDirectory()) return [`UPLOAD_DIR: ${folder} is not a folder. ${remedy}`]
+    accessSync(folder, constants.W_OK)
+    return []
+  } catch (error) {
+    return [`UPLOAD_DIR: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
+  }
 }
 
 type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
 
-function vendorEndpoints(variables: Variables, complaints: string[]): FoundEndpoint[] {
+function vendorEndpoints(
+  variables: Variables,
+  complaints: string[],
+  doubts: string[],
+): FoundEndpoint[] {
   return vendors.flatMap((vendor) => {
-    const keys = vendor.keyVariables
-      .map((name) => keysIn(variables[name]))
-      .find((k) => k.length > 0)
-    if (keys === undefined) return []
+    const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
+    if (variable === undefined) return []
+    const keys = keysIn(variables[variable])
     const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
     if (!isAddress(base)) {
       complaints.push(`${vendor.baseUrlVariable} is not an address such as ${vendor.baseUrl}.`)
     }
+    const isOwnAddress = withoutSlash(base) === vendor.baseUrl
+    const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
+    complaints.push(...wrong)
+    doubts.push(...doubtful)
     const models = vendor.anyModel ? '*' : 'catalog'
     return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys }
   })

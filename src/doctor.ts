@@ -25,10 +25,14 @@ type Diagnosis = {
   uploads: string
   providers: readonly ({ id: string; baseUrl: string } & Finding)[]
   notConfigured: readonly { id: string; variables: readonly string[] }[]
+  /** What is probably wrong with the settings. */
+  doubts: readonly string[]
 }
 
+type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
+
 /** Checks the store and all configured providers. */
-export async function diagnose(config: Config, secrets: Secrets): Promise<Diagnosis> {
+export async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
   const { endpoints, baseUrl, uploadDir } = config
   const store = await checkStore(config)
   const providers = await Promise.all(
@@ -45,12 +49,13 @@ export async function diagnose(config: Config, secrets: Secrets): Promise<Diagno
     notConfigured: vendors
       .filter(({ id }) => !endpoints.some((endpoint) => endpoint.id === id))
       .map(({ id, keyVariables }) => ({ id, variables: keyVariables })),
+    doubts,
   }
 }
 
 /** The diagnosis as text, with the variables of the vendors that are not configured. */
 export function diagnosisText(found: Diagnosis): string {
-  const { node, address, store, catalog, uploads, providers, notConfigured } = found
+  const { node, address, store, catalog, uploads, providers, notConfigured, doubts } = found
   const lines = [
     `Node ${node}`,
     `Address   ${address}`,
@@ -61,6 +66,7 @@ export function diagnosisText(found: Diagnosis): string {
     ...(providers.length === 0
       ? ['No provider is configured: only test keys work. Set one of the variables below.']
       : providers.map((one) => `${one.id.padEnd(11)} ${one.baseUrl}  ${one.finding}`)),
+    ...doubts,
     '',
     'Not configured:',
     ...notConfigured.map(({ id, variables }) => `  ${id.padEnd(11)} set ${variables.join(' or ')}`),

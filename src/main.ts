@@ -1,25 +1,26 @@
 /** The server: `npm start`. */
 import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
+import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/render.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
 
 async function main(): Promise<void> {
-  const { config, secrets } = readConfig()
+  const { config, secrets, doubts } = readConfig()
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config.logLevel)
   const assembled = await assemble({ config, secrets, log })
   const { server, accounts, events, providerIds, close } = assembled
-  const port = await server.listen(config.port, config.host)
+  const port = await listen(server, config)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const baseUrl = config.baseUrl ?? `http://${host}:${port}`
   const { id: accountId, created } = await accounts.first()
   const testKey = created
     ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
     : undefined
-  process.stdout.write(welcome({ baseUrl, testKey, providerIds }))
+  process.stdout.write(welcome({ baseUrl, testKey, providerIds, doubts }))
   events.started(baseUrl, providerIds, assembled.retiring)
 
   let stopping = false
@@ -46,13 +47,31 @@ function readConfig(): ReturnType<typeof loadConfig> {
   }
 }
 
-await main().catch((error: NodeJS.ErrnoException) => {
-  const text =
-    error.code === 'EADDRINUSE'
-      ? 'The address is in use already. Set PORT to another one.'
-      : error instanceof StoreError
-        ? error.message
-        : (error.stack ?? error.message)
+/** An error of the start whose message says it all. */
+class StartError extends Error {
+  override name = 'StartError'
+}
+
+async function listen(
+  server: { listen(port: number, host: string): Promise<number> },
+  { port, host }: { port: number; host: string },
+): Promise<number> {
+  try {
+    return await server.listen(port, host)
+  } catch (cause) {
+    // Errors of the system have a code.
+    if ((cause as { code?: string }).code === 'EADDRINUSE') {
+      const text = 'The address is in use already. Set PORT to another one.'
+      throw new StartError(text, { cause })
+    }
+    const text = `It cannot listen on ${host}, port ${port}: ${systemReason(cause)}. Set HOST or PORT otherwise.`
+    throw new StartError(text, { cause })
+  }
+}
+
+await main().catch((error: Error) => {
+  const isTold = error instanceof StartError || error instanceof StoreError
+  const text = isTold ? error.message : (error.stack ?? error.message)
   process.stderr.write(`The gateway cannot start: ${text}\n`)
   process.exit(1)
 })

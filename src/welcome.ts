@@ -3,10 +3,12 @@ type Options = {
   /** Known only at the first start, since keys are stored as hashes. */
   testKey: string | undefined
   providerIds: readonly string[]
+  /** What is probably wrong with the settings. */
+  doubts: readonly string[]
 }
 
 /** The text printed when the server has started: its addresses, and a command to paste. */
-export function welcome({ baseUrl, testKey, providerIds }: Options): string {
+export function welcome({ baseUrl, testKey, providerIds, doubts }: Options): string {
   const providers =
     providerIds.length > 0
       ? `Providers: ${providerIds.join(', ')}`
@@ -14,13 +16,13 @@ export function welcome({ baseUrl, testKey, providerIds }: Options): string {
   return `
 Model-Access Gateway is listening on ${baseUrl}
 API reference: ${baseUrl}/docs
-${providers}
+${[providers, ...doubts].join('\n')}
 
 ${testKey === undefined ? laterStart : firstStart(baseUrl, testKey)}
 `
 }
 
-const laterStart = 'A new key: npm run gateway -- keys create --mode test --name mine'
+const laterStart = 'A new key: npm run -s gateway -- keys create --mode test --name mine'
 
 function firstStart(baseUrl: string, testKey: string): string {
   const body = '{"prompt":"A lighthouse in a storm","size":"1024x1024","output_format":"png"}'

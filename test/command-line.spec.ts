@@ -44,8 +44,19 @@ describe('the commands', () => {
     expect(stdout).to.match(keyAlone)
   })
 
-  it('npm run gateway puts the key alone on stdout as well', async () => {
-    const words = ['run', 'gateway', '--', 'keys', 'create', '--mode', 'test', '--name', 'mine']
+  it('npm run -s gateway puts the key alone on stdout', async () => {
+    const words = [
+      'run',
+      '-s',
+      'gateway',
+      '--',
+      'keys',
+      'create',
+      '--mode',
+      'test',
+      '--name',
+      'mine',
+    ]
     const variables = { DATA_DIR: dataDir }
     const { ended } = startProgram('npm', words, { folder: projectFolder, variables })
     const { code, stdout } = await ended
@@ -133,13 +144,13 @@ describe('the commands', () => {
   it('a wrong setting ends a command with 2 and names it', async () => {
     const { code, stderr } = await run('keys list', { PORT: 'eighty' })
     expect(code).to.equal(2)
-    expect(stderr).to.match(/^PORT must be integer/)
+    expect(stderr).to.match(/^PORT must be a whole number/)
   })
 
   it('no words print the usage', async () => {
     const { code, stdout } = await run('help')
     expect(code).to.equal(0)
-    expect(stdout).to.match(/^Usage: npm run gateway -- <command>/)
+    expect(stdout).to.match(/^Usage: npm run -s gateway -- <command>/)
   })
 
   it('settings prints every setting with its variable and default', async () => {

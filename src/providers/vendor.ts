@@ -12,6 +12,8 @@ export type Vendor = {
   name: string
   /** The first one that is set holds the key, or several separated by commas. */
   keyVariables: readonly string[]
+  /** What its keys begin with, as far as is known. */
+  keyPrefixes?: readonly string[]
   baseUrlVariable: string
   baseUrl: string
   /** The header that carries the key; a bearer token when absent. */

@@ -5,6 +5,8 @@ import { StoreError } from './store-error.ts'
 /** Selects the SQL where the databases differ. */
 type SqlDialect = 'sqlite' | 'postgres'
 
+export const updateRemedy = 'Update the gateway.'
+
 /** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': {
@@ -100,7 +102,7 @@ export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<vo
   if (error === undefined) return
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
     throw new StoreError(
-      'The store was written by a newer version of the gateway. Update the gateway.',
+      `The store was written by a newer version of the gateway. ${updateRemedy}`,
       undefined,
       { cause: error },
     )

@@ -1,10 +1,12 @@
-import { mkdirSync } from 'node:fs'
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kysely, type CompiledQuery } from 'kysely'
+import { systemReason } from '../core/system-reason.ts'
 import { integersPlugin } from './integers.ts'
-import { migrate } from './migrations.ts'
+import { migrate, updateRemedy } from './migrations.ts'
 import type { SqlValue, Statement } from './sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
+import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement for `commit`, compiled by Kysely or made by `insertion`. */
@@ -28,7 +30,7 @@ type Options = {
 
 /** Opens the embedded store in `dataDir`, creating and migrating it as needed. */
 export async function openStore({ dataDir, durability, limits }: Options): Promise<Store> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(dataDir)
   const path = join(dataDir, 'gateway.db')
   const busyTimeoutMs = limits.storeBusyTimeoutMs
   const { dialect, commit } = openSqlite({ path, durability, busyTimeoutMs })
@@ -36,7 +38,7 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   await migrate(db, 'sqlite').catch(async (error: unknown) => {
     // The store's thread would keep the process alive.
     await db.destroy().catch(() => undefined)
-    throw error
+    throw withRemedy(error, path)
   })
   return {
     db,
@@ -46,6 +48,27 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
       if (statements.length > 0) await commit(statements as readonly Statement[])
     },
     close: () => db.destroy(),
+  }
+}
+
+function withRemedy(error: unknown, path: string): unknown {
+  if (!(error instanceof StoreError) || error.message.endsWith(updateRemedy)) return error
+  const reason = error.isBusy ? 'another program holds it' : error.message.replace(/\.$/, '')
+  const text = reason.includes(path) ? reason : `The store ${path} cannot be opened: ${reason}`
+  const remedy = error.isBusy ? 'End that program' : 'Move the file away'
+  return new StoreError(`${text}. ${remedy}, or set DATA_DIR to another folder.`, error.errcode, {
+    cause: error,
+  })
+}
+
+/** Throws a StoreError unless the folder is there and can be written to. */
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    accessSync(dataDir, constants.W_OK)
+  } catch (cause) {
+    const message = `DATA_DIR: ${dataDir} cannot hold the store: ${systemReason(cause)}. Set DATA_DIR to a folder that can be written to.`
+    throw new StoreError(message, undefined, { cause })
   }
 }
 

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram, startProgram } from '../support/program.ts'
+import { projectFolder, runProgram, startProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 
 describe('the first start', () => {
@@ -113,12 +114,73 @@ describe('a start that cannot be', () => {
     ])
   })
 
-  it('says in one line that the store is no store', async () => {
+  it('says in one line what is wrong with a folder, a file or an address', async () => {
+    const file = join(folder.path, 'a-file')
+    writeFileSync(file, 'these are not the bytes of a database at all')
+    const corrupt = join(folder.path, 'corrupt')
+    mkdirSync(corrupt)
+    copyFileSync(file, join(corrupt, 'gateway.db'))
+    const blocked = join(folder.path, 'blocked')
+    mkdirSync(join(blocked, 'gateway.db'), { recursive: true })
+    const rows: [variables: Record<string, string>, code: number, line: RegExp][] = [
+      [{ DATA_DIR: file }, 1, /DATA_DIR: .*a-file cannot hold the store: it is no folder\. Set/],
+      [{ DATA_DIR: join(file, 'x') }, 1, /DATA_DIR: .* a part of it is no folder\. Set DATA_DIR/],
+      [{ DATA_DIR: corrupt }, 1, /corrupt.gateway\.db failed: file is not a database\. Move/],
+      [{ DATA_DIR: blocked }, 1, /blocked.gateway\.db failed: unable to open .*\. Move the file/],
+      [{ HOST: '192.0.2.1' }, 1, /listen on 192\.0\.2\.1, port 0: it is no address of this mach/],
+      [{ UPLOAD_DIR: file }, 78, /UPLOAD_DIR: .*a-file is not a folder\. Set UPLOAD_DIR/],
+      [{ CONFIG_FILE: folder.path }, 78, /CONFIG_FILE: .* cannot be read: it is a folder\.$/],
+      [{ OPENAI_API_KEY: 'hello' }, 78, /OPENAI_API_KEY: this is too short for a key\./],
+    ]
+    for (const [variables, code, line] of rows) {
+      const ended = await start(variables)
+      expect({ code: ended.code, stdout: ended.stdout }, ended.stderr).to.deep.equal({
+        code,
+        stdout: '',
+      })
+      const lines = ended.stderr.trim().split('\n')
+      expect(lines.at(-1)).to.match(line)
+      expect(lines).to.have.length(code === 1 ? 1 : 2)
+    }
+  })
+
+  it('says in one line that another program holds the store', async () => {
     const data = makeFolder()
-    writeFileSync(join(data.path, 'gateway.db'), 'these are not the bytes of a database at all')
-    const { code, stderr } = await start({ DATA_DIR: data.path })
+    const holder = new DatabaseSync(join(data.path, 'gateway.db'))
+    holder.exec('PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE')
+    const file = join(folder.path, 'impatient.yaml')
+    writeFileSync(file, 'limits: { store_busy_timeout_ms: 1 }\n')
+    const { code, stderr } = await start({ DATA_DIR: data.path, CONFIG_FILE: file })
+    holder.close()
     data.remove()
     expect(code).to.equal(1)
-    expect(stderr).to.match(/^The gateway cannot start: The store .*gateway\.db failed: .+\n$/)
+    expect(stderr).to.match(/^The gateway cannot start: .* another program holds it\. End .*\n$/)
+  })
+
+  it('says in one line which Node it needs, on an older one', async () => {
+    const old = join(folder.path, 'old-node.cjs')
+    writeFileSync(old, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })")
+    const script = join(projectFolder, 'scripts/require-node.cjs')
+    const run = (...words: string[]) =>
+      startProgram(process.execPath, words, { folder: folder.path }).ended
+    expect(await run(script)).to.include({ code: 0, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = await run('-r', old, script)
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' })
+    expect(stderr).to.match(/^The gateway needs Node 24 or later; this is Node 20\.20\.2\. .*\n$/)
+  })
+})
+
+describe('a start that is doubtful', () => {
+  it('is told in the greeting, without the key', async () => {
+    const folder = makeFolder()
+    const server = await startServer({
+      folder: folder.path,
+      variables: { GROQ_API_KEY: 'abcd-0123456789' },
+    })
+    server.kill('SIGKILL')
+    const { stdout } = await server.ended
+    folder.remove()
+    expect(stdout).to.include('GROQ_API_KEY: keys of Groq usually begin with gsk_.')
+    expect(stdout).to.not.include('abcd-')
   })
 })

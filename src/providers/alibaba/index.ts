@@ -6,6 +6,7 @@ import { imageAdapter } from './image.ts'
 export const alibaba = protocolVendor({
   id: 'alibaba',
   name: 'Alibaba Cloud Model Studio',
+  keyPrefixes: ['sk-'],
   keyVariables: ['DASHSCOPE_API_KEY'],
   baseUrlVariable: 'DASHSCOPE_BASE_URL',
   modelsPath: '/compatible-mode/v1/models',

@@ -6,6 +6,7 @@ import { chatAdapter, versionHeaders } from './chat.ts'
 export const anthropic: Vendor = {
   id: 'anthropic',
   name: 'Anthropic',
+  keyPrefixes: ['sk-ant-'],
   keyVariables: ['ANTHROPIC_API_KEY'],
   baseUrlVariable: 'ANTHROPIC_BASE_URL',
   baseUrl: 'https://api.anthropic.com',

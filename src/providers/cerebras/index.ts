@@ -4,6 +4,7 @@ import { protocolVendor } from '../openai-compatible/vendor.ts'
 export const cerebras = protocolVendor({
   id: 'cerebras',
   name: 'Cerebras',
+  keyPrefixes: ['csk-'],
   baseUrl: 'https://api.cerebras.ai/v1',
   dialect: {
     only: new Set([

@@ -5,6 +5,7 @@ import { protocolVendor } from '../openai-compatible/vendor.ts'
 export const deepseek = protocolVendor({
   id: 'deepseek',
   name: 'DeepSeek',
+  keyPrefixes: ['sk-'],
   baseUrl: 'https://api.deepseek.com',
   namePrefixes: ['deepseek-ai'],
   dialect: {

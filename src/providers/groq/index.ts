@@ -4,6 +4,7 @@ import { protocolVendor } from '../openai-compatible/vendor.ts'
 export const groq = protocolVendor({
   id: 'groq',
   name: 'Groq',
+  keyPrefixes: ['gsk_'],
   baseUrl: 'https://api.groq.com/openai/v1',
   dialect: {
     only: new Set([

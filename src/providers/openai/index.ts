@@ -6,6 +6,7 @@ import { families } from './families.ts'
 export const openai = protocolVendor({
   id: 'openai',
   name: 'OpenAI',
+  keyPrefixes: ['sk-'],
   baseUrl: 'https://api.openai.com/v1',
   thoughtsShown: 'never',
   dialect: {

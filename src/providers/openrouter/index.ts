@@ -5,6 +5,7 @@ import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
 export const openrouter = protocolVendor({
   id: 'openrouter',
   name: 'OpenRouter',
+  keyPrefixes: ['sk-or-'],
   anyModel: true,
   baseUrl: 'https://openrouter.ai/api/v1',
   dialect: { readCost },

@@ -1,0 +1,13 @@
+/* Runs on any Node, before what needs a new one: says which, and how to get it. */
+'use strict'
+
+const { engines } = require('../package.json')
+
+const least = Number(/\d+/.exec(engines.node)[0])
+if (Number(process.versions.node.split('.')[0]) < least) {
+  process.stderr.write(
+    `The gateway needs Node ${least} or later; this is Node ${process.versions.node}. ` +
+      '`npm ci` without --omit=optional brings one along on Linux; nodejs.org has the others.\n',
+  )
+  process.exit(1)
+}
