@@ -100,7 +100,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       throw new GatewayError(
         'model_deactivated',
         `The model '${model.row.id}' was deactivated${date ? ` on ${date}` : ''}. Choose another one.`,
-        { param: 'model' },
+        { param: 'model', progress: { model: model.row } },
       )
     }
     const next = find(successor)

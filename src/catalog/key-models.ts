@@ -30,7 +30,7 @@ export function createKeyModels(idOf: (name: string) => string): KeyModels {
       throw new GatewayError(
         'model_not_allowed',
         `This API key may not use the model '${model.row.id}'. Choose another model or another key.`,
-        { param: 'model' },
+        { param: 'model', progress: { model: model.row } },
       )
     },
   }

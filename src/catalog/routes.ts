@@ -133,6 +133,6 @@ function notConfigured(
   return new GatewayError(
     'no_provider_configured',
     `No provider of the model '${row.id}' is configured. ${remedy}`,
-    { param: 'model', retryAfterSeconds: 60 },
+    { param: 'model', retryAfterSeconds: 60, progress: { model: row } },
   )
 }

@@ -1,6 +1,6 @@
 import type { CallContext, RequestLimit } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
-import { GatewayError, toGatewayError } from './error.ts'
+import { GatewayError, toGatewayError, type Progress } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Model, Warning } from './model.ts'
@@ -69,6 +69,8 @@ export type Call = {
   ): Promise<Receipt>
   /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
+  /** How far the call has come. */
+  progress(): Required<Pick<Progress, 'attempts'>> & Pick<Progress, 'model'>
 }
 
 /** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
@@ -137,7 +139,13 @@ export function openCall(parts: CallParts, options: Options): Call {
       await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
       return error
     },
+    progress: () => ({ attempts, ...lastOf(tried) }),
   }
+}
+
+function lastOf(tried: ReadonlySet<Route>): Pick<Progress, 'model'> {
+  const last = [...tried].at(-1)
+  return last === undefined ? {} : { model: last.model.row }
 }
 
 /** Whether this call waited for an identical one, which failed. */

@@ -1,8 +1,19 @@
 import type { components } from '../../generated/types.ts'
 import type { RequestLimit } from './caller.ts'
 
-export type ErrorCode = components['schemas']['ErrorCode']
-type ErrorType = components['schemas']['ErrorType']
+type Schemas = components['schemas']
+export type ErrorCode = Schemas['ErrorCode']
+type ErrorType = Schemas['ErrorType']
+
+/** How far a call had come when it failed, as the headers of its error tell. */
+export type Progress = {
+  /** The rate limit, after the call or as it was reached. */
+  limit?: RequestLimit
+  /** The model that was tried last, else the one that was asked for. */
+  model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
+  /** Each try in order. */
+  attempts?: readonly { provider: string; outcome: string }[]
+}
 
 /** The closed table of docs/behaviour.md#errors: a code without a row here does not compile. */
 const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
@@ -40,9 +51,8 @@ type Options = {
   cause?: unknown
   /** Overrides the table: `timeout` is 408 for a slow request, 504 for a slow provider. */
   status?: number
-  retryAfterSeconds?: number
-  /** The rate limit that was reached. */
-  limit?: RequestLimit
+  retryAfterSeconds?: number | undefined
+  progress?: Progress
 }
 
 /** An error as the caller sees it: the message names cause and remedy, and holds no secret. */
@@ -53,7 +63,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly status: number
   readonly retryAfterSeconds: number | undefined
-  readonly limit: RequestLimit | undefined
+  readonly progress: Progress
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
     super(message, { cause: options.cause })
@@ -62,7 +72,22 @@ export class GatewayError extends Error {
     this.param = options.param ?? null
     this.status = options.status ?? table[code].status
     this.retryAfterSeconds = options.retryAfterSeconds
-    this.limit = options.limit
+    this.progress = options.progress ?? {}
+  }
+
+  /** The same error of a call that had come so far; what is known of it already stays. */
+  after(progress: Progress): GatewayError {
+    const { code, message, param, cause, status, retryAfterSeconds } = this
+    const known = { ...progress, ...this.progress }
+    const error = new GatewayError(code, message, {
+      param: param ?? undefined,
+      cause,
+      status,
+      retryAfterSeconds,
+      progress: known,
+    })
+    if (this.stack !== undefined) error.stack = this.stack
+    return error
   }
 }
 

@@ -5,6 +5,7 @@ import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import { createDeadlines } from './deadline.ts'
+import type { Progress } from './error.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
@@ -84,10 +85,12 @@ async function pass<Made, Answer>(
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs })
   let making: Making<Remembered> | undefined
+  let asked: Progress = { limit }
   try {
     // Before the cache lookup: a key must not get from the cache what it may not call.
     const looked = parts.routes(models, context.caller)
     const found = looked instanceof Promise ? await looked : looked
+    asked = { limit, model: found.routes[0]!.model.row }
     const warnings = [...work.warnings, ...found.warnings]
     const { strict, fallback } = context
     const routes = parts.orderRoutes(takingPart(found.routes, work))
@@ -109,7 +112,8 @@ async function pass<Made, Answer>(
   } catch (thrown) {
     const error = await call.fail(thrown)
     making?.fail(error)
-    throw error
+    // Those who wait for the answer fail each with a progress of its own.
+    throw error.after({ ...asked, ...call.progress() })
   }
 }
 

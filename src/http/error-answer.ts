@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from './answer.ts'
-import { limitHeaders } from './receipt-headers.ts'
+import { progressHeaders } from './receipt-headers.ts'
 
 /** Formats an error for the protocol of a path. */
 export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
@@ -32,10 +32,10 @@ export function errorBody(error: GatewayError): components['schemas']['ErrorResp
 
 const retryAfterSecondsMax = 60
 
-/** The headers of an error in every protocol: how to authenticate, when to retry, which limits. */
+/** The headers of an error in every protocol: how far the call came, and what to do next. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
-  const { status, retryAfterSeconds = 1, limit } = error
-  const headers: Record<string, string> = limit === undefined ? {} : limitHeaders(limit)
+  const { status, retryAfterSeconds = 1 } = error
+  const headers = progressHeaders(error.progress)
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (status === 429 || status === 503) {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)

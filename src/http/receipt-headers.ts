@@ -1,30 +1,52 @@
 import type { RequestLimit } from '../core/caller.ts'
+import type { Progress } from '../core/error.ts'
 import { usdText } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 
 /** The response headers that tell how a call was handled (docs/behaviour.md#headers). */
 export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<string, string> {
   const { model, provider, cost, cache, attempts, warnings } = receipt
-  const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = model.row
   const headers: Record<string, string> = {
-    'x-gateway-model': headerText(model.row.id),
+    ...modelHeaders(model.row),
     'x-gateway-provider': provider,
     'x-gateway-cache': cache,
     ...limitHeaders(limit),
   }
   if (cost.nanoUsd !== null) headers['x-gateway-cost-usd'] = usdText(cost.nanoUsd)
-  if (attempts.length > 0) {
-    headers['x-gateway-attempts'] = attempts.map((a) => `${a.provider}=${a.outcome}`).join(', ')
-  }
+  if (attempts.length > 0) headers['x-gateway-attempts'] = attemptsText(attempts)
   if (warnings.length > 0) headers['x-gateway-warnings'] = String(warnings.length)
+  return headers
+}
+
+/** The same of a call that failed, as far as it had come. */
+export function progressHeaders({ limit, model, attempts = [] }: Progress): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...(model === undefined ? {} : modelHeaders(model)),
+    ...(limit === undefined ? {} : limitHeaders(limit)),
+  }
+  const last = attempts.at(-1)
+  if (last === undefined) return headers
+  headers['x-gateway-provider'] = last.provider
+  headers['x-gateway-attempts'] = attemptsText(attempts)
+  return headers
+}
+
+/** Which model it is, and when it was deprecated and ends. */
+function modelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
+  const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = row
+  const headers: Record<string, string> = { 'x-gateway-model': headerText(row.id) }
   // RFC 9745 takes Unix seconds after an @, RFC 8594 an HTTP date.
   if (deprecatedAt !== undefined) headers['deprecation'] = `@${Date.parse(deprecatedAt) / 1000}`
   if (deactivatedAt !== undefined) headers['sunset'] = new Date(deactivatedAt).toUTCString()
   return headers
 }
 
+function attemptsText(attempts: NonNullable<Progress['attempts']>): string {
+  return attempts.map(({ provider, outcome }) => `${provider}=${outcome}`).join(', ')
+}
+
 /** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
-export function limitHeaders(limit: RequestLimit): Record<string, string> {
+function limitHeaders(limit: RequestLimit): Record<string, string> {
   return {
     'x-ratelimit-limit-requests': String(limit.limit),
     'x-ratelimit-remaining-requests': String(limit.remaining),

@@ -22,7 +22,7 @@ export function createRateLimit(
       'rate_limit_exceeded',
       `This account may make ${requestsPerMinute} requests a minute. ` +
         `Try again in ${limit.resetSeconds} s.`,
-      { retryAfterSeconds: limit.resetSeconds, limit },
+      { retryAfterSeconds: limit.resetSeconds, progress: { limit } },
     )
   }
   return ({ accountId }) => limiter.consume(accountId).then(admitted, refused)
