@@ -51,6 +51,7 @@ const temperatureMax = 1
 export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(asked, 'Anthropic')
   tellUncarried(request, known, 'Anthropic', notes)
+  const choiceParam = asked.function_call === undefined ? 'tool_choice' : 'function_call'
   if ((request.n ?? 1) > 1) {
     notes.problems.push({ param: 'n', message: 'Anthropic gives one answer a call.' })
   }
@@ -67,7 +68,7 @@ export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireR
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
     ...metadataOf(request, notes),
     ...(request.stream === true ? { stream: true } : {}),
-    ...writeTools(request, target, notes),
+    ...writeTools(request, target, choiceParam, notes),
     ...cachedUpTo(request, '', notes),
   }
   if (format?.schema !== undefined) {
@@ -102,6 +103,7 @@ function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest
 function writeTools(
   request: FunctionRequest,
   { model: { row } }: Target,
+  choiceParam: string,
   notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {
   const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
@@ -121,7 +123,7 @@ function writeTools(
   }
   if (forced) {
     const reason = `${row.id} chooses by itself whether it calls a tool.`
-    notes.warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
+    notes.warnings.push({ param: choiceParam, requested: choice, applied: 'auto', reason })
   }
   if (choice === undefined && parallel !== false) return { tools: written }
   return { tools: written, tool_choice: { type: 'auto', ...single } }

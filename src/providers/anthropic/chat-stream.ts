@@ -1,5 +1,10 @@
-import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
+import type {
+  Message,
+  RawMessageDeltaEvent,
+  RawMessageStreamEvent,
+} from '@anthropic-ai/sdk/resources/messages'
 import { ProviderFailure } from '../../core/failure.ts'
+import { answerId } from '../wire/answer-id.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -8,12 +13,12 @@ import {
   type ChunkWriter,
   type Translator,
 } from '../wire/translated-stream.ts'
-import { streamFailure, type WireError } from './failure.ts'
-import { finishReasonOf } from './finish-reason.ts'
+import { bodyFailure } from './failure.ts'
+import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
-type WireEvent = RawMessageStreamEvent | { type: 'ping' } | ({ type: 'error' } & WireError)
+type WireEvent = RawMessageStreamEvent | { type: 'ping' } | { type: 'error' }
 type BlockEvent = Extract<
   WireEvent,
   { type: 'content_block_start' | 'content_block_delta' | 'content_block_stop' }
@@ -23,9 +28,18 @@ type BlockEvent = Extract<
 const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
+type Options = {
+  createdSeconds: number
+  /** Named where the vendor does not say which model answers. */
+  upstreamModel: string
+  redact: (text: string) => string
+  answerBytesMax: number
+}
+
 /** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
-export function translator(createdSeconds: number, answerBytesMax: number): Translator {
-  let identity = { id: '', created: createdSeconds, model: '' }
+export function translator(options: Options): Translator {
+  const { createdSeconds, upstreamModel, redact, answerBytesMax } = options
+  let identity = { id: answerId(undefined), created: createdSeconds, model: upstreamModel }
   let writer: ChunkWriter = chunkWriter(identity)
   let usage: WireUsage = {}
   let begun = false
@@ -45,8 +59,13 @@ export function translator(createdSeconds: number, answerBytesMax: number): Tran
       const event = parseEvent<WireEvent>(data)
       switch (event.type) {
         case 'message_start': {
-          const { id, model } = event.message
-          identity = { id, created: createdSeconds, model }
+          // Compatible servers leave both out.
+          const { id, model }: Partial<Message> = event.message
+          identity = {
+            id: answerId(id),
+            created: createdSeconds,
+            model: model ?? upstreamModel,
+          }
           writer = chunkWriter(identity)
           usage = event.message.usage
           return ''
@@ -59,13 +78,14 @@ export function translator(createdSeconds: number, answerBytesMax: number): Tran
         }
         case 'message_delta':
           usage = { ...usage, ...present(event.usage) }
+          if (event.delta.stop_reason === null) return ''
           finished = true
-          return begin() + writer.finish(0, finishReasonOf(event.delta.stop_reason))
+          return begin() + writeEnd(writer, event.delta)
         case 'message_stop':
           over = true
           return ''
         case 'error':
-          throw streamFailure(event)
+          throw bodyFailure(event, redact)
         default:
           return ''
       }
@@ -77,6 +97,13 @@ export function translator(createdSeconds: number, answerBytesMax: number): Tran
     usageSoFar: () => readUsage(usage),
     isOver: () => over,
   }
+}
+
+function writeEnd(writer: ChunkWriter, delta: RawMessageDeltaEvent.Delta): string {
+  const { stop_reason: reason, stop_details: details } = delta
+  const told =
+    reason === 'refusal' ? writer.delta(0, `{"refusal":${JSON.stringify(refusalOf(details))}}`) : ''
+  return told + writer.finish(0, finishReasonOf(reason))
 }
 
 /** Translates block events to JSON deltas; undefined for events without an OpenAI counterpart. */

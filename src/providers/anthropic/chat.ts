@@ -5,11 +5,12 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { answerId } from '../wire/answer-id.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
-import { readFailure } from './failure.ts'
-import { finishReasonOf } from './finish-reason.ts'
+import { bodyFailure, readFailure } from './failure.ts'
+import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
@@ -32,7 +33,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           receive({ dispatch, request: requestTo(path, body), signal, bytesMax }, (head) => {
             if (head.status !== 200) return readFailure(head, redact)
             const whole = wholeReader()
-            const finish = () => readMessage(whole.finish(), request, createdSeconds)
+            const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+            const finish = () => readMessage(whole.finish(), asked, redact)
             return { push: whole.push, finish }
           }),
         stream: async ({ signal, createdSeconds }) => {
@@ -43,7 +45,9 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             coalescing,
           })
           if (answer.head.status === 200) {
-            return translateStream(answer, limits, translator(createdSeconds, bytesMax))
+            const { upstreamModel } = target
+            const options = { createdSeconds, upstreamModel, redact, answerBytesMax: bytesMax }
+            return translateStream(answer, limits, translator(options))
           }
           const failure = readFailure(answer.head, redact)
           await answer.each(failure.push)
@@ -54,25 +58,31 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-function readMessage(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
+type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
+
+function readMessage(bytes: Buffer, asked: Asked, redact: (text: string) => string): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
-  const wire = parseJson(bytes) as Partial<Message> | null
+  const wire = parseJson(bytes) as (Partial<Message> & { error?: unknown }) | null
+  if (wire?.error !== undefined) throw bodyFailure(wire, redact)
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
   }
   const message = answerOf(wire.content)
-  if (wire.stop_reason === 'refusal') message.refusal = wire.stop_details?.explanation ?? null
+  if (wire.stop_reason === 'refusal') {
+    message.refusal = refusalOf(wire.stop_details)
+    if (message.content === '') message.content = null
+  }
   const completion: ChatCompletion = {
-    id: wire.id ?? '',
+    id: answerId(wire.id),
     object: 'chat.completion',
-    created,
-    model: wire.model ?? '',
+    created: asked.createdSeconds,
+    model: wire.model ?? asked.upstreamModel,
     choices: [
       { index: 0, message, logprobs: null, finish_reason: finishReasonOf(wire.stop_reason) },
     ],
   }
   const usage =
-    readUsage(wire.usage) ?? estimateTokens(conversationText(request), spokenText(message))
+    readUsage(wire.usage) ?? estimateTokens(conversationText(asked.request), spokenText(message))
   return { completion, usage, bytes: bytes.length }
 }
 

@@ -1,9 +1,8 @@
-import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
-
-export type WireError = { error?: { type?: string; message?: string } }
+import { membersOf, textIn } from '../wire/any-json.ts'
 
 /** Reads an error answer and throws a ProviderFailure (docs/vendors.md#anthropic-errors). */
 export function readFailure(
@@ -13,22 +12,27 @@ export function readFailure(
   return failureReader(head, complaintOf, kindOf, redact)
 }
 
-/** The failure that an `error` event of a stream reports. */
-export function streamFailure(event: WireError): ProviderFailure {
-  const complaint = complaintOf(event)
-  return new ProviderFailure(kindOf(500, complaint), 'The provider failed while it answered.')
+/** The failure in an `error` event of a stream, or in the body of a 200. */
+export function bodyFailure(body: unknown, redact: (text: string) => string): ProviderFailure {
+  const complaint = complaintOf(body)
+  const { message = 'The provider failed while it answered.' } = complaint
+  const status = 500
+  return failureOf(kindOf(status, complaint), { ...complaint, message }, { status, redact })
 }
 
 function complaintOf(body: unknown): Complaint {
-  // Every member is optional and checked below.
-  const { error } = (body ?? {}) as WireError
+  const { error } = membersOf(body)
+  const { message, type } = membersOf(error)
+  const words = textIn(message) ?? textIn(error)
+  const kind = textIn(type)
   return {
-    ...(typeof error?.message === 'string' ? { message: error.message } : {}),
-    ...(typeof error?.type === 'string' ? { type: error.type } : {}),
+    ...(words === undefined ? {} : { message: words }),
+    ...(kind === undefined ? {} : { type: kind }),
   }
 }
 
 const kinds: Readonly<Record<string, FailureKind>> = {
+  invalid_request_error: 'rejected',
   authentication_error: 'credentials',
   permission_error: 'credentials',
   billing_error: 'out_of_credit',

@@ -1,3 +1,5 @@
+import { membersOf, textIn } from '../wire/any-json.ts'
+
 const reasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -10,5 +12,12 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** The OpenAI `finish_reason` of a `stop_reason` (docs/vendors.md#anthropic-answer). */
 export function finishReasonOf(reason: string | null | undefined): string {
-  return reasons[reason ?? ''] ?? 'stop'
+  return Object.hasOwn(reasons, reason ?? '') ? reasons[reason!]! : 'stop'
+}
+
+/** What a refusal says of itself. */
+export function refusalOf(details: unknown): string {
+  const { explanation, category } = membersOf(details)
+  const why = textIn(category)
+  return textIn(explanation) ?? `The provider refused to answer${why ? ` (${why})` : ''}.`
 }

@@ -38,13 +38,12 @@ export const blocked = new Set([
   'RECITATION',
   'IMAGE_RECITATION',
 ])
-/** Finish reasons of unusable answers: another route may do better. */
-const failed = new Set([
-  'MALFORMED_FUNCTION_CALL',
-  'MALFORMED_RESPONSE',
-  'UNEXPECTED_TOOL_CALL',
-  'TOO_MANY_TOOL_CALLS',
-])
+/** Finish reasons of whole answers; any other one without content is a failure of the vendor. */
+const ended: Readonly<Record<string, string>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  CONTINUATION: 'length',
+}
 
 /** Throws a ProviderFailure `content_policy` when the prompt was blocked. */
 export function refuseBlocked({ promptFeedback }: WireAnswer): void {
@@ -53,22 +52,26 @@ export function refuseBlocked({ promptFeedback }: WireAnswer): void {
 }
 
 /**
- * The OpenAI `finish_reason` of a candidate. Throws a ProviderFailure for one that was blocked or
- * unusable before it had any content, since then there is nothing to deliver.
+ * The OpenAI `finish_reason` of a candidate. Throws a ProviderFailure for one that ended for a reason
+ * of the vendor's before it said or called anything: another route may do better.
  */
 export function finishReasonOf(
-  { finishReason = '', finishMessage }: WireCandidate,
+  { finishReason = '' }: WireCandidate,
   said: { anything: boolean; calls: number },
 ): string {
-  if (blocked.has(finishReason)) {
-    if (said.anything) return 'content_filter'
-    throw refusal(finishMessage ?? finishReason)
-  }
-  if (failed.has(finishReason) && !said.anything) {
+  if (blocked.has(finishReason)) return 'content_filter'
+  const reason = Object.hasOwn(ended, finishReason) ? ended[finishReason]! : undefined
+  if (reason === undefined && !said.anything) {
     throw new ProviderFailure('malformed', `The provider gave no answer (${finishReason}).`)
   }
-  if (finishReason === 'MAX_TOKENS' || finishReason === 'CONTINUATION') return 'length'
+  if (reason === 'length') return reason
   return said.calls > 0 ? 'tool_calls' : 'stop'
+}
+
+/** Why a candidate was blocked; undefined for one that was not. */
+export function refusalOf({ finishReason = '', finishMessage }: WireCandidate): string | undefined {
+  if (!blocked.has(finishReason)) return undefined
+  return finishMessage ?? `The provider held the answer back (${finishReason}).`
 }
 
 function refusal(reason: string): ProviderFailure {
@@ -79,12 +82,13 @@ function refusal(reason: string): ProviderFailure {
 /** A call in OpenAI's form, with the thought signature that must come back with its result. */
 export function toolCallOf(
   { functionCall, thoughtSignature }: WirePart,
-  { responseId = 'gemini' }: WireAnswer,
-  index: number,
+  place: { answer: string; choice: number; call: number },
 ) {
-  const { id, name = '', args = {} } = functionCall ?? {}
+  const { id, name, args = {} } = functionCall ?? {}
+  if (!name) throw new ProviderFailure('malformed', 'The provider calls a tool without a name.')
   return {
-    id: id ?? `call_${responseId}_${index}`,
+    // Without an id of its own: unlike that of any other call of a conversation.
+    id: id || `call_${place.answer}_${place.choice}_${place.call}`,
     type: 'function' as const,
     function: { name, arguments: JSON.stringify(args) },
     ...(thoughtSignature === undefined

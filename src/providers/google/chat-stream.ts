@@ -1,4 +1,5 @@
 import type { Usage } from '../../core/price.ts'
+import { answerId } from '../wire/answer-id.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -10,48 +11,47 @@ import {
 import {
   finishReasonOf,
   logprobsOf,
+  refusalOf,
   refuseBlocked,
   toolCallOf,
   type WireAnswer,
   type WireCandidate,
   type WirePart,
 } from './answer.ts'
-import { streamFailure } from './failure.ts'
+import { bodyFailure } from './failure.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
 /** Matches most events of a stream: their JSON string is copied without being parsed. */
 const textEvent =
   /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
 
-/** One choice so far: whether it has any content, and how many tool calls. */
-type Choice = { anything: boolean; calls: number }
+/** One choice so far: whether it has begun, whether it said or called anything, and how many calls. */
+type Choice = { begun: boolean; anything: boolean; calls: number }
+type Options = {
+  createdSeconds: number
+  /** Named where the vendor does not say which model answers. */
+  upstreamModel: string
+  redact: (text: string) => string
+}
 
 /** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
-export function translator(createdSeconds: number): Translator {
+export function translator({ createdSeconds, upstreamModel, redact }: Options): Translator {
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
   const counts = countKeeper()
   let finished = false
   const choices: (Choice | undefined)[] = []
 
-  const piece = (part: WirePart, answer: WireAnswer, choice: Choice): string | undefined => {
-    if (part.functionCall !== undefined) {
-      const index = choice.calls++
-      return `{"tool_calls":[${JSON.stringify({ index, ...toolCallOf(part, answer, index) })}]}`
-    }
-    if (part.text === undefined || part.text === '') return undefined
-    return `{"${part.thought === true ? 'reasoning_content' : 'content'}":${JSON.stringify(part.text)}}`
-  }
-  const readCandidate = (candidate: WireCandidate, answer: WireAnswer): string => {
+  const readCandidate = (candidate: WireCandidate): string => {
     const { index = 0, content, finishReason, logprobsResult } = candidate
-    const choice = (choices[index] ??= { anything: false, calls: 0 })
+    const choice = (choices[index] ??= { begun: false, anything: false, calls: 0 })
     let chunks = ''
     const begin = () => {
-      if (!choice.anything) chunks += writer.delta(index, roleDelta)
-      choice.anything = true
+      if (!choice.begun) chunks += writer.delta(index, roleDelta)
+      choice.begun = true
     }
     for (const part of content?.parts ?? []) {
-      const delta = piece(part, answer, choice)
+      const delta = deltaOf(part, choice, { answer: identity!.id, choice: index })
       if (delta === undefined) continue
       begin()
       chunks += writer.delta(index, delta)
@@ -62,27 +62,32 @@ export function translator(createdSeconds: number): Translator {
     const reason = finishReasonOf(candidate, choice)
     begin()
     finished = true
+    const refusal = refusalOf(candidate)
+    if (refusal !== undefined) {
+      chunks += writer.delta(index, `{"refusal":${JSON.stringify(refusal)}}`)
+    }
     return chunks + writer.finish(index, reason)
   }
 
   return {
     read: (data) => {
       const text = identity === undefined ? null : textEvent.exec(data)
-      if (text !== null && choices[0]?.anything === true) {
+      if (text !== null && choices[0]?.begun === true) {
         counts.later(data)
+        choices[0].anything = true
         return writer.delta(0, `{"content":${text[1]}}`)
       }
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
-      if (answer.error !== undefined) throw streamFailure(answer)
+      if (answer.error !== undefined) throw bodyFailure(answer, redact)
       refuseBlocked(answer)
       if (identity === undefined) {
-        const { responseId: id = '', modelVersion: model = '' } = answer
-        identity = { id, created: createdSeconds, model }
+        const { responseId, modelVersion: model = upstreamModel } = answer
+        identity = { id: answerId(responseId), created: createdSeconds, model }
         writer = chunkWriter(identity)
       }
       counts.now(answer.usageMetadata)
       let chunks = ''
-      for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate, answer)
+      for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate)
       return chunks
     },
     finish: () => {
@@ -91,6 +96,24 @@ export function translator(createdSeconds: number): Translator {
     },
     usageSoFar: counts.read,
   }
+}
+
+/** The delta of a part as JSON; undefined for a part that says nothing. */
+function deltaOf(
+  part: WirePart,
+  said: Choice,
+  place: { answer: string; choice: number },
+): string | undefined {
+  if (part.functionCall !== undefined) {
+    const index = said.calls++
+    said.anything = true
+    const call = { index, ...toolCallOf(part, { ...place, call: index }) }
+    return `{"tool_calls":[${JSON.stringify(call)}]}`
+  }
+  if (part.text === undefined || part.text === '') return undefined
+  if (part.thought === true) return `{"reasoning_content":${JSON.stringify(part.text)}}`
+  said.anything = true
+  return `{"content":${JSON.stringify(part.text)}}`
 }
 
 /** Keeps the latest token counts. */

@@ -4,11 +4,13 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import {
   finishReasonOf,
   logprobsOf,
+  refusalOf,
   refuseBlocked,
   toolCallOf,
   type WireAnswer,
@@ -16,7 +18,7 @@ import {
 } from './answer.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
-import { readFailure } from './failure.ts'
+import { bodyFailure, readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
@@ -42,7 +44,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
             if (head.status !== 200) return readFailure(head, redact)
             const whole = wholeReader()
-            const finish = () => readAnswer(whole.finish(), request, createdSeconds)
+            const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+            const finish = () => readAnswer(whole.finish(), asked, redact)
             return { push: whole.push, finish }
           })
         },
@@ -50,7 +53,11 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           const sent = await send('streamGenerateContent?alt=sse', signal)
           const answer = await open({ dispatch, request: sent, signal, coalescing })
           if (answer.head.status === 200) {
-            return translateStream(answer, limits, translator(createdSeconds))
+            return translateStream(
+              answer,
+              limits,
+              translator({ createdSeconds, upstreamModel: target.upstreamModel, redact }),
+            )
           }
           const failure = readFailure(answer.head, redact)
           await answer.each(failure.push)
@@ -61,27 +68,36 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-function readAnswer(bytes: Buffer, request: ChatRequest, created: number): ChatAnswer {
+type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
+
+function readAnswer(bytes: Buffer, asked: Asked, redact: (text: string) => string): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
-  const answer = (parseJson(bytes) ?? {}) as WireAnswer
+  const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
+  if (answer.error !== undefined) throw bodyFailure(answer, redact)
   refuseBlocked(answer)
-  const { candidates, responseId = '', modelVersion = '', usageMetadata } = answer
+  const { candidates, responseId, modelVersion = asked.upstreamModel, usageMetadata } = answer
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no candidates.')
   }
+  const id = answerId(responseId)
   const completion: ChatCompletion = {
-    id: responseId,
+    id,
     object: 'chat.completion',
-    created,
+    created: asked.createdSeconds,
     model: modelVersion,
-    choices: candidates.map((candidate) => choiceOf(candidate, answer)),
+    choices: candidates.map((candidate, place) => choiceOf(candidate, place, id)),
   }
   const said = completion.choices.map(({ message }) => spokenText(message)).join('')
-  const usage = readUsage(usageMetadata) ?? estimateTokens(conversationText(request), said)
+  const usage = readUsage(usageMetadata) ?? estimateTokens(conversationText(asked.request), said)
   return { completion, usage, bytes: bytes.length }
 }
 
-function choiceOf(candidate: WireCandidate, answer: WireAnswer): ChatCompletion['choices'][number] {
+function choiceOf(
+  candidate: WireCandidate,
+  place: number,
+  answer: string,
+): ChatCompletion['choices'][number] {
+  const { index = place } = candidate
   const parts = candidate.content?.parts ?? []
   const text = (thought: boolean) =>
     parts.map((part) => ((part.thought === true) === thought ? (part.text ?? '') : '')).join('')
@@ -89,18 +105,22 @@ function choiceOf(candidate: WireCandidate, answer: WireAnswer): ChatCompletion[
   const reasoning = text(true)
   const calls = parts
     .filter(({ functionCall }) => functionCall !== undefined)
-    .map((part, index) => toolCallOf(part, answer, index))
-  const anything = content !== '' || reasoning !== '' || calls.length > 0
+    .map((part, call) => toolCallOf(part, { answer, choice: index, call }))
+  const refusal = refusalOf(candidate) ?? null
+  const silent = content === '' && (calls.length > 0 || refusal !== null)
   return {
-    index: candidate.index ?? 0,
+    index,
     message: {
       role: 'assistant',
-      content: content === '' && calls.length > 0 ? null : content,
-      refusal: null,
+      content: silent ? null : content,
+      refusal,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
     logprobs: logprobsOf(candidate.logprobsResult),
-    finish_reason: finishReasonOf(candidate, { anything, calls: calls.length }),
+    finish_reason: finishReasonOf(candidate, {
+      anything: content !== '' || calls.length > 0,
+      calls: calls.length,
+    }),
   }
 }

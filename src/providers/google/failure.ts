@@ -1,16 +1,8 @@
-import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
-
-type WireError = {
-  error?: {
-    code?: number
-    message?: string
-    status?: string
-    details?: { '@type'?: string; reason?: string; retryDelay?: string }[]
-  }
-}
+import { itemsOf, membersOf, textIn } from '../wire/any-json.ts'
 
 /** Reads an error answer and throws a ProviderFailure (docs/vendors.md#gemini-errors). */
 export function readFailure(
@@ -20,25 +12,37 @@ export function readFailure(
   return failureReader(head, complaintOf, kindOf, redact)
 }
 
-/** The failure that an event of a stream reports in `error`. */
-export function streamFailure(event: unknown): ProviderFailure {
-  const complaint = complaintOf(event)
-  // An `error` of another shape has no code.
-  const status = (event as WireError).error?.code ?? 500
-  return new ProviderFailure(kindOf(status, complaint), 'The provider failed while it answered.')
+/** The failure that an event of a stream, or the body of a 200, reports in `error`. */
+export function bodyFailure(body: unknown, redact: (text: string) => string): ProviderFailure {
+  const complaint = complaintOf(body)
+  const { message = 'The provider failed while it answered.' } = complaint
+  const code = Number(membersOf(errorIn(body))['code'])
+  const status = code >= 400 ? code : 500
+  return failureOf(kindOf(status, complaint), { ...complaint, message }, { status, redact })
+}
+
+/** Some gateways in front of the vendor wrap the error in a list. */
+function errorIn(body: unknown): unknown {
+  return membersOf(Array.isArray(body) ? body[0] : body)['error']
 }
 
 function complaintOf(body: unknown): Complaint {
-  // Some gateways in front of the vendor wrap the error in a list. Every member is optional.
-  const { error } = ((Array.isArray(body) ? body[0] : body) ?? {}) as WireError
-  const { message, status, details = [] } = error ?? {}
-  const reason = details.find((detail) => detail.reason !== undefined)?.reason
-  const delay = details.find((detail) => detail.retryDelay !== undefined)?.retryDelay
+  const error = errorIn(body)
+  const { message, status, details } = membersOf(error)
+  const words = textIn(message) ?? textIn(error)
+  const code = firstText(details, 'reason') ?? textIn(status)
+  const seconds = Number.parseFloat(firstText(details, 'retryDelay') ?? '')
   return {
-    ...(message === undefined ? {} : { message }),
-    ...((reason ?? status) === undefined ? {} : { code: reason ?? status! }),
-    ...(delay === undefined ? {} : { retryAfterSeconds: Number.parseFloat(delay) }),
+    ...(words === undefined ? {} : { message: words }),
+    ...(code === undefined ? {} : { code }),
+    ...(seconds >= 0 ? { retryAfterSeconds: seconds } : {}),
   }
+}
+
+function firstText(details: unknown, name: string): string | undefined {
+  return itemsOf(details)
+    .map((detail) => textIn(membersOf(detail)[name]))
+    .find((text) => text !== undefined)
 }
 
 function kindOf(status: number, { code }: Complaint): FailureKind {

@@ -21,6 +21,7 @@ type Wire = {
   error: string
 }
 const limits = { answerBytesMax: 1_000_000, endTimeoutMs: 1 }
+const options = { createdSeconds: 1, upstreamModel: 'some', redact: (text: string) => text }
 const counted = { stream_options: { include_usage: true } }
 
 const wires: Wire[] = [
@@ -35,7 +36,12 @@ const wires: Wire[] = [
     name: 'Anthropic',
     model: 'claude-sonnet-4-6',
     events: (spoken) => anthropicEvents(spoken, 'claude-sonnet-4-6'),
-    start: (answer) => translateStream(answer, limits, anthropic(1, limits.answerBytesMax)),
+    start: (answer) =>
+      translateStream(
+        answer,
+        limits,
+        anthropic({ ...options, answerBytesMax: limits.answerBytesMax }),
+      ),
     error:
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Down."}}\n\n',
   },
@@ -43,7 +49,7 @@ const wires: Wire[] = [
     name: 'Gemini',
     model: 'gemini-3.5-flash',
     events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
-    start: (answer) => translateStream(answer, limits, gemini(1)),
+    start: (answer) => translateStream(answer, limits, gemini(options)),
     error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
   },
 ]

@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import type { ChatRequest } from '../../src/core/chat/chat.ts'
+import { isIdle } from '../../src/core/chat/idle.ts'
+import { chatCases, type ChatCase } from '../support/chat-cases.ts'
+import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { write } from '../support/chat-wire.ts'
+
+type Refused = { error: { param: string | null; message: string } }
+
+const models = {
+  anthropic: [
+    'claude-haiku-4-5',
+    'claude-opus-4-6',
+    'claude-opus-5',
+    'claude-sonnet-5-5',
+    'claude-opus-5-5',
+  ],
+  google: ['gemini-2.5-pro', 'gemini-3.5-flash', 'gemini-3.8-flash'],
+}
+const pairs = Object.entries(models).flatMap(([id, ids]) =>
+  ids.map((model) => [id, model] as const),
+)
+
+/** What says nothing to these formats: it comes from the gateway itself, or is the vendor's own. */
+const unsaid = [
+  /^model$/,
+  /^stream$/,
+  /^stream_options/,
+  /\.(?:type|role)$/,
+  /\.(?:id|tool_call_id)$/,
+  /\.(?:annotations|reasoning_content|refusal|audio\.id)/,
+  /^cache_control/,
+  // Says the same as its call.
+  /^messages\[\d+\]\.name$/,
+  /\.json_schema\.(?:name|strict)$/,
+]
+
+/** What a case says in vain, since the rest of it says the same or rules it out. */
+const inVain: Readonly<Record<string, RegExp>> = {
+  'both limits, alike': /^max_/,
+  'tools, some of them': /^tools\[1\]/,
+  'tools, one of some': /^tools\[1\]/,
+}
+/** Models that do not think unless they are asked to. */
+const thinksWhenAsked = /^claude-(?:haiku-4-5|opus-4-6)$/
+
+/** The paths of all that a request says, with the request that does not say it. */
+function* omissions(value: unknown, path = ''): Generator<{ path: string; without: unknown }> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
+    const put = (other: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map((one, place) => (place === Number(name) ? other : one) as unknown)
+        : { ...value, [name]: other }
+    if (!Array.isArray(value)) yield { path: at, without: put(undefined) }
+    for (const { path: deeper, without } of omissions(inner, at)) {
+      yield { path: deeper, without: put(without) }
+    }
+  }
+}
+
+/** What of a case is neither in the vendor's words nor in a warning or a problem. */
+function lostInSilence({ name, request }: ChatCase, model: string): string[] {
+  const members = request as Partial<ChatRequest>
+  const { body, warnings, problems } = write({ model, request: members })
+  if (problems.length > 0) return []
+  const told = warnings.map(({ param }) => param)
+  const wire = JSON.stringify(body)
+  return [...omissions(request)].flatMap(({ path, without }) => {
+    const value = path
+      .split(/[.[\]]+/)
+      .filter(Boolean)
+      .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], request)
+    if (value === '' || inVain[name]?.test(path) === true) return []
+    if (value === 'none' && path === 'reasoning_effort' && thinksWhenAsked.test(model)) return []
+    if (isIdle(path, value) || unsaid.some((one) => one.test(path))) return []
+    if (told.some((param) => path.startsWith(param) || param.startsWith(path))) return []
+    let rest: string
+    try {
+      rest = JSON.stringify(write({ model, request: without as Partial<ChatRequest> }).body)
+    } catch {
+      // It cannot be said without.
+      return []
+    }
+    return rest === wire ? [path] : []
+  })
+}
+
+describe("the chat requests of OpenAI's clients", () => {
+  let house: VendorHouse
+  before(async () => (house = await startVendorHouse()))
+  after(() => house.stop())
+
+  for (const [id, model] of pairs) {
+    it(`reach ${model} as its vendor takes them, or are refused by name`, async () => {
+      const { double } = chatVendors.find((one) => one.id === id)!
+      const violations: string[] = []
+      for (const { name, request } of chatCases) {
+        house.upstreams[id as 'google'].answer(double(() => ({ text: ['Hi'] })))
+        const response = await house.gateway.post(
+          '/v1/chat/completions',
+          { ...request, model },
+          {
+            key: house.gateway.liveKey,
+          },
+        )
+        const text = await response.text()
+        if (response.status === 200) continue
+        const { error } = JSON.parse(text) as Refused
+        const attempts = response.headers.get('x-gateway-attempts')
+        if (response.status === 400 && error.param !== null && attempts === null) continue
+        violations.push(`${name}: ${response.status} ${text}`)
+      }
+      expect(violations).to.deep.equal([])
+    })
+
+    it(`lose nothing in silence on their way to ${model}`, () => {
+      const lost = chatCases.flatMap((one) =>
+        lostInSilence(one, model).map((path) => `${one.name}: ${path}`),
+      )
+      expect(lost).to.deep.equal([])
+    })
+  }
+})
