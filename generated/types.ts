@@ -1481,6 +1481,26 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The head of the request is too large, or has too many headers. */
+        HeadersTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The request headers are too large. Send fewer.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "request_too_large"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The gateway failed; the log has the detail. */
         InternalError: {
             headers: {
@@ -1947,6 +1967,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
@@ -2053,6 +2074,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
@@ -2138,6 +2160,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
@@ -2228,6 +2251,8 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2297,7 +2322,9 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             410: components["responses"]["Gone"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2351,7 +2378,9 @@ export interface operations {
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             429: components["responses"]["ToolServerBusy"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
         };
@@ -2430,6 +2459,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ToolServerRefusal"];
             415: components["responses"]["ToolServerRefusal"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
         };
@@ -2461,6 +2491,8 @@ export interface operations {
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
         };

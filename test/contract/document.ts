@@ -221,6 +221,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
   413: { type: 'invalid_request_error', codes: ['request_too_large'] },
   415: { type: 'invalid_request_error', codes: ['unsupported_media_type'] },
   429: { type: 'rate_limit_error', codes: ['rate_limit_exceeded'] },
+  431: { type: 'invalid_request_error', codes: ['request_too_large'] },
   500: { type: 'api_error', codes: ['internal_error'] },
   502: { type: 'upstream_error', codes: ['provider_error', 'all_providers_failed'] },
   503: { type: 'overloaded_error', codes: ['overloaded', 'no_provider_configured'] },

@@ -1,29 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { answerComplaints, received, type Answer } from '../support/answers.ts'
-import {
-  contract,
-  operation,
-  operations,
-  strictComplaints,
-  type OperationRow,
-} from '../support/contract.ts'
-import { startGateway, type CallOptions, type TestGateway } from '../support/gateway.ts'
-import { pixel } from '../support/pixel.ts'
+import { received, type Answer } from '../support/answers.ts'
+import { contract, operation, operations, strictComplaints } from '../support/contract.ts'
 import { makeFolder } from '../support/folder.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { sendRaw } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
-import { errors } from './document.ts'
+import { answered, ask, codeOf, expectPromised, requests, saying } from './promised.ts'
 
-const messages = [{ role: 'user', content: 'A lighthouse in a storm' }]
-const chosen = { model: 'gpt-image-2.6-sunburst', prompt: 'A lighthouse in a storm' }
-/** A request that each operation answers well. */
-const requests: Record<string, object> = {
-  createImage: chosen,
-  createImageEdit: { ...chosen, images: [{ image_url: pixel }] },
-  createChatCompletion: { model: 'gpt-5-mini', messages },
-  postMcp: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-}
 /** What the sandbox does, and what becomes of it. */
 const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:status=400', 400, 'invalid_value'],
@@ -40,43 +25,6 @@ const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:status=504', 504, 'timeout'],
 ]
 const creating = operations.filter(({ operationId: id }) => id.startsWith('create'))
-
-/** Asks for an operation, changed as a test wants it. */
-async function ask(
-  gateway: TestGateway,
-  { operationId: id, method, path }: OperationRow,
-  change: object = {},
-  init: CallOptions & { query?: string } = {},
-): Promise<Answer> {
-  const { query = '', ...rest } = init
-  const url = path.replace('{model}', 'alibaba/qwen-image-plus') + query
-  const whole = { ...requests[id], ...change }
-  return received(
-    id in requests
-      ? await gateway.post(url, whole, rest)
-      : await gateway.fetch(url, { method: method.toUpperCase(), ...rest }),
-  )
-}
-
-/** Other words for the same request, which the sandbox obeys. */
-function saying({ operationId: id }: OperationRow, words: string): object {
-  if (id !== 'createChatCompletion') return { prompt: words }
-  return { messages: [{ role: 'user', content: words }] }
-}
-
-function expectPromised(row: OperationRow, answer: Answer, status: number): void {
-  expect(answer.status, answer.text).to.equal(status)
-  expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
-  // The tool server's errors are those of JSON-RPC.
-  if (status < 400 || row.path === '/mcp' || !(status in errors)) return
-  const { error } = JSON.parse(answer.text) as { error: { type: string } }
-  expect(error.type).to.equal(errors[status]!.type)
-  expect(errors[status]!.codes).to.include(codeOf(answer))
-}
-
-function codeOf({ text }: Answer): unknown {
-  return (JSON.parse(text) as { error: { code: unknown } }).error.code
-}
 
 describe('every operation of the contract', () => {
   let gateway: TestGateway
@@ -163,6 +111,27 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('refuses what is wrong with a request that has no body', async () => {
+    const list = operation('listModels')
+    expectPromised(list, await ask(gateway, list, {}, { query: '?limit=0' }), 400)
+    const nameless = 'GET /v1/models/gpt-5-mini HTTP/1.1\r\nhost: gateway\r\n: x\r\n\r\n'
+    expectPromised(operation('retrieveModel'), read(await sendRaw(gateway.url, nameless)), 400)
+    const headers = { 'mcp-protocol-version': '1999-01-01' }
+    for (const row of operations.filter(({ path }) => path === '/mcp')) {
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 400)
+    }
+  })
+
+  it('answers 202 to a message that wants no answer, and 403 to a page of elsewhere', async () => {
+    const post = operation('postMcp')
+    const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    expectPromised(post, await ask(gateway, post, {}, { body }), 202)
+    const headers = { origin: 'https://evil.example' }
+    for (const row of operations.filter(({ path }) => path === '/mcp')) {
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 403)
+    }
+  })
+
   it('answers 404 for every other path', async () => {
     for (const path of ['/v1', '/v1/images', '/v1/images/variations', '/v2/models', '/mcp/tools']) {
       const answer = await received(await gateway.fetch(path))
@@ -177,9 +146,9 @@ describe('every operation of the contract', () => {
       const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((m) => !methods.includes(m))
       for (const method of others) {
         const answer = await received(await gateway.fetch(path, { method }))
-        expect(answer.status).to.equal(405)
-        if (path === '/mcp') expectComponent('JsonRpcErrorResponse', answer)
-        else expectError(answer, 'method_not_allowed')
+        for (const row of operations.filter((one) => one.path === path)) {
+          expectPromised(row, answer, 405)
+        }
         const allowed = answer.headers.get('allow')!.split(', ')
         expect(allowed.filter((one) => one !== 'HEAD')).to.have.members(methods)
       }
@@ -240,6 +209,26 @@ describe('every operation of a gateway in trouble', () => {
     }
   })
 
+  it('answers 429 as promised when the account holds too many streams', async () => {
+    gateway = await startGateway({ file: { limits: { event_streams_per_account_max: 1 } } })
+    const row = operation('getMcp')
+    const headers = { accept: 'text/event-stream' }
+    const leaving = new AbortController()
+    await gateway.fetch('/mcp', { headers, signal: leaving.signal })
+    expectPromised(row, await ask(gateway, row, {}, { headers }), 429)
+    leaving.abort()
+  })
+
+  it('answers 408 and 431 as promised to what does not arrive, or is too much', async () => {
+    gateway = await startGateway({ file: { limits: { request_timeout_ms: 100 } } })
+    for (const row of operations) {
+      const head = `${row.method.toUpperCase()} ${row.path} HTTP/1.1\r\nhost: gateway\r\n`
+      const long = `x-long: ${'x'.repeat(40_000)}\r\n\r\n`
+      expectPromised(row, read(await sendRaw(gateway.url, head)), 408)
+      expectPromised(row, read(await sendRaw(gateway.url, head + long)), 431)
+    }
+  })
+
   it('answers 504 as promised when the provider takes too long', async () => {
     const limits = { image_timeout_ms: 100, chat_timeout_ms: 100 }
     gateway = await startGateway({ file: { limits } })
@@ -248,6 +237,26 @@ describe('every operation of a gateway in trouble', () => {
     }
   })
 })
+
+describe('every status that the contract lists', () => {
+  it('has been answered above', () => {
+    const listed = operations.flatMap(({ operationId, responses }) =>
+      Object.keys(responses).map((status) => `${operationId} ${status}`),
+    )
+    expect(listed.filter((status) => !answered.has(status))).to.deep.equal([])
+  })
+})
+
+/** An answer as bytes. */
+function read(bytes: string): Answer {
+  const [head = '', text = ''] = bytes.split('\r\n\r\n')
+  const [line = '', ...lines] = head.split('\r\n')
+  const headers = lines.map((one): [string, string] => {
+    const at = one.indexOf(':')
+    return [one.slice(0, at), one.slice(at + 1).trim()]
+  })
+  return { status: Number(line.split(' ')[1]), headers: new Headers(headers), text }
+}
 
 function expectError(answer: Answer, code: string): void {
   expectComponent('ErrorResponse', answer)

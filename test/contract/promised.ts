@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { answerComplaints, received, type Answer } from '../support/answers.ts'
+import type { OperationRow } from '../support/contract.ts'
+import type { CallOptions, TestGateway } from '../support/gateway.ts'
+import { pixel } from '../support/pixel.ts'
+import { errors } from './document.ts'
+
+const messages = [{ role: 'user', content: 'A lighthouse in a storm' }]
+const chosen = { model: 'gpt-image-2.6-sunburst', prompt: 'A lighthouse in a storm' }
+/** A request that each operation answers well. */
+export const requests: Record<string, object> = {
+  createImage: chosen,
+  createImageEdit: { ...chosen, images: [{ image_url: pixel }] },
+  createChatCompletion: { model: 'gpt-5-mini', messages },
+  postMcp: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+}
+
+/** Each status that `expectPromised` has seen of an operation, as `createImage 200`. */
+export const answered = new Set<string>()
+
+/** Asks for an operation, changed as a test wants it. */
+export async function ask(
+  gateway: TestGateway,
+  { operationId: id, method, path }: OperationRow,
+  change: object = {},
+  init: CallOptions & { query?: string } = {},
+): Promise<Answer> {
+  const { query = '', ...rest } = init
+  const url = path.replace('{model}', 'alibaba/qwen-image-plus') + query
+  const whole = { ...requests[id], ...change }
+  return received(
+    id in requests
+      ? await gateway.post(url, whole, rest)
+      : await gateway.fetch(url, { method: method.toUpperCase(), ...rest }),
+  )
+}
+
+/** Other words for the same request, which the sandbox obeys. */
+export function saying({ operationId: id }: OperationRow, words: string): object {
+  if (id !== 'createChatCompletion') return { prompt: words }
+  return { messages: [{ role: 'user', content: words }] }
+}
+
+/** An answer with this status, of which the contract promises all that it holds. */
+export function expectPromised(row: OperationRow, answer: Answer, status: number): void {
+  expect(answer.status, answer.text).to.equal(status)
+  expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
+  answered.add(`${row.operationId} ${status}`)
+  // The tool server's errors are those of JSON-RPC.
+  if (status < 400 || row.path === '/mcp' || !(status in errors)) return
+  const { error } = JSON.parse(answer.text) as { error: { type: string } }
+  expect(error.type).to.equal(errors[status]!.type)
+  expect(errors[status]!.codes).to.include(codeOf(answer))
+}
+
+export function codeOf({ text }: Answer): unknown {
+  return (JSON.parse(text) as { error: { code: unknown } }).error.code
+}
