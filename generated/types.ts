@@ -196,6 +196,7 @@ export interface components {
             usd_per_image?: components["schemas"]["Usd"];
             usd_per_million_input_tokens?: components["schemas"]["Usd"];
             usd_per_million_cached_input_tokens?: components["schemas"]["Usd"];
+            usd_per_million_audio_tokens?: components["schemas"]["Usd"];
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
             /** @description The tier that the vendor served, where it has a price of its own. */
@@ -920,6 +921,7 @@ export interface components {
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
+            audio_input_per_million_tokens?: components["schemas"]["Decimal"];
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
             image_output_per_million_tokens?: components["schemas"]["Decimal"];
             /** @description Prices of the whole request once its input passes the threshold. */

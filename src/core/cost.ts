@@ -152,24 +152,29 @@ function tokenCost(
   // Cached tokens may include picture tokens: none is charged twice.
   const uncached = Math.max(0, usage.inputTokens - cached - written)
   const imageInput = Math.min(usage.imageInputTokens ?? 0, uncached)
+  const audioInput = Math.min(usage.audioInputTokens ?? 0, uncached - imageInput)
   const imageOutput = usage.imageOutputTokens ?? 0
-  const plainInput = uncached - imageInput
+  const plainInput = uncached - imageInput - audioInput
   const plainOutput = Math.max(0, usage.outputTokens - imageOutput)
   const total =
     BigInt(plainInput) * prices.input +
     BigInt(cached) * prices.cachedInput +
     BigInt(written) * prices.cacheWrite +
     BigInt(imageInput) * prices.imageInput +
+    BigInt(audioInput) * prices.audioInput +
     BigInt(plainOutput) * prices.output +
     BigInt(imageOutput) * prices.imageOutput
   const usd = (price: bigint) => usdOf(price * multiplier)
+  // Which of the cached tokens were heard is not counted, and those have a price of their own.
+  const isMixed = cached > 0 && audioInput > 0 && prices.audioInput !== prices.input
   return {
     nanoUsd: rounded(total * multiplier, million * multiplierUnit),
-    status,
+    status: isMixed ? 'estimated' : status,
     details: {
       ...(usage.images > 0 ? { images: usage.images } : {}),
       usd_per_million_input_tokens: usd(prices.input),
       ...(cached > 0 ? { usd_per_million_cached_input_tokens: usd(prices.cachedInput) } : {}),
+      ...(audioInput > 0 ? { usd_per_million_audio_tokens: usd(prices.audioInput) } : {}),
       usd_per_million_output_tokens: usd(prices.output),
       ...(imageOutput > 0 ? { usd_per_million_image_tokens: usd(prices.imageOutput) } : {}),
     },

@@ -10,6 +10,7 @@ export type Usage = {
   outputTokens: number
   cachedInputTokens?: number
   cacheWriteTokens?: number
+  audioInputTokens?: number
   imageInputTokens?: number
   imageOutputTokens?: number
   reasoningTokens?: number
@@ -29,6 +30,7 @@ export type TokenPrices = {
   cachedInput: bigint
   cacheWrite: bigint
   output: bigint
+  audioInput: bigint
   imageInput: bigint
   imageOutput: bigint
 }
@@ -130,6 +132,7 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
     cachedInput: or(pricing.cached_input_per_million_tokens, input),
     cacheWrite: or(pricing.cache_write_per_million_tokens, input),
     output: or(output, imageOutput ?? '0'),
+    audioInput: or(pricing.audio_input_per_million_tokens, input),
     imageInput: or(pricing.image_input_per_million_tokens, input),
     imageOutput: or(imageOutput, output ?? '0'),
   }

@@ -146,3 +146,44 @@ describe('what the vendor says that it charges', () => {
     expect(cost({ pricing: flat }, free)).to.include({ nanoUsd: 0, status: 'reported' })
   })
 })
+
+describe('the price of what is heard', () => {
+  const row: Row = { pricing: { ...flat, audio_input_per_million_tokens: '5' } }
+  const heard: Usage = { ...noUsage, inputTokens: 1_000_000, audioInputTokens: 200_000 }
+
+  it('is that of audio, and of text for a model that makes no difference', () => {
+    // 800 000 tokens at $2 and 200 000 at $5 a million.
+    const found = cost(row, heard)
+    expect(found).to.include({ nanoUsd: 2_600_000_000, status: 'exact' })
+    expect(found.details).to.include({ usd_per_million_audio_tokens: 5 })
+    expect(cost({ pricing: flat }, heard)).to.include({ nanoUsd: 2_000_000_000, status: 'exact' })
+  })
+
+  it('is an estimate where a part was cached, since nobody counts which', () => {
+    const cached = { ...heard, cachedInputTokens: 100_000 }
+    expect(cost(row, cached).status).to.equal('estimated')
+    expect(cost({ pricing: flat }, cached).status).to.equal('exact')
+  })
+})
+
+describe('the price of a picture', () => {
+  const row: Row = {
+    pricing: {
+      per_image: [{ usd: '0.02', pixels_max: 2_360_000 }, { usd: '0.035' }],
+      reference_image_usd: '0.008',
+    },
+  }
+  const one: Usage = { ...noUsage, images: 1 }
+  const prices = readPrices(row)
+
+  for (const [pixels, referenceImages, usd] of [
+    [2_360_000, 0, 0.02],
+    [2_360_001, 0, 0.035],
+    [4_194_304, 3, 0.059],
+  ] as const) {
+    it(`of ${pixels} pixels from ${referenceImages} is $${usd}`, () => {
+      const found = costOf(prices, one, { atMs: 0, picture: { pixels, referenceImages } })
+      expect(found).to.include({ nanoUsd: Math.round(usd * 1e9), status: 'exact' })
+    })
+  }
+})

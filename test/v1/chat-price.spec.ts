@@ -145,6 +145,21 @@ describe('the price of an answer of a language model', () => {
     expect((await gateway.usage()).at(-1)).to.include({ cost_status: 'estimated' })
   })
 
+  for (const nonsense of [-1, 1.5, 1e300, '9']) {
+    it(`is estimated when the vendor counts ${JSON.stringify(nonsense)} tokens`, async () => {
+      const usage = { prompt_tokens: nonsense, completion_tokens: nonsense }
+      for (const script of [completion('Hi.', { usage }), streamed(['Hi.'], { usage })]) {
+        upstream.answer(script)
+        const response = await ask('gpt-5.4', { stream: 'pieces' in script })
+        expect(response.status).to.equal(200)
+        await response.text()
+        const row = (await gateway.usage()).at(-1)!
+        expect(row).to.include({ outcome: 'ok', cost_status: 'estimated' })
+        expect(row.cost_nano_usd).to.be.within(1, 1e6)
+      }
+    })
+  }
+
   it('shows the prices that it was made of', async () => {
     upstream.answer(completion('Hi.'))
     const { usage } = (await (await ask('gpt-5-mini')).json()) as Answer

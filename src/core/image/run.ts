@@ -203,6 +203,7 @@ function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
     outputTokens: a.outputTokens + b.outputTokens,
     cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
     cacheWriteTokens: sum(a.cacheWriteTokens, b.cacheWriteTokens),
+    audioInputTokens: sum(a.audioInputTokens, b.audioInputTokens),
     imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
     imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
     reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),

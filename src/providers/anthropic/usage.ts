@@ -1,5 +1,5 @@
 import type { Usage } from '../../core/price.ts'
-import { tokenCount } from '../wire/token-count.ts'
+import { isTokenCount, tokenCount } from '../wire/token-count.ts'
 
 /** Anthropic's token counts; the last event of a stream repeats some of them. */
 export type WireUsage = {
@@ -13,13 +13,13 @@ export type WireUsage = {
 
 /** Adds the cached input, which Anthropic counts apart (docs/vendors.md#anthropic-answer). */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
-  if (typeof wire?.input_tokens !== 'number') return undefined
+  if (!isTokenCount(wire?.input_tokens)) return undefined
   const cachedInputTokens = tokenCount(wire.cache_read_input_tokens)
   const cacheWriteTokens = tokenCount(wire.cache_creation_input_tokens)
   const reasoningTokens = tokenCount(wire.output_tokens_details?.thinking_tokens)
   const { service_tier: tier } = wire
   return {
-    inputTokens: tokenCount(wire.input_tokens) + cachedInputTokens + cacheWriteTokens,
+    inputTokens: wire.input_tokens + cachedInputTokens + cacheWriteTokens,
     outputTokens: tokenCount(wire.output_tokens),
     images: 0,
     estimated: false,

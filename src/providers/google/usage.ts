@@ -1,5 +1,5 @@
 import type { Usage } from '../../core/price.ts'
-import { tokenCount } from '../wire/token-count.ts'
+import { isTokenCount, tokenCount } from '../wire/token-count.ts'
 
 type Details = { modality?: string; tokenCount?: number }[]
 /** Gemini's token counts; in a stream they grow from event to event. */
@@ -15,17 +15,18 @@ export type WireUsage = {
 
 /** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none. */
 export function readUsage(wire: WireUsage | undefined): Usage | undefined {
-  if (typeof wire?.promptTokenCount !== 'number') return undefined
+  if (!isTokenCount(wire?.promptTokenCount)) return undefined
   const thoughts = tokenCount(wire.thoughtsTokenCount)
   return {
-    inputTokens: tokenCount(wire.promptTokenCount) + tokenCount(wire.toolUsePromptTokenCount),
+    inputTokens: wire.promptTokenCount + tokenCount(wire.toolUsePromptTokenCount),
     outputTokens: tokenCount(wire.candidatesTokenCount) + thoughts,
     images: 0,
     estimated: false,
     ...counted('cachedInputTokens', wire.cachedContentTokenCount),
     ...counted('reasoningTokens', thoughts),
-    ...counted('imageInputTokens', imageTokens(wire.promptTokensDetails)),
-    ...counted('imageOutputTokens', imageTokens(wire.candidatesTokensDetails)),
+    ...counted('audioInputTokens', tokensOf('AUDIO', wire.promptTokensDetails)),
+    ...counted('imageInputTokens', tokensOf('IMAGE', wire.promptTokensDetails)),
+    ...counted('imageOutputTokens', tokensOf('IMAGE', wire.candidatesTokensDetails)),
   }
 }
 
@@ -34,8 +35,8 @@ function counted(key: keyof Usage, count: unknown): Partial<Usage> {
   return tokens === 0 ? {} : { [key]: tokens }
 }
 
-function imageTokens(details: Details = []): number {
+function tokensOf(kind: string, details: Details = []): number {
   return details
-    .filter(({ modality }) => modality === 'IMAGE')
+    .filter(({ modality }) => modality === kind)
     .reduce((sum, { tokenCount: count }) => sum + tokenCount(count), 0)
 }

@@ -1,6 +1,6 @@
 import type { Usage } from '../../core/price.ts'
 import type { ReportedCost } from '../wire/reported-cost.ts'
-import { tokenCount } from '../wire/token-count.ts'
+import { isTokenCount, tokenCount } from '../wire/token-count.ts'
 
 /** Token counts of OpenAI-shaped upstreams; each member may be missing. */
 export type WireUsage = {
@@ -11,6 +11,7 @@ export type WireUsage = {
   prompt_cache_hit_tokens?: number
   prompt_tokens_details?: {
     cached_tokens?: number
+    audio_tokens?: number
     image_tokens?: number
     cache_write_tokens?: number
     cache_creation_input_tokens?: number
@@ -33,11 +34,11 @@ export function servedTier(tier: unknown): Pick<Usage, 'serviceTier'> {
 
 /** Canonical token counts and cost; undefined when the upstream sent no counts. */
 export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usage | undefined {
-  if (typeof wire?.prompt_tokens !== 'number') return undefined
+  if (!isTokenCount(wire?.prompt_tokens)) return undefined
   const { prompt_tokens_details: input, completion_tokens_details: output } = wire
   const cached = input?.cached_tokens ?? wire.prompt_cache_hit_tokens ?? wire.cached_tokens
   const written = input?.cache_write_tokens ?? input?.cache_creation_input_tokens
-  const inputTokens = tokenCount(wire.prompt_tokens)
+  const inputTokens = wire.prompt_tokens
   return {
     inputTokens,
     outputTokens: outputTokens(wire, inputTokens),
@@ -45,6 +46,7 @@ export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usa
     estimated: false,
     ...optional('cachedInputTokens', cached),
     ...optional('cacheWriteTokens', written),
+    ...optional('audioInputTokens', input?.audio_tokens),
     ...optional('imageInputTokens', input?.image_tokens),
     ...optional('reasoningTokens', output?.reasoning_tokens),
     ...optional('imageOutputTokens', output?.image_tokens),
