@@ -40,7 +40,6 @@ export const ownClients: Client[] = [
     name: 'hey-api',
     package: '@hey-api/openapi-ts',
     commands: [['openapi-ts', '-i', 'openapi.yaml', '-o', 'client', '--no-log-file']],
-    cannot: jsonOnly,
   },
   {
     name: 'openapi-fetch',
@@ -63,7 +62,6 @@ export const ownClients: Client[] = [
         '--generate-union-enums',
       ],
     ],
-    cannot: jsonOnly,
   },
 ]
 

@@ -1,5 +1,6 @@
-import { createClient } from './client/client'
+import { createClient, formDataBodySerializer } from './client/client'
 import { createChatCompletion, createImage, createImageEdit, listModels } from './client/sdk.gen'
+import type { CreateImageEditForm, CreateImageEditResponses } from './client/types.gen'
 
 export function calls(baseUrl: string, key: string, picture: string) {
   const client = createClient({ baseUrl, auth: key })
@@ -28,6 +29,21 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const body = { prompt: 'A fox', images: [{ image_url: picture }] }
       const { data } = await createImageEdit({ client, body })
+      return data!.data[0]!.b64_json
+    },
+    form: async () => {
+      const body: CreateImageEditForm = {
+        image: await (await fetch(picture)).blob(),
+        prompt: 'A fox',
+      }
+      // The function of the operation sends JSON.
+      const { data } = await client.post<CreateImageEditResponses>({
+        ...formDataBodySerializer,
+        url: '/v1/images/edits',
+        headers: { 'Content-Type': null },
+        security: [{ scheme: 'bearer', type: 'http' }],
+        body,
+      })
       return data!.data[0]!.b64_json
     },
     stream: async () => {

@@ -1,8 +1,14 @@
-import { Api, type ErrorResponse } from './client/api'
+import {
+  Api,
+  type CreateImageEditForm,
+  type ErrorResponse,
+  type ImagesResponse,
+} from './client/api'
 
 export function calls(baseUrl: string, key: string, picture: string) {
   const baseApiParams = { headers: { authorization: `Bearer ${key}` } }
-  const { v1 } = new Api({ baseUrl, baseApiParams })
+  const api = new Api({ baseUrl, baseApiParams })
+  const { v1 } = api
   const messages = [{ role: 'user' as const, content: 'Hello' }]
   return {
     models: async () => (await v1.listModels({ limit: 2 })).data.data.map(({ id }) => id),
@@ -23,6 +29,21 @@ export function calls(baseUrl: string, key: string, picture: string) {
     edit: async () => {
       const images = [{ image_url: picture }]
       const { data } = await v1.createImageEdit({ prompt: 'A fox', images })
+      return data.data[0]!.b64_json
+    },
+    form: async () => {
+      const body: CreateImageEditForm = {
+        image: new File([await (await fetch(picture)).blob()], 'a.png'),
+        prompt: 'A fox',
+      }
+      // The function of the operation sends JSON.
+      const { data } = await api.request<ImagesResponse>({
+        path: '/v1/images/edits',
+        method: 'POST',
+        body,
+        type: 'multipart/form-data',
+        format: 'json',
+      })
       return data.data[0]!.b64_json
     },
     stream: async () => {
