@@ -84,6 +84,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   const { model, max_tokens: most, messages, temperature, top_p: topP, thinking } = body
   const { stop_sequences: stops = [], metadata = {}, output_config: output = {} } = body
   allowOnly(metadata, ['user_id'], 'metadata', invalid)
+  checkMark(body, 'body')
   allowOnly(output, ['effort', 'format'], 'output_config', invalid)
   if ((stops as string[]).some((stop) => stop.trim() === '')) {
     refuse('stop_sequences: each stop sequence must contain non-whitespace')
@@ -195,6 +196,7 @@ type Place = { where: string; refuse: Refuse }
 function checkBlock(block: Body, role: string, { where, refuse }: Place): void {
   const type = String(block['type'])
   allowOnly(block, blockFields[type] ?? [], where, invalid)
+  checkMark(block, where)
   const shows = type === 'image' || type === 'document'
   if (shows && role === 'assistant') refuse(`${where}: ${type} blocks are not permitted here`)
   if (type === 'document') checkDocument(block['source'] as Body, where, refuse)
@@ -210,6 +212,10 @@ function checkBlock(block: Body, role: string, { where, refuse }: Place): void {
   }
   if (type !== 'tool_result') return
   for (const inner of (block['content'] ?? []) as Body[]) checkBlock(inner, role, { where, refuse })
+}
+
+function checkMark({ cache_control: mark }: Body, where: string): void {
+  if (mark !== undefined) allowOnly(mark, ['type', 'ttl'], `${where}.cache_control`, invalid)
 }
 
 function checkSource(source: unknown, where: string, refuse: Refuse): void {
@@ -241,6 +247,7 @@ function checkDocument(source: Body, where: string, refuse: Refuse): void {
 function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
   for (const tool of (tools ?? []) as Body[]) {
     allowOnly(tool, toolFields, 'tools.0', invalid)
+    checkMark(tool, 'tools.0')
     if (!/^[a-zA-Z0-9_-]{1,128}$/.test(String(tool['name']))) {
       refuse("tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
     }

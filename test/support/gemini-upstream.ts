@@ -80,6 +80,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   if (!Array.isArray(contents) || contents.length === 0) refuse('contents is not specified')
   checkContents(contents as { role: string; parts: Part[] }[], model, refuse)
   for (const tool of tools as { functionDeclarations: Body[] }[]) {
+    allowOnly(tool, ['functionDeclarations'], 'tools', invalid)
     for (const declaration of tool.functionDeclarations) {
       allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
       if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(String(declaration['name']))) {
@@ -100,8 +101,15 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   if (Number(temperature ?? 0) > 2) refuse('temperature must be in the range [0.0, 2.0]')
   if (Number(candidateCount) > 8) refuse('candidateCount must be between 1 and 8')
   const system = body['systemInstruction']
-  if (system !== undefined) allowOnly(system, ['parts'], 'system_instruction', invalid)
-  const { functionCallingConfig: calling } = (body['toolConfig'] ?? {}) as Body
+  if (system !== undefined) {
+    allowOnly(system, ['parts'], 'system_instruction', invalid)
+    for (const part of system['parts'] as Part[]) {
+      allowOnly(part, ['text'], 'system_instruction.parts', invalid)
+    }
+  }
+  const { toolConfig = {} } = body
+  allowOnly(toolConfig, ['functionCallingConfig'], 'tool_config', invalid)
+  const { functionCallingConfig: calling } = toolConfig
   if (calling !== undefined) {
     allowOnly(calling, ['mode', 'allowedFunctionNames'], 'tool_config', invalid)
   }
@@ -160,7 +168,9 @@ function checkContents(
   refuse: Refuse,
 ): void {
   let open: string[] = []
-  for (const { role, parts } of contents) {
+  for (const content of contents) {
+    allowOnly(content, ['role', 'parts'], 'contents', invalid)
+    const { role, parts } = content
     if (role !== 'user' && role !== 'model') refuse('Please use a valid role: user, model.')
     if (parts.length === 0) refuse('contents.parts must not be empty')
     const names = (key: string) =>
@@ -168,6 +178,7 @@ function checkContents(
     for (const part of parts) {
       allowOnly(part, partFields, 'contents.parts', invalid)
       checkMedium(part, refuse)
+      allowOnly(part['functionCall'] ?? {}, ['id', 'name', 'args'], 'function_call', invalid)
       const response = part['functionResponse'] ?? {}
       allowOnly(response, ['name', 'response', 'parts'], 'function_response', invalid)
       const shown = (response['parts'] ?? []) as Part[]

@@ -45,7 +45,7 @@ export function translator(options: Options): Translator {
   let begun = false
   let finished = false
   let over = false
-  const readBlock = blockReader(answerBytesMax)
+  const readBlock = blockReader(answerBytesMax, upstreamModel)
 
   const begin = () => {
     if (begun) return ''
@@ -107,7 +107,10 @@ function writeEnd(writer: ChunkWriter, delta: RawMessageDeltaEvent.Delta): strin
 }
 
 /** Translates block events to JSON deltas; undefined for events without an OpenAI counterpart. */
-function blockReader(bytesMax: number): (event: BlockEvent) => string | undefined {
+function blockReader(
+  bytesMax: number,
+  upstreamModel: string,
+): (event: BlockEvent) => string | undefined {
   const tools = new Map<number, { call: number; empty: boolean }>()
   const thoughts = thoughtKeeper(bytesMax)
   return (event) => {
@@ -126,7 +129,7 @@ function blockReader(bytesMax: number): (event: BlockEvent) => string | undefine
       tools.set(event.index, { call: index, empty: true })
       const { id, name } = block
       const call = { index, id, type: 'function', function: { name, arguments: '' } }
-      return toolDelta(withThoughts(call, thoughts.take()))
+      return toolDelta(withThoughts(call, thoughts.take(), upstreamModel))
     }
     const { delta } = event
     if (delta.type === 'text_delta') return member('content', delta.text)

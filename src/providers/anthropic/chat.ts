@@ -67,7 +67,7 @@ function readMessage(bytes: Buffer, asked: Asked, redact: (text: string) => stri
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
   }
-  const message = answerOf(wire.content)
+  const message = answerOf(wire.content, asked.upstreamModel)
   if (wire.stop_reason === 'refusal') {
     message.refusal = refusalOf(wire.stop_details)
     if (message.content === '') message.content = null
@@ -86,7 +86,10 @@ function readMessage(bytes: Buffer, asked: Asked, redact: (text: string) => stri
   return { completion, usage, bytes: bytes.length }
 }
 
-function answerOf(blocks: Message['content']): ChatCompletion['choices'][number]['message'] {
+function answerOf(
+  blocks: Message['content'],
+  upstreamModel: string,
+): ChatCompletion['choices'][number]['message'] {
   let text = ''
   let thinking = ''
   let thoughts: Thought[] = []
@@ -99,7 +102,8 @@ function answerOf(blocks: Message['content']): ChatCompletion['choices'][number]
     const before = thoughts
     thoughts = []
     const call = { name: block.name, arguments: JSON.stringify(block.input ?? {}) }
-    return [withThoughts({ id: block.id, type: 'function' as const, function: call }, before)]
+    const made = { id: block.id, type: 'function' as const, function: call }
+    return [withThoughts(made, before, upstreamModel)]
   })
   return {
     role: 'assistant',

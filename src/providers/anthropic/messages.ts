@@ -44,7 +44,7 @@ type Turn = { role: 'user' | 'assistant'; content: ContentBlockParam[] }
 /** Splits a conversation into system texts and alternating turns of user and assistant. */
 export function writeMessages(
   messages: readonly Message[],
-  { model }: Target,
+  { model, upstreamModel }: Target,
   notes: Notes,
 ): { system: TextBlockParam[]; messages: MessageParam[] } {
   const system: TextBlockParam[] = []
@@ -66,7 +66,7 @@ export function writeMessages(
         add('user', blocksOf(message, path, notes))
         break
       case 'assistant': {
-        const blocks = blocksOfAnswer(message, path, notes)
+        const blocks = blocksOfAnswer(message, { path, upstreamModel }, notes)
         if (turns.length === 0 && blocks.length > 0) add('user', opening(path, notes))
         add('assistant', blocks)
         break
@@ -191,20 +191,28 @@ function documentOf(
 }
 
 /** Thinking must come first: the blocks of the first call go before the text. */
-function blocksOfAnswer(message: Answer, path: string, notes: Notes): ContentBlockParam[] {
+function blocksOfAnswer(
+  message: Answer,
+  { path, upstreamModel }: { path: string; upstreamModel: string },
+  notes: Notes,
+): ContentBlockParam[] {
   const remedy = 'Anthropic takes only text of the model. Move it to a message of the user.'
   const said = saidIn(onlyTexts(message, path, notes.problems, remedy), notes)
   const [first = [], ...further] = (message.tool_calls ?? []).map((call, place) =>
-    blocksOfCall(call, `${path}.tool_calls[${place}]`, notes),
+    blocksOfCall(call, { path: `${path}.tool_calls[${place}]`, upstreamModel }, notes),
   )
   const thought = first.filter(({ type }) => type !== 'tool_use')
   return [...thought, ...said, ...first.slice(thought.length), ...further.flat()]
 }
 
-function blocksOfCall(call: ToolCall, path: string, { problems }: Notes): ContentBlockParam[] {
+function blocksOfCall(
+  call: ToolCall,
+  { path, upstreamModel }: { path: string; upstreamModel: string },
+  { problems }: Notes,
+): ContentBlockParam[] {
   const { name, arguments: text } = call.function
   const input = parseArguments(text)
-  const thoughts = thoughtsBefore(call)
+  const thoughts = thoughtsBefore(call, upstreamModel)
   const refuse = (param: string, message: string) =>
     problems.push({ param: `${path}.${param}`, message, code: 'invalid_value' })
   if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')

@@ -4,6 +4,7 @@ import type {
   ThinkingBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
 import type { components } from '../../../generated/types.ts'
+import { membersOf } from '../wire/any-json.ts'
 
 type ToolCall = components['schemas']['FunctionToolCall']
 /** A signed thinking block; the one before a tool call must be sent back unchanged. */
@@ -21,20 +22,33 @@ export function thoughtIn(block: ContentBlock): Thought | undefined {
   }
 }
 
-/** Attaches thinking blocks to a call, so that the client sends them back with its result. */
-export function withThoughts<Call extends object>(call: Call, thoughts: readonly Thought[]) {
+/**
+ * Attaches thinking blocks to a call, so that the client sends them back with its result. They
+ * belong to the model that thought them (docs/vendors.md#anthropic-thinking).
+ */
+export function withThoughts<Call extends object>(
+  call: Call,
+  thoughts: readonly Thought[],
+  model: string,
+) {
   if (thoughts.length === 0) return call
-  return { ...call, extra_content: { anthropic: { thinking_blocks: thoughts } } }
+  return { ...call, extra_content: { anthropic: { model, thinking_blocks: thoughts } } }
 }
 
 export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
 
-/** The thinking blocks that came back with a call; undefined when they are malformed. */
-export function thoughtsBefore({ extra_content: extra }: ToolCall): Thought[] | undefined {
-  // Free-form input of the caller: every member is optional and checked below.
-  const { anthropic } = (extra ?? {}) as { anthropic?: { thinking_blocks?: unknown } | null }
-  const blocks = anthropic?.thinking_blocks ?? []
-  return Array.isArray(blocks) && blocks.every(isThought) ? blocks : undefined
+/**
+ * The thinking blocks that came back with a call, none when another model thought them; undefined
+ * when they are malformed.
+ */
+export function thoughtsBefore(
+  { extra_content: extra }: ToolCall,
+  model: string,
+): Thought[] | undefined {
+  // Free-form input of the caller: checked below.
+  const { thinking_blocks: blocks = [], model: thinker = model } = membersOf(extra?.['anthropic'])
+  if (!Array.isArray(blocks) || !blocks.every(isThought)) return undefined
+  return thinker === model ? blocks : []
 }
 
 function isThought(value: unknown): value is Thought {

@@ -96,6 +96,29 @@ const rows: WireRow[] = [
     },
     refused: ['messages[1].tool_calls[0].extra_content.anthropic.thinking_blocks'],
   },
+  ...['claude-opus-5-5', 'claude-sonnet-5-5'].map((model): WireRow => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }
+    const anthropic = { model: 'claude-opus-5-5', thinking_blocks: [thinking] }
+    const look = { name: 'look', arguments: '{}' }
+    const call = {
+      id: 'a',
+      type: 'function' as const,
+      function: look,
+      extra_content: { anthropic },
+    }
+    return {
+      name: `gives thoughts back to the model that thought them alone: ${model}`,
+      model,
+      request: {
+        messages: [
+          ...hello,
+          { role: 'assistant', tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'a', content: 'A' },
+        ],
+      },
+      wire: { 'messages.1.content.0.type': model === anthropic.model ? 'thinking' : 'tool_use' },
+    }
+  }),
   {
     name: 'refuses calls whose arguments are no object',
     model: 'claude-sonnet-4-6',

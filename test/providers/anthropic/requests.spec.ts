@@ -1,4 +1,4 @@
-import { describeWire, type WireRow } from '../../support/chat-wire.ts'
+import { describeWire, hello, type WireRow } from '../../support/chat-wire.ts'
 
 const tool = {
   type: 'function' as const,
@@ -144,6 +144,94 @@ const rows: WireRow[] = [
     request: { reasoning_effort: 'low', max_tokens: 1024 },
     wire: { thinking: undefined },
     warned: ['reasoning_effort'],
+  },
+  ...(
+    [
+      ['claude-haiku-4-5', undefined],
+      ['claude-sonnet-4-6', undefined],
+      ['claude-opus-5', 'disabled'],
+      ['claude-haiku-5-5', 'disabled'],
+      ['claude-sonnet-5-5', 'between_tools'],
+    ] as const
+  ).map(([model, type]): WireRow => ({
+    name: `has ${model} not think where it is told not to`,
+    model,
+    request: { reasoning_effort: 'none' },
+    wire: { 'thinking.type': type, output_config: undefined },
+  })),
+  ...['claude-opus-5-5', 'claude-fable-5-1'].map((model): WireRow => ({
+    name: `has ${model}, which always thinks, think least`,
+    model,
+    request: { reasoning_effort: 'none' },
+    wire: { 'thinking.type': 'adaptive', 'output_config.effort': 'low' },
+    warned: ['reasoning_effort'],
+  })),
+  {
+    name: 'asks those that think unasked for their thoughts',
+    model: 'claude-opus-5',
+    request: {},
+    wire: { 'thinking.type': 'adaptive', 'thinking.display': 'summarized' },
+  },
+  {
+    name: 'has those that think unasked call a tool that is forced',
+    model: 'claude-opus-5',
+    request: { tools: [tool], tool_choice: 'required' },
+    wire: { thinking: undefined, 'tool_choice.type': 'any' },
+  },
+  {
+    name: 'goes on with an answer where Anthropic does, without space at its end',
+    model: 'claude-sonnet-4-5',
+    request: { messages: [...hello, { role: 'assistant', content: 'I am \n' }] },
+    wire: { 'messages.1.content.0.text': 'I am' },
+    warned: ['messages[1].content'],
+  },
+  {
+    name: 'does not have the newer of Anthropic go on with an answer',
+    model: 'claude-opus-5',
+    request: { messages: [...hello, { role: 'assistant', content: 'I am' }] },
+    refused: ['messages[1]'],
+  },
+  {
+    name: 'does not take silence behind an answer for a question',
+    model: 'claude-sonnet-4-5',
+    request: {
+      messages: [...hello, { role: 'assistant', content: 'Yes?' }, { role: 'user', content: ' ' }],
+    },
+    refused: ['messages[2].content'],
+  },
+  {
+    name: 'does not leave calls without their results',
+    model: 'claude-sonnet-4-5',
+    request: {
+      messages: [
+        ...hello,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+      ],
+    },
+    refused: ['messages[1].tool_calls'],
+  },
+  {
+    name: 'stops Anthropic at what is more than space',
+    model: 'claude-sonnet-4-6',
+    request: { stop: ['\n', 'END'] },
+    wire: { 'stop_sequences.0': 'END', 'stop_sequences.length': 1 },
+    warned: ['stop[0]'],
+  },
+  {
+    name: 'tells Anthropic for whom it answers, by the newer of two names',
+    model: 'claude-sonnet-4-6',
+    request: { user: 'u-1', safety_identifier: 's-1' },
+    wire: { 'metadata.user_id': 's-1' },
+    warned: ['user'],
+  },
+  {
+    name: 'does not give Anthropic a tool by a name that it refuses',
+    model: 'claude-sonnet-4-6',
+    request: { tools: [{ type: 'function', function: { name: 'look.at' } }] },
+    refused: ['tools[0].function.name'],
   },
   {
     name: 'does not have Anthropic answer twice',

@@ -108,6 +108,56 @@ const rows: WireRow[] = [
     wire: { 'generationConfig.thinkingConfig.thinkingBudget': 128 },
     warned: ['reasoning_effort'],
   },
+  ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.1-pro-preview'].flatMap((model) =>
+    (['none', 'minimal'] as const).map((effort): WireRow => ({
+      name: `asks ${model} for its least level: ${effort}`,
+      model,
+      request: { reasoning_effort: effort },
+      wire: { 'generationConfig.thinkingConfig.thinkingLevel': 'low' },
+      warned: ['reasoning_effort'],
+    })),
+  ),
+  {
+    name: 'leaves out what the newest of Gemini ignore',
+    model: 'gemini-3.8-flash',
+    request: { temperature: 0.2, top_p: 0.5, logprobs: true, top_logprobs: 2, stop: ['', 'END'] },
+    wire: {
+      'generationConfig.temperature': undefined,
+      'generationConfig.topP': undefined,
+      'generationConfig.responseLogprobs': undefined,
+      'generationConfig.stopSequences.length': 1,
+    },
+    warned: ['temperature', 'top_p', 'logprobs', 'top_logprobs', 'stop[0]'],
+  },
+  {
+    name: 'has the older of Gemini answer several times',
+    model: 'gemini-2.5-flash',
+    request: { n: 2 },
+    wire: { 'generationConfig.candidateCount': 2 },
+  },
+  {
+    name: 'does not have the newest of Gemini go on with an answer',
+    model: 'gemini-3.8-flash',
+    request: { messages: [...hello, { role: 'assistant', content: 'I am' }] },
+    refused: ['messages[1]'],
+  },
+  {
+    name: 'asks Gemini for JSON with what it is for',
+    model: 'gemini-3.5-flash',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'it', description: 'A town.', schema },
+      },
+    },
+    wire: { 'generationConfig.responseJsonSchema.description': 'A town.' },
+  },
+  {
+    name: 'does not give Gemini a tool by a name that it refuses',
+    model: 'gemini-3.5-flash',
+    request: { tools: [{ type: 'function', function: { name: '1st' } }] },
+    refused: ['tools[0].function.name'],
+  },
   {
     name: 'does not show Gemini what it cannot see',
     model: 'gemini-3.5-flash',
@@ -116,8 +166,14 @@ const rows: WireRow[] = [
   },
   {
     name: 'does not have Gemini answer nine times',
-    model: 'gemini-3.5-flash',
+    model: 'gemini-2.5-flash',
     request: { n: 9 },
+    refused: ['n'],
+  },
+  {
+    name: 'does not have the newer of Gemini answer twice',
+    model: 'gemini-3.5-flash',
+    request: { n: 2 },
     refused: ['n'],
   },
   {
