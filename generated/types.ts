@@ -308,8 +308,16 @@ export interface components {
          * @enum {integer}
          */
         ImagePartials: 0;
+        /**
+         * @example {
+         *       "image_url": "https://example.com/boat.png"
+         *     }
+         */
         ImageReference: {
-            /** @description An HTTPS address, or a data URL in base64. */
+            /**
+             * @description An HTTPS address, or a data URL in base64.
+             * @example https://example.com/boat.png
+             */
             image_url: string;
         };
         CreateImageEditRequest: {
@@ -480,6 +488,11 @@ export interface components {
              * @enum {string}
              */
             type: "image_url";
+            /**
+             * @example {
+             *       "url": "https://example.com/boat.png"
+             *     }
+             */
             image_url: {
                 /** @description An HTTPS address, or a data URL in base64. */
                 url: string;
@@ -527,6 +540,12 @@ export interface components {
             type: "refusal";
             refusal: string;
         };
+        /**
+         * @example {
+         *       "type": "text",
+         *       "text": "Hello."
+         *     }
+         */
         ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["FilePart"] | components["schemas"]["RefusalPart"];
         MessageContent: string | components["schemas"]["ContentPart"][];
         FunctionCall: {
@@ -623,6 +642,12 @@ export interface components {
             name: string;
             content: string | null;
         };
+        /**
+         * @example {
+         *       "role": "user",
+         *       "content": "Hello."
+         *     }
+         */
         ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
         FunctionDefinition: {
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
@@ -729,6 +754,11 @@ export interface components {
                 strict?: boolean | null;
             };
         };
+        /**
+         * @example {
+         *       "type": "json_object"
+         *     }
+         */
         ChatResponseFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
         /** @enum {string} */
         ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";

@@ -186,7 +186,12 @@ export type CheckedSchema = {
   description?: string
   examples?: unknown[]
   properties?: Record<string, CheckedSchema>
-  discriminator?: { values: string[] }
+  items?: CheckedSchema
+  type?: string | string[]
+  enum?: unknown[]
+  const?: unknown
+  pattern?: string
+  discriminator?: { propertyName: string; values: string[] }
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */

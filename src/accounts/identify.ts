@@ -3,7 +3,7 @@ import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
-import { invalidKey, notAKey, readKey } from './read-key.ts'
+import { notAKey, readKey } from './read-key.ts'
 
 type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
@@ -68,4 +68,8 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
 function unexpired({ caller, expiresAt }: Known, now: number): Caller {
   if (expiresAt === null || expiresAt > now) return caller
   throw new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
+}
+
+function invalidKey(message: string): GatewayError {
+  return new GatewayError('invalid_api_key', `${message} Check the key, or create a new one.`)
 }

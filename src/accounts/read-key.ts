@@ -19,9 +19,8 @@ export function notAKey(text: string): GatewayError {
   return invalidKey(shapes.find(([pattern]) => pattern.test(text))?.[1] ?? noKey)
 }
 
-/** An `invalid_api_key` with a remedy. */
-export function invalidKey(message: string): GatewayError {
-  return new GatewayError('invalid_api_key', `${message} Check the key, or create a new one.`)
+function invalidKey(message: string): GatewayError {
+  return new GatewayError('invalid_api_key', message)
 }
 
 const remedy = 'Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.'

@@ -21,7 +21,10 @@ const wordsOf: Record<string, Words> = {
     const param = joined(path, name)
     const near = nearName(name, strangersOf(data, parentSchema))
     const meant = near === undefined ? '' : ` There is '${joined(path, near)}': is it meant?`
-    const text = `'${param}' is required.${meant}${exampleText(parentSchema?.properties?.[name])}`
+    const { propertyName, values = [] } = parentSchema?.discriminator ?? {}
+    const choice = propertyName === name ? ` It is one of: ${values.join(', ')}.` : ''
+    const example = exampleText(parentSchema?.properties?.[name])
+    const text = `'${param}' is required.${meant}${choice}${example}`
     return { code: 'missing_required_parameter', param, text }
   },
   additionalProperties: ({ params, parentSchema }, path) => {
@@ -38,13 +41,10 @@ const wordsOf: Record<string, Words> = {
     const text = `'${cut(param)}' is not a parameter here. ${remedy}`
     return { code: 'unknown_parameter', param, text }
   },
-  enum: ({ params, data }, path) => {
+  enum: ({ params, data, parentSchema }, path) => {
     const allowed = [params['allowedValues']].flat()
-    return oneOf(
-      path,
-      allowed.filter((value) => value !== null),
-      data,
-    )
+    const values = allowed.filter((value) => value !== null)
+    return oneOf(path, values, data, parentSchema)
   },
   const: ({ params, data }, path) => ({
     ...oneOf(path, [params['allowedValue']], data),
@@ -62,19 +62,21 @@ const wordsOf: Record<string, Words> = {
   },
   pattern: ({ params, parentSchema, data }, path) => {
     if (params['pattern'] === '\\S') return invalid(path, 'must not be blank.')
-    const about = parentSchema?.description?.trim().split('\n', 1)[0]
-    const expected = about === undefined ? '' : ` Expected: ${about}`
-    return invalid(path, `is malformed: ${shown(data)}.${expected}`)
+    return invalid(path, `is malformed: ${shown(data)}.${expectedText(parentSchema)}`)
   },
   type: ({ params, data, parentSchema }, path) => {
     const types = [params['type']]
       .flat()
       .map(String)
       .filter((type) => type !== 'null')
+    if (parentSchema?.enum !== undefined) {
+      const values = parentSchema.enum.filter((value) => value !== null)
+      return { ...oneOf(path, values, data), code: 'invalid_value' }
+    }
     const names = types.map((type) => typeNames[type] ?? type).join(' or ')
     const isFraction = typeof data === 'number' && types.includes('integer')
-    const given = isFraction ? String(data) : typeNames[typeOf(data)]
-    const remedy = remedyFor(types, data) ?? exampleText(parentSchema)
+    const given = isFraction || typeof data === 'string' ? shown(data) : typeNames[typeOf(data)]
+    const remedy = remedyFor(types, data, parentSchema) ?? exampleText(parentSchema)
     return invalid(path, `must be ${names}, not ${given}.${remedy}`)
   },
   minimum: ({ params, data }, path) =>
@@ -92,15 +94,26 @@ function invalid(path: string, text: string): Complaint {
   return { code: 'invalid_value', param: path, text: `${quoted(path)} ${text}` }
 }
 
-function oneOf(path: string, allowed: readonly unknown[], given: unknown): Complaint {
-  const [only] = allowed
+function oneOf(
+  path: string,
+  allowed: readonly unknown[],
+  given: unknown,
+  schema?: CheckError['parentSchema'],
+): Complaint {
   const names = allowed.map(String)
   const near = typeof given === 'string' ? nearName(given, names) : undefined
   const meant = near === undefined ? '' : ` Did you mean '${near}'?`
-  const must = names.length === 1 ? String(only) : `one of: ${names.join(', ')}`
-  const complaint = invalid(path, `must be ${must}; it is ${shown(given)}.${meant}`)
+  if (names.length > 1) {
+    return invalid(path, `must be one of: ${names.join(', ')}; it is ${shown(given)}.${meant}`)
+  }
+  const why = schema?.description === undefined ? '' : ` ${firstLine(schema.description)}`
+  const complaint = invalid(path, `must be ${names[0]}; it is ${shown(given)}.${meant}${why}`)
   // A parameter with one value is there for clients that send the default.
-  return names.length === 1 ? { ...complaint, code: 'unsupported_parameter' } : complaint
+  return { ...complaint, code: 'unsupported_parameter' }
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0]!
 }
 
 function lengthComplaint(
@@ -121,20 +134,53 @@ function strangersOf(data: unknown, schema: CheckError['parentSchema']): string[
 }
 
 /** What to send in the place of a value whose type alone is wrong. */
-function remedyFor(types: readonly string[], data: unknown): string | undefined {
-  const isOne = (text: string) => types.includes(text)
-  if (typeof data === 'string') {
-    const isNumber = /^-?\d+(\.\d+)?$/.test(data) && (isOne('number') || isOne('integer'))
-    const isBoolean = /^(true|false)$/i.test(data) && isOne('boolean')
-    if (isNumber || isBoolean) return ` Send ${data.toLowerCase()} without quotes.`
-    const isEncoded = /^\s*[[{]/.test(data) && (isOne('array') || isOne('object'))
-    if (isEncoded) return ' It is JSON inside of a string: send it without the quotes.'
+function remedyFor(
+  types: readonly string[],
+  data: unknown,
+  schema: CheckError['parentSchema'],
+): string | undefined {
+  const takes = (type: string) => types.includes(type)
+  if (takes('boolean') && !takes('string')) {
+    const text = String(data).toLowerCase()
+    return text === 'true' || text === 'false'
+      ? ` Send ${text} without quotes.`
+      : ' Send true or false.'
   }
-  const isPlain = typeof data === 'number' || typeof data === 'boolean'
-  if (isPlain && isOne('string')) return ` Send "${String(data)}", in quotes.`
-  if (Array.isArray(data) && data.length > 0 && isOne('string'))
-    return ' Send one, without the list.'
-  return undefined
+  if (typeof data === 'string') return remedyForText(takes, data, schema)
+  if (takes('string')) return remedyForNoText(data, schema)
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
+  return takes('array') && isObject ? ' Put it in a list, between [ and ].' : undefined
+}
+
+type Takes = (type: string) => boolean
+
+function remedyForText(
+  takes: Takes,
+  data: string,
+  schema: CheckError['parentSchema'],
+): string | undefined {
+  const isNumber = /^-?\d+(\.\d+)?$/.test(data) && (takes('number') || takes('integer'))
+  if (isNumber) return ` Send ${data} without quotes.`
+  const isEncoded = /^\s*[[{]/.test(data) && (takes('array') || takes('object'))
+  if (isEncoded) return ' It is JSON inside of a string: send it without the quotes.'
+  const isItem =
+    takes('array') && schema?.items?.type === 'string' && schema.items.enum === undefined
+  return isItem ? ` Put it in a list: [${shown(data)}].` : undefined
+}
+
+/** Never what would be refused again: of a text with a form of its own the form is told. */
+function remedyForNoText(data: unknown, schema: CheckError['parentSchema']): string | undefined {
+  if (schema?.pattern !== undefined && schema.pattern !== '\\S') return expectedText(schema)
+  if (schema?.const !== undefined) return ` Send ${JSON.stringify(schema.const)}.`
+  if (typeof data === 'number' || typeof data === 'boolean')
+    return ` Send "${String(data)}", in quotes.`
+  const isList =
+    Array.isArray(data) && data.length > 0 && data.every((one) => typeof one === 'string')
+  return isList ? ' Send one of them, without the list.' : undefined
+}
+
+function expectedText(schema: CheckError['parentSchema']): string {
+  return schema?.description === undefined ? '' : ` Expected: ${firstLine(schema.description)}`
 }
 
 function exampleText(schema: CheckError['parentSchema']): string {

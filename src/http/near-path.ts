@@ -24,6 +24,7 @@ const others: readonly [RegExp, string][] = [
     /\/(?:embeddings|audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
     'The gateway answers chats and makes pictures; this it does not do.',
   ],
+  [/^\/v1$/, 'This is the base URL alone; behind it is, for example, /v1/chat/completions.'],
   [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is at /mcp alone (Streamable HTTP).'],
 ]
 

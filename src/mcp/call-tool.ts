@@ -1,6 +1,7 @@
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
 import { wasCancelled } from '../core/failure.ts'
+import { nearName } from '../core/near-name.ts'
 import { assertValid } from '../http/check-error.ts'
 import { printContent, printFailure, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -34,9 +35,11 @@ export function createCallTool(options: Options): CallTool {
   return async (params, context, notify) => {
     const { name, arguments: given = {} } = params
     const tool = typeof name === 'string' ? tools.get(name) : undefined
-    if (tool === undefined) throw noTool(name)
+    if (tool === undefined) throw noTool(name, [...tools.keys()])
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      throw new JsonRpcError(rpcCodes.invalidParams, "'arguments' must be an object.")
+      const remedy =
+        typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
+      throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
     }
     const work = announce(tool, { params, context, notify, options })
     try {
@@ -54,10 +57,13 @@ export function createCallTool(options: Options): CallTool {
   }
 }
 
-function noTool(name: unknown): JsonRpcError {
+function noTool(name: unknown, names: readonly string[]): JsonRpcError {
   const what =
     typeof name === 'string' ? `There is no tool '${name.slice(0, 200)}'.` : 'No tool is named.'
-  return new JsonRpcError(rpcCodes.invalidParams, `${what} The method tools/list lists the tools.`)
+  const near = typeof name === 'string' ? nearName(name, names) : undefined
+  const remedy =
+    near === undefined ? 'The method tools/list lists the tools.' : `Did you mean '${near}'?`
+  return new JsonRpcError(rpcCodes.invalidParams, `${what} ${remedy}`)
 }
 
 type Announced = {

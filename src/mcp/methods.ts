@@ -1,4 +1,5 @@
 import { contractInfo } from '../../generated/operations.ts'
+import { nearName } from '../core/near-name.ts'
 import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import type { Params, RequestMessage } from './messages.ts'
@@ -39,7 +40,7 @@ export function createAnswerAtOnce({ tools, levels }: Options): AnswerAtOnce {
   return ({ id, method, params }, keyId) => {
     try {
       const answer = methods.get(method)
-      if (answer === undefined) throw noMethod(method)
+      if (answer === undefined) throw noMethod(method, ['tools/call', ...methods.keys()])
       return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer(params, keyId)}}`
     } catch (error) {
       if (!(error instanceof JsonRpcError)) throw error
@@ -67,7 +68,9 @@ function setLevel(levels: LogLevels, keyId: string, level: unknown): string {
   throw new JsonRpcError(rpcCodes.invalidParams, "'level' must be a log level, such as info.")
 }
 
-function noMethod(name: string): JsonRpcError {
-  const text = `There is no method '${name.slice(0, 200)}'.`
+function noMethod(name: string, names: readonly string[]): JsonRpcError {
+  const near = nearName(name, names)
+  const remedy = near === undefined ? '' : ` Did you mean '${near}'?`
+  const text = `There is no method '${name.slice(0, 200)}'.${remedy}`
   return new JsonRpcError(rpcCodes.methodNotFound, text)
 }

@@ -152,14 +152,14 @@ describe('bad input', () => {
       body: { ...hello, stream: 'true' },
       code: 'invalid_value',
       param: 'stream',
-      says: /^'stream' must be a boolean, not a string\. Send true without quotes\.$/,
+      says: /^'stream' must be a boolean, not "true"\. Send true without quotes\.$/,
     },
     {
       name: 'messages that are one text',
       body: { ...hello, messages: 'hello' },
       code: 'invalid_value',
       param: 'messages',
-      says: /^'messages' must be an array, not a string\. For example: \[\{"role":"user","content":"Hello\."\}\]$/,
+      says: /^'messages' must be an array, not "hello"\. For example: \[\{"role":"user","content":"Hello\."\}\]$/,
     },
     {
       name: 'no messages',

@@ -15,7 +15,7 @@ export function misspelledFields(request: ChatRequest): Warning[] {
   for (const [name, value] of Object.entries(request)) {
     const meant = isKnown.has(name) ? undefined : nearName(name, known)
     if (meant === undefined) continue
-    const reason = `There is no '${name}' here: it goes to the provider as it is. Did you mean '${meant}'?`
+    const reason = `The contract has no '${name}'. Did you mean '${meant}'?`
     warnings.push({ param: name, requested: value, applied: value, reason })
   }
   return warnings

@@ -1,0 +1,98 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { TestGateway } from '../support/gateway.ts'
+import { pixel } from '../support/pixel.ts'
+
+/** What a careless request is answered with; members that an answer does not have are absent. */
+export type CarelessAnswer = {
+  status: number
+  code?: string | number
+  param?: string
+  says?: string
+  /** The reasons of its warnings. */
+  warns?: string[]
+}
+type Row = {
+  name: string
+  /** Replaces members of the group's body; null takes one out. */
+  change?: Record<string, unknown>
+  body?: unknown
+  /** The body as it is sent, in the place of JSON. */
+  raw?: string
+  encoding?: BufferEncoding
+  headers?: Record<string, string>
+  path?: string
+  method?: string
+  /** Without the key that every other request has. */
+  key?: false
+  answer: CarelessAnswer
+}
+type Group = { about: string; method: string; path?: string; body?: object; requests: Row[] }
+export type CarelessRequest = Row & {
+  about: string
+  method: string
+  path: string
+  text: string | undefined
+}
+
+/** The careless requests of the files beside this one: `KEY` is a good key, `PIXEL` a picture. */
+export function readRequests(): CarelessRequest[] {
+  const files = globSync('*.yaml', { cwd: import.meta.dirname }).sort()
+  const groups = files.flatMap(
+    (file) => parse(readFileSync(join(import.meta.dirname, file), 'utf8')) as Group[],
+  )
+  return groups.flatMap(({ about, requests, ...group }) =>
+    requests.map((row) => ({
+      ...row,
+      about,
+      method: row.method ?? group.method,
+      path: row.path ?? group.path ?? '/',
+      text: row.raw ?? bodyText(group, row),
+    })),
+  )
+}
+
+function bodyText({ body: base }: Pick<Group, 'body'>, { body, change = {} }: Row) {
+  if (body !== undefined) return JSON.stringify(body)
+  return base === undefined ? undefined : JSON.stringify({ ...base, ...change })
+}
+
+/** Sends a careless request and reads what a caller is told. */
+export async function ask(
+  gateway: TestGateway,
+  { method, path, headers = {}, key, text, encoding = 'utf8' }: CarelessRequest,
+): Promise<CarelessAnswer> {
+  const fill = (value: string) => value.replace('KEY', gateway.testKey).replaceAll('PIXEL', pixel)
+  const own = Object.entries(headers).map(([name, value]) => [name, fill(value)])
+  const hasBody = text !== undefined && method === 'POST'
+  const response = await gateway.fetch(fill(path), {
+    method,
+    ...(key === false ? { key: null } : {}),
+    headers: {
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      ...(Object.fromEntries(own) as Record<string, string>),
+    },
+    ...(hasBody ? { body: new Uint8Array(Buffer.from(fill(text), encoding)) } : {}),
+  })
+  return told(response.status, await response.text())
+}
+
+type Told = {
+  error?: { message: string; code: string | number | null; param?: string | null }
+  result?: { isError?: boolean; content?: { text: string }[] }
+  warnings?: { reason: string }[]
+}
+
+function told(status: number, text: string): CarelessAnswer {
+  if (!text.startsWith('{')) return { status }
+  const { error, result, warnings } = JSON.parse(text) as Told
+  if (result?.isError === true) return { status, code: 'isError', says: result.content![0]!.text }
+  if (error === undefined) {
+    return warnings === undefined
+      ? { status }
+      : { status, warns: warnings.map(({ reason }) => reason) }
+  }
+  const { code, param, message: says } = error
+  return { status, code: code!, ...(param == null ? {} : { param }), says }
+}
