@@ -1,7 +1,5 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import type OpenAI from 'openai'
-import { readChunks } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { openAiClient } from '../support/openai-client.ts'
@@ -9,18 +7,6 @@ import { pixel } from '../support/pixel.ts'
 
 type Completion = OpenAI.Chat.ChatCompletion
 type Message = Completion['choices'][number]['message'] & { reasoning_content?: string }
-
-const parameters = {
-  type: 'object',
-  properties: {
-    city: { type: 'string', minLength: 9 },
-    days: { type: 'integer', minimum: 3, maximum: 7 },
-  },
-  required: ['city', 'days'],
-  additionalProperties: false,
-}
-const weather = { type: 'function' as const, function: { name: 'get_weather', parameters } }
-const clock = { type: 'function' as const, function: { name: 'get_time', parameters: {} } }
 
 describe('a conversation with the sandbox', () => {
   const now = Date.parse('2026-11-22T10:00:00Z')
@@ -45,83 +31,6 @@ describe('a conversation with the sandbox', () => {
     return { ...body, choice, message: choice.message as Message }
   }
 
-  describe('about tools', () => {
-    it('calls the named tool, then answers with its result, so that a loop ends', async () => {
-      const seen: unknown[] = []
-      const run = (args: unknown) => {
-        seen.push(args)
-        return 'sunny, 24 degrees'
-      }
-      for (const stream of [false, true]) {
-        const tools = [
-          clock,
-          { ...weather, function: { ...weather.function, function: run, parse: JSON.parse } },
-        ]
-        const runner = client.chat.completions.runTools({
-          model: 'gpt-4o-mini',
-          stream,
-          messages: [{ role: 'user', content: 'sandbox:tool-call=get_weather in Lisbon?' }],
-          tools,
-          // The overloads of the client are apart for streams.
-        } as Parameters<typeof client.chat.completions.runTools>[0])
-        const answer = await runner.finalContent()
-        expect(answer).to.include('The tool get_weather answered: “sunny, 24 degrees”')
-      }
-      expect(seen).to.have.length(2)
-      for (const args of seen) expect(new Ajv2020().validate(parameters, args)).to.equal(true)
-    })
-
-    it('streams a call in pieces, its name first', async () => {
-      const response = await post('sandbox:tool-call', { tools: [weather], stream: true })
-      const deltas = readChunks(await response.text()).flatMap(({ choices }) => choices)
-      type Delta = {
-        tool_calls?: { id?: string; function: { name?: string; arguments: string } }[]
-      }
-      const calls = deltas.flatMap(({ delta }) => (delta as Delta).tool_calls ?? [])
-      expect(calls.length).to.be.greaterThan(3)
-      expect(calls[0]).to.deep.include({ function: { name: 'get_weather', arguments: '' } })
-      expect(calls.slice(1).every(({ id }) => id === undefined)).to.equal(true)
-      const written = calls.map((call) => call.function.arguments).join('')
-      expect(new Ajv2020().validate(parameters, JSON.parse(written))).to.equal(true)
-      expect(deltas.at(-1)).to.deep.include({ finish_reason: 'tool_calls' })
-    })
-
-    it('calls several at once, unless one at a time is asked for', async () => {
-      const prompt = 'sandbox:tool-call=get_time sandbox:tool-call=get_weather'
-      const tools = [weather, clock]
-      const names = ({ tool_calls: calls = [] }: Message) =>
-        calls.map((call) => (call.type === 'function' ? call.function.name : ''))
-      const both = await ask(prompt, { tools })
-      expect(names(both.message)).to.deep.equal(['get_time', 'get_weather'])
-      expect(new Set(both.message.tool_calls!.map(({ id }) => id)).size).to.equal(2)
-      const one = await ask(prompt, { tools, parallel_tool_calls: false })
-      expect(names(one.message)).to.deep.equal(['get_time'])
-    })
-
-    it('talks when a tool may be called but need not be', async () => {
-      const { choice, message } = await ask('hello', { tools: [weather], tool_choice: 'auto' })
-      expect(choice.finish_reason).to.equal('stop')
-      expect(message.content).to.include('“hello”')
-    })
-
-    it('cuts the arguments of a call off at the limit', async () => {
-      const { choice } = await ask('sandbox:tool-call', { tools: [weather], max_tokens: 3 })
-      expect(choice.finish_reason).to.equal('length')
-    })
-
-    for (const [reason, more, told] of [
-      ['there is none', {}, "needs 'tools'"],
-      ['it is another', { tools: [clock] }, 'It offers: get_time.'],
-      ['none may be called', { tools: [weather], tool_choice: 'none' }, "tool_choice is 'none'"],
-    ] as const) {
-      it(`tells that it cannot call a tool when ${reason}`, async () => {
-        const response = await post('sandbox:tool-call=get_weather', more)
-        const { message } = await expectError(response, { status: 400, code: 'invalid_value' })
-        expect(message).to.include(told)
-      })
-    }
-  })
-
   describe('as the model that it plays', () => {
     it('has its context window: the messages and what may be written', async () => {
       // gpt-4o-mini reads 128000 tokens; a row's own limit of output does not matter here.
@@ -129,10 +38,9 @@ describe('a conversation with the sandbox', () => {
       const { usage } = await ask(long)
       expect(usage!.prompt_tokens).to.be.within(127_990, 128_000)
       const response = await post(long, { max_tokens: 100 })
-      const { error } = (await response.json()) as { error: { message: string; param: string } }
-      expect(response.status).to.equal(400)
-      expect(error.param).to.equal('messages')
-      expect(error.message).to.include('maximum context length is 128000 tokens')
+      const code = 'context_length_exceeded'
+      const { message } = await expectError(response, { status: 400, code, param: 'messages' })
+      expect(message).to.include('maximum context length is 128000 tokens')
     })
 
     it('reasons where the model does, within max_completion_tokens', async () => {
@@ -182,6 +90,12 @@ describe('a conversation with the sandbox', () => {
       const other = await ask('hello', { model: 'gpt-5-mini', logprobs: true })
       expect(other.choice.logprobs).to.equal(null)
       expect(other.warnings!.map(({ param }) => param)).to.deep.equal(['logprobs'])
+    })
+
+    it('takes top_logprobs with logprobs alone', async () => {
+      const param = 'top_logprobs'
+      const code = 'invalid_value'
+      await expectError(await post('hello', { top_logprobs: 2 }), { status: 400, code, param })
     })
 
     it('counts what it sees', async () => {
@@ -247,8 +161,8 @@ describe('a conversation with the sandbox', () => {
     })
 
     it('sandbox:context-length refuses as too long', async () => {
-      const response = await post('sandbox:context-length')
-      expect(response.status).to.equal(400)
+      const code = 'context_length_exceeded'
+      await expectError(await post('sandbox:context-length'), { status: 400, code })
     })
   })
 })

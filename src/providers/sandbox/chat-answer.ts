@@ -21,7 +21,7 @@ export function completion({ said, request, asked, identity }: Written): object 
       content: toolCalls.length > 0 || isRefusal ? null : text,
       refusal: isRefusal ? text : null,
       ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
-      ...(toolCalls.length > 0 ? { tool_calls: callsOf(said, identity, index) } : {}),
+      ...calledIn(said, identity, index),
     },
     logprobs: request.logprobs === true ? oddsOf(said, tokens, request) : null,
     finish_reason: finishReason,
@@ -64,7 +64,7 @@ type Delta = { delta: object; odds: object }
 function deltasOf({ said, request, identity }: Written, choice: number): Delta[] {
   const name = said.isRefusal ? 'refusal' : 'content'
   const thoughts = said.thoughts.map((token) => ({ reasoning_content: token }))
-  const calls = callsOf(said, identity, choice).flatMap(callDeltas)
+  const calls = callDeltas(said, identity, choice)
   return [
     ...[...thoughts, ...calls].map((delta) => ({ delta, odds: {} })),
     ...said.tokens.map((token) => ({
@@ -74,22 +74,45 @@ function deltasOf({ said, request, identity }: Written, choice: number): Delta[]
   ]
 }
 
-type Call = { id: string; type: 'function'; function: { name: string; arguments: string } }
+type Call = { id: string } & (
+  | { type: 'function'; function: { name: string; arguments: string } }
+  | { type: 'custom'; custom: { name: string; input: string } }
+)
 
 /** The calls of a choice; each has an id of its own. */
 function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] {
-  return toolCalls.map((called, index) => ({
-    id: `call_${id.slice(-24)}${choice}${index}`,
-    type: 'function',
-    function: called,
-  }))
+  return toolCalls.map(({ kind, name, arguments: text }, index) => {
+    const own = `call_${id.slice(-24)}${choice}${index}`
+    if (kind === 'custom') return { id: own, type: kind, custom: { name, input: text } }
+    return { id: own, type: 'function', function: { name, arguments: text } }
+  })
 }
 
-/** A call as a stream brings it: first its name, then its arguments token by token. */
-function callDeltas({ function: called, ...call }: Call, index: number): object[] {
-  const first = { ...call, function: { name: called.name, arguments: '' } }
-  const rest = tokensOf(called.arguments).map((text) => ({ function: { arguments: text } }))
-  return [first, ...rest].map((delta) => ({ tool_calls: [{ index, ...delta }] }))
+/** The members of a message that calls tools; the old functions were called one at a time. */
+function calledIn(said: Said, identity: Identity, choice: number): object {
+  const [first] = said.toolCalls
+  if (first === undefined) return {}
+  if (first.kind !== 'old') return { tool_calls: callsOf(said, identity, choice) }
+  return { function_call: { name: first.name, arguments: first.arguments } }
+}
+
+/** Calls as a stream brings them: first the name, then the arguments token by token. */
+function callDeltas(said: Said, identity: Identity, choice: number): object[] {
+  const [old] = said.toolCalls
+  if (old?.kind === 'old') {
+    const rest = tokensOf(old.arguments).map((text) => ({ function_call: { arguments: text } }))
+    return [{ function_call: { name: old.name, arguments: '' } }, ...rest]
+  }
+  return callsOf(said, identity, choice).flatMap((call, index) => {
+    const { id, type } = call
+    const { name, arguments: text } = said.toolCalls[index]!
+    const written = (piece: string) =>
+      type === 'custom' ? { custom: { input: piece } } : { function: { arguments: piece } }
+    const first =
+      type === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
+    const deltas = [{ id, type, ...first }, ...tokensOf(text).map(written)]
+    return deltas.map((delta) => ({ tool_calls: [{ index, ...delta }] }))
+  })
 }
 
 function oddsOf({ isRefusal }: Said, tokens: readonly string[], request: PlayedRequest): object {

@@ -15,7 +15,7 @@ export type Said = {
   /** The text is a refusal. */
   isRefusal: boolean
   toolCalls: MadeCall[]
-  finishReason: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  finishReason: 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
   usage: Usage
 }
 type Usage = {
@@ -58,7 +58,8 @@ function callWithin(calls: readonly MadeCall[], most: number): Spoken {
     isCut ||= kept.length < tokens.length
     return { ...call, arguments: kept.join('') }
   })
-  const finishReason = isCut ? 'length' : 'tool_calls'
+  const called = calls[0]?.kind === 'old' ? 'function_call' : 'tool_calls'
+  const finishReason = isCut ? 'length' : called
   return { tokens: [], isRefusal: false, toolCalls, finishReason }
 }
 
@@ -76,8 +77,8 @@ function textWithin(request: PlayedRequest, most: number, asked: Asked): Spoken 
 
 /** The tokens of all that the model reads: texts, media, tools and the wanted format. */
 export function promptTokens(request: PlayedRequest): number {
-  const { tools = [], response_format: format } = request
-  const schemas = [...tools, ...(format?.type === 'json_schema' ? [format] : [])]
+  const { tools = [], functions = [], response_format: format } = request
+  const schemas = [...tools, ...functions, ...(format?.type === 'json_schema' ? [format] : [])]
   const written = schemas.map((schema) => JSON.stringify(schema)).join('')
   return countTokens(conversationText(request)) + mediaTokens(request) + countTokens(written)
 }

@@ -18,7 +18,10 @@ export type ImageBody = {
 export type Render = (request: RenderRequest) => Promise<Buffer>
 
 const defaultPixels = { width: 1024, height: 1024 }
-const pixelsPerToken = 256
+/** As OpenAI counts pictures of high quality; without one they are of medium quality. */
+const pixelsPerToken = 252
+const shareOfQuality: Readonly<Record<string, number>> = { low: 0.0654, high: 1, hd: 1 }
+const mediumShare = 0.2538
 const tokensPerSource = 1024
 
 /** The pictures of a request, one after the other, and their tokens unless they are not counted. */
@@ -43,7 +46,8 @@ export async function pictures(
   }
   const imageTokens = sources.length * tokensPerSource
   const textTokens = countTokens(body.prompt)
-  const outputTokens = Math.round((pixels.width * pixels.height * n) / pixelsPerToken)
+  const share = shareOfQuality[body.quality ?? ''] ?? mediumShare
+  const outputTokens = n * Math.round((pixels.width * pixels.height * share) / pixelsPerToken)
   const usage = {
     input_tokens: textTokens + imageTokens,
     input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },

@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target, Warning } from '../../core/model.ts'
+import { functionsOnly } from '../wire/function-tools.ts'
 
 /** What the sandbox has to know of the model that it plays. */
 export type Played = {
@@ -31,7 +32,11 @@ export function playedRequest(
   { model: { row } }: Target,
   { warnings, thoughtsShown }: { warnings: readonly Warning[]; thoughtsShown: ThoughtsShown },
 ): PlayedRequest {
-  const left: Record<string, unknown> = { ...request }
+  // A vendor may be given the old functions as tools, and the allowed tools alone.
+  const isConverted = warnings.some(({ param }) => ['functions', 'tool_choice'].includes(param))
+  const left: Record<string, unknown> = isConverted
+    ? functionsOnly(request, row.provider).request
+    : { ...request }
   for (const { param, applied } of warnings) {
     if (applied === null) delete left[param]
     else if (followed.has(param)) left[param] = applied
@@ -39,8 +44,10 @@ export function playedRequest(
   const effort = left['reasoning_effort'] ?? undefined
   const asked = effort !== undefined || thoughtsShown !== 'asked'
   const reasons = row.capabilities.reasoning && asked && effort !== 'none'
+  const { context_window: window, doubtful = [] } = row
+  const isKnown = !doubtful.includes('context_window')
   const played: Played = {
-    ...(row.context_window === undefined ? {} : { contextWindow: row.context_window }),
+    ...(isKnown && window !== undefined ? { contextWindow: window } : {}),
     reasons,
     showsThoughts: reasons && thoughtsShown !== 'never',
   }

@@ -27,8 +27,8 @@ export function askedRefusal(asked: Asked, routeIndex: number): Refusal | undefi
   return refusal(status, `The sandbox was asked for the status ${status}.`)
 }
 
-/** The error answer for a scenario that does not exist or has a wrong value. */
-export function mistyped(complaint: string, param: string): Refusal {
+/** The error answer for a parameter, or a scenario in it, that cannot be taken. */
+export function invalid(complaint: string, param: string): Refusal {
   return refusal(400, complaint, { code: 'invalid_value', param })
 }
 

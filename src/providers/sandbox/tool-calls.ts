@@ -1,72 +1,94 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { exampleOf } from './example.ts'
 import type { Asked } from './scenario.ts'
 
-type Tool = NonNullable<FunctionRequest['tools']>[number]
-/** A call with arguments that the tool's schema allows. */
-export type MadeCall = { name: string; arguments: string }
+/** `old` are the functions that came before tools. */
+type Kind = 'function' | 'custom' | 'old'
+type Tool = { kind: Kind; name: string; parameters?: object }
+/** A call with arguments that the tool's schema allows, or with text for a custom tool. */
+export type MadeCall = { kind: Kind; name: string; arguments: string }
 
 /**
  * The calls that the request forces or the prompt asks for; none after the results of calls, so
  * that loops end. A text instead tells why a call that is asked for cannot be made.
  */
-export function callTools(given: ChatRequest, asked: Asked): MadeCall[] | string {
-  const { request } = functionsOnly(given, 'The sandbox')
-  if (request.messages.at(-1)?.role === 'tool') return []
-  const { tools = [], tool_choice: choice } = request
-  if (!asked.has('tool-call')) {
-    return isForced(choice) ? callsOf(forced(tools, choice).slice(0, 1)) : []
-  }
-  if (choice === 'none') return "'sandbox:tool-call' cannot call a tool: tool_choice is 'none'."
+export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | string {
+  if (isResult(request.messages.at(-1)?.role)) return []
+  const { tools, isForced, isForbidden } = offeredBy(request)
+  if (!asked.has('tool-call')) return isForced ? tools.slice(0, 1).map(callOf) : []
+  if (isForbidden) return "'sandbox:tool-call' cannot call a tool: tool_choice is 'none'."
   if (tools.length === 0) return "'sandbox:tool-call' needs 'tools' in the request."
-  const offered = forced(tools, choice)
-  const wanted = request.parallel_tool_calls === false ? asked.tools.slice(0, 1) : asked.tools
-  const found = wanted.map((name) =>
-    offered.find((tool) => name === '' || tool.function.name === name),
-  )
+  const isOne = request.parallel_tool_calls === false || tools[0]!.kind === 'old'
+  const wanted = isOne ? asked.tools.slice(0, 1) : asked.tools
+  const found = wanted.map((name) => tools.find((tool) => name === '' || tool.name === name))
   const missing = found.indexOf(undefined)
-  if (missing < 0) return callsOf(found.filter((tool) => tool !== undefined))
-  const names = offered.map((tool) => tool.function.name).join(', ')
+  if (missing < 0) return found.filter((tool) => tool !== undefined).map(callOf)
+  const names = tools.map(({ name }) => name).join(', ')
   return `The request offers no tool '${wanted[missing]}' here. It offers: ${names.slice(0, 300)}.`
 }
 
+function isResult(role: string | undefined): boolean {
+  return role === 'tool' || role === 'function'
+}
+
+type Offered = { tools: Tool[]; isForced: boolean; isForbidden: boolean }
+
+/** The tools that `tool_choice` leaves, or `function_call` of the old functions. */
+function offeredBy(request: ChatRequest): Offered {
+  const { tools = [], functions = [], tool_choice: choice, function_call: called } = request
+  const all: Tool[] = [
+    ...tools.map((tool): Tool =>
+      tool.type === 'function'
+        ? { kind: 'function', ...tool.function }
+        : { kind: 'custom', name: tool.custom.name },
+    ),
+    ...functions.map((one): Tool => ({ kind: 'old', ...one })),
+  ]
+  const only = (names: readonly string[], isForced: boolean): Offered => {
+    return { tools: all.filter(({ name }) => names.includes(name)), isForced, isForbidden: false }
+  }
+  if (typeof choice === 'object' && choice.type === 'allowed_tools') {
+    const { mode, tools: allowed } = choice.allowed_tools
+    return only(allowed.map(nameOf), mode === 'required')
+  }
+  if (typeof choice === 'object') return only([nameOf(choice)], true)
+  if (typeof called === 'object') return only([called.name], true)
+  const isForbidden = choice === 'none' || called === 'none'
+  return { tools: all, isForced: choice === 'required', isForbidden }
+}
+
+type Named = Extract<Exclude<ChatRequest['tool_choice'], string>, { type: 'function' | 'custom' }>
+
+function nameOf(tool: Named): string {
+  return tool.type === 'function' ? tool.function.name : tool.custom.name
+}
+
+const customInput = 'This is what the sandbox writes for a custom tool.'
+
+function callOf({ kind, name, parameters = {} }: Tool): MadeCall {
+  const example = () => JSON.stringify(exampleOf({ type: 'object', ...parameters }))
+  return { kind, name, arguments: kind === 'custom' ? customInput : example() }
+}
+
+type Shorten = (text: string) => string
+
 /** What the tools answered to the calls of the last turn, in words; undefined without one. */
-export function quoteResults(request: ChatRequest, shorten: Shorten): string | undefined {
-  const { messages } = functionsOnly(request, 'The sandbox').request
-  const start = messages.findLastIndex(({ role }) => role !== 'tool') + 1
+export function quoteResults({ messages }: ChatRequest, shorten: Shorten): string | undefined {
+  const start = messages.findLastIndex(({ role }) => !isResult(role)) + 1
   if (start >= messages.length) return undefined
   const names = new Map<string, string>()
   for (const message of messages) {
     if (message.role !== 'assistant') continue
-    for (const call of message.tool_calls ?? []) names.set(call.id, call.function.name)
+    for (const call of message.tool_calls ?? []) {
+      names.set(call.id, call.type === 'function' ? call.function.name : call.custom.name)
+    }
   }
-  const results = messages.slice(start).flatMap((message) => {
-    if (message.role !== 'tool') return []
-    const name = names.get(message.tool_call_id) ?? 'tool'
+  const results = messages.slice(start).map((message) => {
+    const called = message.role === 'tool' ? names.get(message.tool_call_id) : undefined
+    const name = message.role === 'function' ? message.name : (called ?? 'tool')
     return `The tool ${name} answered: “${shorten(textOf(message.content))}”`
   })
   return results.join(' ')
-}
-
-type Shorten = (text: string) => string
-type Choice = FunctionRequest['tool_choice']
-
-function isForced(choice: Choice): boolean {
-  return choice === 'required' || (typeof choice === 'object' && choice !== null)
-}
-
-/** The tools that the choice leaves. */
-function forced(tools: readonly Tool[], choice: Choice): Tool[] {
-  const named = typeof choice === 'object' ? choice.function.name : undefined
-  return tools.filter((tool) => named === undefined || tool.function.name === named)
-}
-
-function callsOf(tools: readonly Tool[]): MadeCall[] {
-  return tools.map(({ function: { name, parameters = {} } }) => ({
-    name,
-    arguments: JSON.stringify(exampleOf({ type: 'object', ...parameters })),
-  }))
 }
 
 function textOf(content: ChatRequest['messages'][number]['content']): string {

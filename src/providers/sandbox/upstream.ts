@@ -6,7 +6,7 @@ import { promptTokens, say } from './chat.ts'
 import { openLine, type Line } from './line.ts'
 import { pictures, type ImageBody, type Render } from './pictures.ts'
 import type { PlayedRequest } from './played.ts'
-import { askedRefusal, mistyped, tooLong, unreadableSource, type Refusal } from './refusal.ts'
+import { askedRefusal, invalid, tooLong, unreadableSource, type Refusal } from './refusal.ts'
 import { UnreadableSource } from './sources.ts'
 import { readScenarios, type Asked } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
@@ -39,11 +39,11 @@ async function answerChat(line: Line, sent: string, options: Options): Promise<v
   // Written by the gateway's own adapter.
   const request = JSON.parse(sent) as PlayedRequest
   const asked = readScenarios(lastUserText(request), 'chat')
-  if (typeof asked === 'string') return line.refuse(mistyped(asked, 'messages'))
-  const unrealised = lengthRefusal(request)
-  if (unrealised !== undefined) return line.refuse(unrealised)
+  if (typeof asked === 'string') return line.refuse(invalid(asked, 'messages'))
+  const refused = playedRefusal(request)
+  if (refused !== undefined) return line.refuse(refused)
   const calls = callTools(request, asked)
-  if (typeof calls === 'string') return line.refuse(mistyped(calls, 'messages'))
+  if (typeof calls === 'string') return line.refuse(invalid(calls, 'messages'))
   if (await misbehave(line, asked, options)) return
   const createdMs = options.clock()
   const digest = hash('sha256', `${createdMs}${sent}`, 'hex')
@@ -62,7 +62,7 @@ async function answerPictures(line: Line, sent: string, options: Options): Promi
   // As above.
   const body = JSON.parse(sent) as ImageBody
   const asked = readScenarios(body.prompt, 'all')
-  if (typeof asked === 'string') return line.refuse(mistyped(asked, 'prompt'))
+  if (typeof asked === 'string') return line.refuse(invalid(asked, 'prompt'))
   if (await misbehave(line, asked, options)) return
   const { render, clock } = options
   const made = await pictures(body, { render, counts: !asked.has('no-usage') })
@@ -82,8 +82,11 @@ async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Pro
   return true
 }
 
-/** The refusal of more tokens than the played model's window holds, as OpenAI words it. */
-function lengthRefusal(request: PlayedRequest): Refusal | undefined {
+/** What the played model would not take, as OpenAI words it; its adapter checked the rest. */
+function playedRefusal(request: PlayedRequest): Refusal | undefined {
+  if ((request.top_logprobs ?? 0) > 0 && request.logprobs !== true) {
+    return invalid("'top_logprobs' is only allowed when 'logprobs' is enabled.", 'top_logprobs')
+  }
   const window = request.played?.contextWindow
   if (window === undefined) return undefined
   const read = promptTokens(request)

@@ -62,7 +62,7 @@ export function arrange(stage: Stage, idea: Idea, ground: Ground): Placement[] {
   return heldUp(placements).toSorted((a, b) => b.distance - a.distance || a.y - b.y)
 }
 
-const holders: ReadonlySet<ThingName> = new Set(['person', 'woman', 'child', 'robot'])
+const holders: ReadonlySet<ThingName> = new Set(['person', 'woman', 'child', 'astronaut', 'robot'])
 
 /** Gives each umbrella to someone who can hold it. */
 function heldUp(placements: readonly Placement[]): Placement[] {
@@ -102,8 +102,8 @@ function placeRow(
     const ownDepth = Math.max(0, depth + chance.between(-0.05, 0.05))
     const wanted = own * short * (inRow ? 1 : boost)
     const room = stage.horizon + (stage.base - stage.horizon) * 0.2
-    const size = Math.min(wanted * (1 - ownDepth * 0.35), slot * 1.25, room * 0.92)
-    const x = Math.max(size * 0.48, Math.min(width - size * 0.48, middle))
+    const size = Math.min(wanted * (1 - ownDepth * 0.35), slot * 1.05, room * 0.92)
+    const x = Math.max(size * 0.54, Math.min(width - size * 0.54, middle))
     return {
       name: thing.name,
       colour: thing.colour,

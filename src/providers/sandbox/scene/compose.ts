@@ -97,7 +97,10 @@ function drawPlace(stage: Stage, idea: Idea): void {
 }
 
 function isInSpace({ places, things }: Idea): boolean {
-  return places.has('space') || (places.size === 0 && things.some(({ name }) => name === 'rocket'))
+  return (
+    places.has('space') ||
+    (places.size === 0 && things.some(({ name }) => name === 'rocket' || name === 'astronaut'))
+  )
 }
 
 function isUnderwater({ places, things }: Idea): boolean {

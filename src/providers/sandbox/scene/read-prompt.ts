@@ -143,7 +143,8 @@ function addThing(
   const isBare = colour === undefined && count === undefined
   const isSame = before?.name === name && isBare
   if (before !== undefined && (isSame || (last?.isAdjacent === true && isBare))) {
-    if (!isSame && !(name === 'tree' && kindsOfTree.has(before.name))) before.name = name
+    const isKind = (name === 'tree' || name === 'flower') && kindsOfTree.has(before.name)
+    if (!isSame && !isKind) before.name = name
     if (isPlural && before.count === 1) before.count = undefined
     return { recolour: (given) => (before.colour = given), thing: before, isAdjacent: true }
   }
@@ -152,7 +153,7 @@ function addThing(
   return { recolour: (given) => (thing.colour = given), thing, isAdjacent: true }
 }
 
-const kindsOfTree: ReadonlySet<ThingName> = new Set(['pine', 'palm', 'tree'])
+const kindsOfTree: ReadonlySet<ThingName> = new Set(['pine', 'palm', 'cherry'])
 
 function add(
   idea: Idea,
@@ -218,7 +219,7 @@ const plurals = new Set(
   (
     'häuser bäume árboles blumen flores katzen hunde füchse foxes pferde chevaux vögel oiseaux ' +
     'peces fische fishes schafe kühe enten pinguine people men women männer children kinder ' +
-    'boote äpfel oranges orangen birnen bananen books bücher butterflies bären wale pilze cacti'
+    'village dorf dörfer pueblo boote äpfel oranges orangen birnen bananen books bücher butterflies bären wale pilze cacti'
   ).split(' '),
 )
 const romance = new Set(

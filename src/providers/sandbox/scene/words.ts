@@ -5,7 +5,8 @@
 
 /** What stands, flies or swims in a picture. */
 export const thingWords = {
-  house: 'house home cottage cabin hut farm barn haus häuser hütte maison casa 房子 房屋 小屋',
+  house:
+    'house home cottage cabin hut farm barn village dorf dörfer pueblo haus häuser hütte maison casa 房子 房屋 小屋',
   castle: 'castle palace fortress schloss burg château castillo 城堡',
   lighthouse: 'lighthouse leuchtturm phare faro 灯塔',
   tower: 'tower turm tour torre 塔',
@@ -13,6 +14,7 @@ export const thingWords = {
   windmill: 'windmill mill mühle moulin molino 风车',
   tent: 'tent camp camping zelt tente tienda 帐篷',
   tree: 'tree oak maple birch baum bäume arbre árbol árboles 树 大树',
+  cherry: 'cherry sakura kirschbaum kirsche cerisier cerezo 樱花',
   pine: 'pine fir spruce tanne kiefer sapin pino 松树',
   palm: 'palm palmtree palme palmier palmera 棕榈',
   flower:
@@ -38,9 +40,10 @@ export const thingWords = {
   duck: 'duck duckling goose swan ente enten canard pato 鸭子',
   penguin: 'penguin pinguin pinguine pingouin pingüino 企鹅',
   person:
-    'person man boy guy human people farmer hiker traveler traveller knight wizard king prince astronaut mann männer junge homme garçon hombre niño 人 男人 男孩',
+    'person man boy guy human people farmer hiker traveler traveller knight wizard king prince fisherman sailor chef doctor teacher student pirate warrior samurai soldier santa mann männer junge homme garçon hombre niño 人 男人 男孩',
   woman:
     'woman women girl lady queen princess dancer frau mädchen femme fille mujer niña 女人 女孩',
+  astronaut: 'astronaut cosmonaut kosmonaut astronaute astronauta 宇航员',
   child: 'child children kid kinder enfant hijo 孩子 小孩',
   robot: 'robot android cyborg roboter 机器人',
   snowman: 'snowman schneemann 雪人',
@@ -48,10 +51,11 @@ export const thingWords = {
   bus: 'bus tram train bahn zug autobús 公交车 火车',
   bicycle: 'bicycle bike cyclist fahrrad vélo bicicleta 自行车',
   boat: 'boat sailboat sailing yacht ship canoe boot boote schiff segelboot bateau barco barca 船 小船 帆船',
+  dragon: 'dragon drago dragón drache 龙',
   balloon: 'balloon airship zeppelin ballon montgolfière globo 气球 热气球',
   plane: 'plane airplane aeroplane aircraft jet flugzeug avion avión 飞机',
   rocket: 'rocket spaceship spacecraft rakete fusée cohete 火箭',
-  kite: 'kite drachen cometa 风筝',
+  kite: 'kite cometa 风筝',
   apple: 'apple apfel äpfel pomme manzana 苹果',
   orange: 'oranges tangerine peach lemon orangen citron naranja limón 橙子 柠檬',
   pear: 'pear birne birnen poire pera 梨',

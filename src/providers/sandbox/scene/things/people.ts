@@ -79,6 +79,30 @@ const child: Drawing = (pen) => {
   ].join('')
 }
 
+const astronaut: Drawing = (pen) => {
+  const suit = pen.main('#f4f4f6')
+  const [shade, trim] = [darker(suit, 0.16), pen.tone('#d8663f')]
+  return [
+    rect(-20, -62, [40, 34], darker(suit, 0.35), { corner: 6 }),
+    rect(-14, -28, [12, 26], suit, { corner: 5 }),
+    rect(2, -28, [12, 26], shade, { corner: 5 }),
+    rect(-16, -7, [15, 7], darker(suit, 0.5), { corner: 3 }),
+    rect(1, -7, [15, 7], darker(suit, 0.5), { corner: 3 }),
+    stroke('M-15 -54Q-29 -46 -27 -32', suit, 10),
+    stroke('M15 -54Q30 -58 32 -70', shade, 10),
+    circle(-27, -30, 5.4, trim),
+    circle(32, -72, 5.4, trim),
+    rect(-17, -62, [34, 38], suit, { corner: 10 }),
+    rect(-9, -50, [18, 11], darker(suit, 0.25), { corner: 2 }),
+    circle(-4, -45, 2, '#ff8f7a'),
+    circle(3, -45, 2, '#8fe3c8'),
+    rect(-17, -32, [34, 3], trim),
+    circle(0, -79, 19, suit),
+    ellipse(1, -78, [14, 12], pen.tone('#27335c')),
+    path('M-9 -84Q-4 -90 5 -89Q-3 -84 -6 -76Q-10 -79 -9 -84Z', '#cfe6ff', 0.75),
+  ].join('')
+}
+
 const robot: Drawing = (pen) => {
   const metal = pen.main('#9fb0bd')
   const dark = darker(metal, 0.35)
@@ -131,4 +155,4 @@ const snowman: Drawing = (pen) => {
 }
 
 /** Those who walk upright. */
-export const people = { person, woman, child, robot, snowman }
+export const people = { person, woman, child, astronaut, robot, snowman }

@@ -1,8 +1,12 @@
 import { circle, ellipse, path, polygon, rect, stroke } from '../svg.ts'
-import { darker, lighter, type Drawing } from './pen.ts'
+import { darker, lighter, type Drawing, type Pen } from './pen.ts'
 
-const tree: Drawing = (pen) => {
-  const leaf = pen.main(pen.chance.pick(['#5a9a4e', '#6ba554', '#4a8a52']))
+const tree: Drawing = (pen) => crowned(pen, pen.chance.pick(['#5a9a4e', '#6ba554', '#4a8a52']))
+
+const cherry: Drawing = (pen) => crowned(pen, '#f2a9c0')
+
+function crowned(pen: Pen, own: string): string {
+  const leaf = pen.main(own)
   const trunk = pen.tone('#6e4b37')
   const [dark, light] = [darker(leaf, 0.2), lighter(leaf, 0.18)]
   const wide = pen.chance.between(0.9, 1.08)
@@ -114,4 +118,4 @@ const bush: Drawing = (pen) => {
 }
 
 /** What grows. */
-export const plants = { tree, pine, palm, flower, cactus, mushroom, bush }
+export const plants = { tree, cherry, pine, palm, flower, cactus, mushroom, bush }

@@ -1,4 +1,4 @@
-import { circle, ellipse, path, polygon, stroke } from '../svg.ts'
+import { circle, ellipse, path, placed, polygon, stroke } from '../svg.ts'
 import { darker, lighter, type Drawing } from './pen.ts'
 
 const ink = '#26222e'
@@ -120,5 +120,29 @@ const butterfly: Drawing = (pen) => {
   ].join('')
 }
 
+const dragon: Drawing = (pen) => {
+  const scale = pen.main('#4f9a62')
+  const [dark, belly] = [darker(scale, 0.28), lighter(scale, 0.55)]
+  const wing = 'M0 0Q-6 -40 -30 -48Q-24 -36 -28 -28Q-18 -26 -20 -16Q-12 -12 -14 0Z'
+  return [
+    placed(path(wing, dark), { x: 18, y: -50, scale: 1 }),
+    stroke('M-26 -36Q-46 -30 -50 -46Q-52 -56 -44 -60', scale, 6),
+    polygon([-48, -58, -38, -72, -36, -58], dark),
+    path('M-30 -34Q-28 -54 -4 -54Q18 -54 22 -40Q16 -24 -6 -24Q-24 -24 -30 -34Z', scale),
+    path('M-22 -28Q-4 -18 18 -34Q14 -24 -6 -24Q-16 -24 -22 -28Z', belly),
+    path('M10 -48Q18 -70 30 -76L38 -66Q28 -56 24 -36Z', scale),
+    path('M24 -76Q28 -88 40 -86L56 -78Q58 -70 50 -68L36 -66Q26 -66 24 -76Z', scale),
+    path('M36 -67L56 -73Q56 -66 50 -64L38 -62Z', darker(scale, 0.12)),
+    polygon([28, -84, 22, -98, 34, -87], belly),
+    circle(38, -79, 2.6, '#ffe08a'),
+    circle(38.6, -79, 1.3, pen.tone(ink)),
+    circle(53, -76, 1.1, pen.tone(ink)),
+    path('M58 -70Q70 -74 76 -66Q70 -68 80 -58Q70 -58 58 -66Z', '#ff9a3c'),
+    placed(path(wing, lighter(dark, 0.15)), { x: 4, y: -50, scale: 1 }),
+    stroke('M-16 -28q-4 8 -12 8M8 -28q0 8 -8 10', dark, 4.6),
+    ...[-20, -10, 0].map((x) => polygon([x - 4, -52, x, -60, x + 4, -53], dark)),
+  ].join('')
+}
+
 /** What swims or flies. */
-export const swimmersAndBirds = { bird, fish, whale, otter, duck, penguin, butterfly }
+export const swimmersAndBirds = { bird, dragon, fish, whale, otter, duck, penguin, butterfly }
