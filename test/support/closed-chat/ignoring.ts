@@ -159,6 +159,8 @@ export const together: ClosedChat = {
   ],
 }
 
+const isKimi = ({ model }: Body) => String(model).startsWith('kimi-')
+
 export const moonshot: ClosedChat = {
   ...usual,
   source: 'platform.moonshot.ai/docs/api/chat; models.dev#3331',
@@ -169,15 +171,18 @@ export const moonshot: ClosedChat = {
     'max_tokens',
   ),
   messages: { ...usual.messages, assistant: thinkingAnswer },
-  efforts: (model) => (model.startsWith('kimi-k3') ? ['low', 'high', 'max'] : []),
+  efforts: (model) =>
+    model.startsWith('kimi-k3') ? ['low', 'high', 'max'] : isKimi({ model }) ? [] : undefined,
   rules: [
     (body) => {
       const fixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty']
-      const refused = fixed.find((name) => isOn(body[name]))
+      const refused = isKimi(body) ? fixed.find((name) => isOn(body[name])) : undefined
       return refused === undefined ? undefined : `invalid ${refused}: only 1 is allowed`
     },
     (body) =>
-      thinks(body) && isForced(body) ? 'tool_choice is incompatible with thinking' : undefined,
+      isKimi(body) && thinks(body) && isForced(body)
+        ? 'tool_choice is incompatible with thinking'
+        : undefined,
     ({ model, thinking }) =>
       /^kimi-k(?:3|2\.7)/.test(String(model)) && typeOf(thinking) === 'disabled'
         ? 'thinking cannot be disabled'
