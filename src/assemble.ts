@@ -2,7 +2,7 @@ import { Router } from '@koa/router'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createLedger } from './accounts/ledger.ts'
-import { configuredCatalog, noticeOf, readCatalogRows } from './catalog/catalog.ts'
+import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
 import { createVendorModels } from './catalog/vendor-models.ts'
@@ -10,7 +10,7 @@ import type { Config, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { createGateway, type Gateway } from './core/gateway.ts'
-import type { Catalog, CatalogModel } from './core/model.ts'
+import type { CatalogModel } from './core/model.ts'
 import type { Provider } from './core/route.ts'
 import { createContractRouter, errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
@@ -44,7 +44,7 @@ type Assembled = {
   toolServer: ToolServer
   providerIds: readonly string[]
   /** Models that the settings name and that end, or are not there. */
-  retiring: readonly object[]
+  retiring: readonly string[]
   /** Closes what the server uses; to be called after it has drained. */
   close: () => Promise<void>
 }
@@ -129,7 +129,7 @@ export async function assemble({
     await store.close()
   }
   const providerIds = [...providers.configured.keys()]
-  const retiring = noticesOf(catalog, config)
+  const retiring = retiringDefaults(catalog, config)
   return { server, accounts, store, events, toolServer, providerIds, retiring, close }
 }
 
@@ -176,15 +176,6 @@ function models({ config, secrets, clock, publicNet }: ModelsOptions) {
     settingFor,
   })
   return { rows, catalog, vendorModels, providers, routes, guarded, darkroom, readSources }
-}
-
-/** What the operator should know of the models that the settings name. */
-function noticesOf(catalog: Catalog, { defaultImageModel, defaultToolImageModel }: Config) {
-  const defaults = {
-    default_image_model: defaultImageModel,
-    default_tool_image_model: defaultToolImageModel,
-  }
-  return Object.entries(defaults).flatMap(([name, model]) => noticeOf(catalog, name, model) ?? [])
 }
 
 type ListModels = NonNullable<Provider['listModels']>

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { createAccounts } from './accounts/accounts.ts'
-import { readCatalogRows } from './catalog/catalog.ts'
+import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import type { Config, Secrets } from './config.ts'
 import { ProviderFailure } from './core/failure.ts'
 import type { EndpointConfig } from './providers/create-providers.ts'
-import { vendorOf, vendors } from './providers/index.ts'
+import { namePrefixes, vendorOf, vendors } from './providers/index.ts'
 import { createDispatch } from './providers/transport/dispatch.ts'
 import { createKeyRing } from './providers/transport/key-ring.ts'
 import { receive, wholeReader } from './providers/transport/upstream.ts'
@@ -43,7 +43,7 @@ export async function diagnose({ config, secrets, doubts }: Examined): Promise<D
     node: process.version,
     address: `http://${config.host}:${config.port}${baseUrl ? `, known as ${baseUrl}` : ''}`,
     store,
-    catalog: `${readCatalogRows().length} models, auto is ${config.defaultImageModel}`,
+    catalog: catalogText(config),
     uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
     providers,
     notConfigured: vendors
@@ -72,6 +72,13 @@ export function diagnosisText(found: Diagnosis): string {
     ...notConfigured.map(({ id, variables }) => `  ${id.padEnd(11)} set ${variables.join(' or ')}`),
   ]
   return `${lines.join('\n')}\n`
+}
+
+function catalogText(config: Config): string {
+  const rows = readCatalogRows()
+  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
+  const found = `${rows.length} models, auto is ${config.defaultImageModel}`
+  return [found, ...retiringDefaults(catalog, config)].join('; ')
 }
 
 async function checkStore(config: Config): Promise<Finding> {

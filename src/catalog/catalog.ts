@@ -47,13 +47,23 @@ export function configuredCatalog({ endpoints, ...options }: Configured): Catalo
   return createCatalog({ ...options, undescribed })
 }
 
-/** What there is to say of a model that a setting names; undefined for one that stays. */
-export function noticeOf(catalog: Catalog, setting: string, name: string): object | undefined {
-  const model = catalog.get(name)
-  if (model === undefined) return { setting, model: name, status: 'unknown' }
-  const { id, status, deprecated_at, deactivated_at, successor } = catalog.describe(model).row
-  if (status === 'active') return undefined
-  return { setting, model: id, status, deprecated_at, deactivated_at, successor }
+type Defaults = { defaultImageModel: string; defaultToolImageModel: string }
+
+/** One sentence for each default model that retires or is not there. */
+export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[] {
+  const names = {
+    default_image_model: defaults.defaultImageModel,
+    default_tool_image_model: defaults.defaultToolImageModel,
+  }
+  return Object.entries(names).flatMap(([setting, name]) => {
+    const model = catalog.get(name)
+    if (model === undefined) return `${setting}: there is no model '${name}'.`
+    const { id, status, deactivated_at: end, successor } = catalog.describe(model).row
+    if (status === 'active') return []
+    const until = end === undefined ? '' : `, its end is ${end}`
+    const next = successor === undefined ? '' : `, its successor ${successor}`
+    return `${setting}: ${id} is ${status}${until}${next}.`
+  })
 }
 
 const recentModelsMax = 1000
@@ -94,7 +104,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const asked = name === 'auto' ? defaultImageModel : (alias ?? name)
     const model = lookUp(asked)
     if (model === undefined) throw new ModelNotFound(name)
-    if (statusAt(model.row, clock()) !== 'deactivated') return { model, warnings: [] }
+    if (clock() < endOf(model.row)) return { model, warnings: [] }
     const { successor, deactivated_at: date } = model.row
     if (successor === undefined) {
       throw new GatewayError(
@@ -132,6 +142,19 @@ export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status
   if (row.status === 'deactivated' || past(row.deactivated_at)) return 'deactivated'
   return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
 }
+
+/** When a row's model ends, Unix time in milliseconds: each call asks for it. */
+function endOf(row: CatalogModel): number {
+  let end = ends.get(row)
+  if (end === undefined) {
+    const { status, deactivated_at: date } = row
+    end = status === 'deactivated' ? -Infinity : date === undefined ? Infinity : Date.parse(date)
+    ends.set(row, end)
+  }
+  return end
+}
+
+const ends = new WeakMap<CatalogModel, number>()
 
 /** A model as it is at a Unix time in milliseconds: its status, its prices and those to come. */
 function modelAt(model: Model, nowMs: number): Model {

@@ -31,9 +31,8 @@ export function createNames(models: readonly Model[], prefixes: NamePrefixes): N
 
   /** A model by its name without a prefix, at one provider or anywhere. */
   const find = (plain: string, provider?: string): Model | undefined => {
-    const key = looseKey(plain)
     const scope = provider === undefined ? '' : `${provider}/`
-    return loose.get(scope + key) ?? loose.get(scope + key.replace(/-latest$/, ''))
+    return loose.get(scope + looseKey(plain))
   }
   const readPlain = (plain: string, provider?: string): Model | undefined => {
     const found = find(plain, provider)
@@ -61,8 +60,9 @@ export function createNames(models: readonly Model[], prefixes: NamePrefixes): N
   }
 }
 
-/** A date or version behind a name, as vendors write it: `-2025-08-07`, `-20250929`, `-0709`, `-001`. */
-const dated = /^(.+?)[-@]((?:preview-)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}))$/
+/** What vendors write behind a name: `-2025-08-07`, `-20250929`, `-0709`, `-001`, `-latest`. */
+const dated =
+  /^(.+?)[-@](latest|(?:preview-)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}))$/
 
 /** Other spellings of one name: letter case, and dots, spaces or underscores for dashes. */
 function looseKey(name: string): string {

@@ -164,11 +164,15 @@ function tokenCost(
     BigInt(audioInput) * prices.audioInput +
     BigInt(plainOutput) * prices.output +
     BigInt(imageOutput) * prices.imageOutput
-  const usd = (price: bigint) => usdOf(price * multiplier)
+  const usd = (price: bigint) =>
+    multiplier === multiplierUnit ? Number(price) / 1e9 : usdOf(price * multiplier)
   // Which of the cached tokens were heard is not counted, and those have a price of their own.
   const isMixed = cached > 0 && audioInput > 0 && prices.audioInput !== prices.input
   return {
-    nanoUsd: rounded(total * multiplier, million * multiplierUnit),
+    nanoUsd:
+      multiplier === multiplierUnit
+        ? rounded(total, million)
+        : rounded(total * multiplier, million * multiplierUnit),
     status: isMixed ? 'estimated' : status,
     details: {
       ...(usage.images > 0 ? { images: usage.images } : {}),

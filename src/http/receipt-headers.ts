@@ -33,6 +33,15 @@ export function progressHeaders({ limit, model, attempts = [] }: Progress): Reco
 
 /** Which model it is, and when it was deprecated and ends. */
 function modelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
+  let headers = ofModel.get(row)
+  if (headers === undefined) ofModel.set(row, (headers = writeModelHeaders(row)))
+  return headers
+}
+
+/** Written once for each row, since every answer of the model has them. */
+const ofModel = new WeakMap<object, Record<string, string>>()
+
+function writeModelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
   const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = row
   const headers: Record<string, string> = { 'x-gateway-model': headerText(row.id) }
   // RFC 9745 takes Unix seconds after an @, RFC 8594 an HTTP date.

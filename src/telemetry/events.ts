@@ -80,7 +80,7 @@ export function createEvents(log: Log, metrics: Metrics) {
       else now().info(fields, 'tool refused')
     },
     /** `retiring` are models that settings name and that end, or are not there. */
-    started(address: string, providers: readonly string[], retiring: readonly object[]): void {
+    started(address: string, providers: readonly string[], retiring: readonly string[]): void {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
     stopping(signal: string): void {

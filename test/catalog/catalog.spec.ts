@@ -239,7 +239,7 @@ describe('names that people use elsewhere', () => {
     ['ACME-Inc/GPT-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
     ['models/gpt-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
     ['acme/models/gpt-9.1-mini', 'gpt-9.1-mini', 'gpt-9.1-mini'],
-    ['gpt-9.1-mini-latest', 'gpt-9.1-mini', 'gpt-9.1-mini'],
+    ['gpt-9.1-mini-latest', 'gpt-9.1-mini', 'gpt-9.1-mini-latest', 'doubtful'],
     ['gpt-9.1-mini-2026-08-07', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-08-07'],
     ['acme/GPT-9.1-mini-2026-08-07', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-08-07'],
     ['gpt-9.1-mini-2026-09-01', 'gpt-9.1-mini', 'gpt-9.1-mini-2026-09-01', 'doubtful'],

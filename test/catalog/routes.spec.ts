@@ -64,6 +64,13 @@ describe('the routes to a model', () => {
     ])
   })
 
+  it("are the operator's by whatever name of the model he wrote", () => {
+    const { ways } = tableOf(['own'], { 'openai/GPT-5.2': ['own/gpt-five'] })
+    for (const name of ['gpt-5.2', 'openai/gpt-5.2', 'gpt-5.2-2025-12-11']) {
+      expect(ways([name])).to.deep.equal([{ provider: 'own', upstreamModel: 'gpt-five' }])
+    }
+  })
+
   it('of several models follow each other', () => {
     const { ways } = tableOf(['openai', 'mistral'])
     const [first, second] = ways(['gpt-5.2', 'gpt-5.5'])

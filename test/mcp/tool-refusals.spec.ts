@@ -101,8 +101,8 @@ describe('the tools under the settings of an operator', () => {
         textOf(await callTool(client, 'list-models', { limit: 1000, ...args }))
       expect(await listed({})).to.not.contain(': deactivated;')
       expect(await listed({ include_deactivated: true })).to.contain(': deactivated;')
-      expect(await listed({})).to.contain(': deprecated;')
-      expect(await listed({ exclude_deprecated: true })).to.not.contain(': deprecated;')
+      expect(await listed({})).to.contain(': deprecated until ')
+      expect(await listed({ exclude_deprecated: true })).to.not.contain(': deprecated')
       await client.close()
     } finally {
       await gateway.stop()

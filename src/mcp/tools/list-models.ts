@@ -43,21 +43,33 @@ function modelLine({ row }: Model): string {
     can && !unlisted.has(what) ? what : [],
   )
   const facts = [
-    ...(status === 'active' ? [] : [status]),
+    ...(status === 'active' ? [] : [endText(row)]),
     window === undefined ? 'context unknown' : `context ${window} tokens`,
     `capabilities: ${able.join(', ')}`,
-    priceText(row.pricing),
+    priceText(row),
   ]
   return `- **${row.id}** (${name}): ${facts.join('; ')}`
+}
+
+/** What becomes of a model that is not active: `deprecated until 2026-12-11, then gpt-6`. */
+function endText({ status, deactivated_at: date, successor }: Model['row']): string {
+  const until = date === undefined || status === 'deactivated' ? '' : ` until ${date}`
+  return `${status}${until}${successor === undefined ? '' : `, then ${successor}`}`
 }
 
 /** Members of `capabilities` that do not help to choose a language model. */
 const unlisted = new Set(['accepts_temperature', 'image_generation'])
 
-function priceText({
+function priceText({ pricing, price_changes: changes = [] }: Model['row']): string {
+  const [next] = changes
+  const then = next === undefined ? '' : `, from ${next.from} ${tokensText(next.pricing)}`
+  const text = tokensText(pricing)
+  return text === '' ? 'price unknown' : `price per 1M tokens: ${text}${then}`
+}
+
+function tokensText({
   input_per_million_tokens: input,
   output_per_million_tokens: output,
 }: Model['row']['pricing']): string {
-  if (input === undefined || output === undefined) return 'price unknown'
-  return `price per 1M tokens: $${input} input, $${output} output`
+  return input === undefined || output === undefined ? '' : `$${input} input, $${output} output`
 }
