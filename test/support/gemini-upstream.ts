@@ -168,6 +168,7 @@ function checkContents(
   refuse: Refuse,
 ): void {
   let open: string[] = []
+  let openIds: (string | undefined)[] = []
   for (const content of contents) {
     allowOnly(content, ['role', 'parts'], 'contents', invalid)
     const { role, parts } = content
@@ -180,7 +181,7 @@ function checkContents(
       checkMedium(part, refuse)
       allowOnly(part['functionCall'] ?? {}, ['id', 'name', 'args'], 'function_call', invalid)
       const response = part['functionResponse'] ?? {}
-      allowOnly(response, ['name', 'response', 'parts'], 'function_response', invalid)
+      allowOnly(response, ['id', 'name', 'response', 'parts'], 'function_response', invalid)
       const shown = (response['parts'] ?? []) as Part[]
       if (shown.length > 0 && !/^gemini-[3-9]/.test(model)) refuse('Multimodal function response')
       for (const one of shown) checkMedium(one, refuse)
@@ -190,6 +191,16 @@ function checkContents(
       refuse('The number of function response parts must equal that of function call parts.')
     }
     open = names('functionCall')
+    const ids = parts.flatMap((part) => {
+      const named = (part['functionCall'] ?? part['functionResponse']) as
+        { id?: string } | undefined
+      return named === undefined ? [] : [named.id]
+    })
+    if (ids.some((id) => (id === undefined) === /^gemini-[3-9]/.test(model))) {
+      refuse('Function calls and responses must have a matching id.')
+    }
+    if (answers.length > 0 && ids.join() !== openIds.join()) refuse('Unknown function call id.')
+    openIds = ids
     const first = parts.find((part) => part['functionCall'] !== undefined)
     if (first !== undefined && /^gemini-[3-9]/.test(model) && !first['thoughtSignature']) {
       refuse('Function call is missing a thought_signature in functionCall parts.')

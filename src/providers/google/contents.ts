@@ -35,8 +35,9 @@ const audioTypes: Readonly<Record<string, string>> = {
 }
 const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
 /**
- * Gemini 3 and later: these refuse a returned call without its thought signature, read the images
- * of tool results, and enforce JSON together with tools (docs/vendors.md#gemini-request).
+ * Gemini 3 and later: these refuse a returned call without its thought signature, tell calls of one
+ * function apart by their ids, read the images of tool results, and enforce JSON together with tools
+ * (docs/vendors.md#gemini-request).
  */
 export const newer = /^gemini-(?:[3-9]|\d\d)/
 /** What Gemini accepts in place of a lost thought signature. */
@@ -163,7 +164,8 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
     return []
   }
   const signature = signatureOf(call)
-  const part: Part = { functionCall: { name, args } }
+  const id = newer.test(upstreamModel) ? { id: call.id } : {}
+  const part: Part = { functionCall: { ...id, name, args } }
   if (signature !== undefined) part.thoughtSignature = signature
   // Of parallel calls only the first one is signed.
   else if (index === 0 && newer.test(upstreamModel)) part.thoughtSignature = noSignature
@@ -190,10 +192,10 @@ function resultOf(message: ToolMessage, { path, upstreamModel, names, notes }: P
     else if (inlineData !== undefined) shown.push({ inlineData })
   }
   const text = texts.join('\n')
-  const response = parseObject(text) ?? { result: text }
-  if (shown.length === 0) return [{ functionResponse: { name, response } }]
-  if (!newer.test(upstreamModel)) return [{ functionResponse: { name, response } }, ...shown]
-  return [{ functionResponse: { name, response, parts: shown } }]
+  const answer = { name, response: parseObject(text) ?? { result: text } }
+  if (!newer.test(upstreamModel)) return [{ functionResponse: answer }, ...shown]
+  const parts = shown.length === 0 ? {} : { parts: shown }
+  return [{ functionResponse: { id: message.tool_call_id, ...answer, ...parts } }]
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

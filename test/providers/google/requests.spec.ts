@@ -89,6 +89,8 @@ const rows: WireRow[] = [
     wire: {
       'contents.1.role': 'model',
       'contents.1.parts.0.thoughtSignature': 'skip_thought_signature_validator',
+      'contents.1.parts.0.functionCall.id': 'a',
+      'contents.2.parts.0.functionResponse.id': 'a',
       'contents.2.parts.0.functionResponse.name': 'look',
       'contents.2.parts.0.functionResponse.response.result': 'Nothing.',
       'toolConfig.functionCallingConfig.mode': 'ANY',
