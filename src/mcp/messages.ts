@@ -37,7 +37,6 @@ function readMessage(value: unknown): Message {
     const { id, method, params } = value
     return { kind: 'request', id, method, params: readParams(params ?? {}) }
   }
-  const reason = complaintOf(schemaChecks.JsonRpcRequest)
   if (schemaChecks.JsonRpcNotification(value)) {
     const { method, params } = value
     return { kind: 'notification', method, params: readParams(params ?? {}) }
@@ -45,7 +44,8 @@ function readMessage(value: unknown): Message {
   if (schemaChecks.JsonRpcResultResponse(value) || schemaChecks.JsonRpcErrorResponse(value)) {
     return { kind: 'response' }
   }
-  return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${reason.message}`)
+  const { message } = complaintOf(schemaChecks.JsonRpcRequest)
+  return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${message}`)
 }
 
 /** The members that are not null, since null is absent in a request (docs/behaviour.md#errors). */

@@ -1,0 +1,100 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  contract,
+  operations,
+  resolve,
+  type MediaType,
+  type Parameter,
+  type ResponseObject,
+  type Schema,
+} from '../support/contract.ts'
+
+const schemas = Object.entries(contract.components.schemas)
+const bodies = operations.flatMap(({ operationId, requestBody, responses }) => [
+  { where: operationId, content: requestBody?.content },
+  ...Object.entries(responses).map(([status, response]) => ({
+    where: `${operationId} ${status}`,
+    content: resolve<ResponseObject>(response).content,
+  })),
+])
+
+/** Each of these made the code of some generator wrong (docs/clients.md#what-the-contract-does-for-them). */
+describe('the form of the contract', () => {
+  it('has no two components of one name, and none with the name of a global', () => {
+    const names = Object.values(contract.components).flatMap(Object.keys)
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).to.deep.equal([])
+    expect(names.filter((name) => name in globalThis)).to.deep.equal([])
+  })
+
+  it('has no default beside the property of a body', () => {
+    const wrong = schemas.flatMap(([name, schema]) =>
+      propertiesIn(schema).flatMap(([property, { default: standard }]) =>
+        standard === undefined ? [] : `${name}.${property}`,
+      ),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has tags as enums of one value, named where the property has the name of a type', () => {
+    expect(
+      schemas.filter(([, schema]) => JSON.stringify(schema).includes('"const":')),
+    ).to.deep.equal([])
+    const types = new Set(['object', 'string', 'number', 'boolean', 'symbol', 'any', 'unknown'])
+    const wrong = schemas.flatMap(([name, schema]) =>
+      propertiesIn(schema)
+        .filter(([property, { enum: values }]) => types.has(property) && values !== undefined)
+        .map(([property]) => `${name}.${property}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('takes headers as texts', () => {
+    const headers = operations
+      .flatMap(({ parameters = [] }) => parameters.map((one) => resolve<Parameter>(one)))
+      .filter((parameter) => parameter.in === 'header')
+    const wrong = headers.filter(({ schema }) => resolve(schema).type !== 'string')
+    expect(wrong.map(({ name }) => name)).to.deep.equal([])
+  })
+
+  it('names JSON first, and a body of two media types by a component', () => {
+    for (const { where, content = {} } of bodies) {
+      expect(Object.keys(content)[0] ?? 'application/json', where).to.equal('application/json')
+    }
+    const written = Object.values(contract.paths).flatMap((item) => Object.values(item))
+    const wrong = written.filter(
+      ({ requestBody = { content: {} } }) =>
+        'content' in requestBody && Object.keys(requestBody.content).length > 1,
+    )
+    expect(wrong.map(({ operationId }) => operationId)).to.deep.equal([])
+  })
+
+  it('has event streams as texts, and says what their events hold', () => {
+    const streams = bodies
+      .map(({ content }): MediaType | undefined => content?.['text/event-stream'])
+      .filter((media) => media !== undefined)
+    expect(streams).to.have.length(3)
+    for (const { schema } of streams) {
+      expect(schema).to.include({ type: 'string', contentMediaType: 'text/event-stream' })
+      expect(schema.contentSchema).to.have.property('$ref')
+    }
+  })
+
+  it('lists no code of an error that nothing throws', () => {
+    const root = join(import.meta.dirname, '../../src')
+    const source = globSync('**/*.ts', { cwd: root })
+      .filter((name) => name !== 'core/error.ts')
+      .map((name) => readFileSync(join(root, name), 'utf8'))
+      .join('\n')
+    const codes = contract.components.schemas['ErrorCode']!.enum as string[]
+    expect(codes.filter((code) => !source.includes(`'${code}'`))).to.deep.equal([])
+  })
+})
+
+/** The properties of a schema and of the schemas inside it. */
+function propertiesIn(schema: Schema): [string, Schema][] {
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema
+  const inner = [...Object.values(properties), ...anyOf, ...oneOf, ...(items ? [items] : [])]
+  return [...Object.entries(properties), ...inner.flatMap(propertiesIn)]
+}
