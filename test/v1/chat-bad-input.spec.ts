@@ -26,24 +26,6 @@ const value = 'invalid_value'
 
 const rows: Row[] = [
   { name: 'no messages', body: { messages: [] }, param: 'messages', code: value },
-  ...[
-    { name: 'an empty text', messages: [{ role: 'user', content: '' }], at: 0 },
-    { name: 'a text of spaces', messages: said({ type: 'text', text: ' \n' }), at: 0 },
-    {
-      name: 'nothing but silence',
-      messages: [
-        { role: 'system', content: ' ' },
-        { role: 'user', content: '\t' },
-        { role: 'assistant', content: '' },
-      ],
-      at: 1,
-    },
-  ].map(({ name, messages, at }) => ({
-    name,
-    body: { messages },
-    param: `messages[${at}].content`,
-    code: value,
-  })),
   {
     name: 'a result without its call',
     body: { messages: [...hello, { role: 'tool', tool_call_id: 'call_9', content: 'x' }] },

@@ -1,0 +1,40 @@
+import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { expectError } from '../support/expect-error.ts'
+
+const user = (content: unknown) => ({ role: 'user', content })
+const rows = [
+  { name: 'an empty text', messages: [user('')], at: 0 },
+  { name: 'a part of spaces', messages: [user([{ type: 'text', text: ' \n' }])], at: 0 },
+  {
+    name: 'nothing in any message',
+    messages: [
+      { role: 'system', content: ' ' },
+      user('\t'),
+      { role: 'assistant', content: '', refusal: '' },
+    ],
+    at: 1,
+  },
+]
+
+describe('a chat that says nothing', () => {
+  let house: VendorHouse
+  before(async () => (house = await startVendorHouse()))
+  after(() => house.stop())
+
+  for (const { name, messages, at } of rows) {
+    it(`is refused before anybody is asked: ${name}`, async () => {
+      for (const { id, model } of chatVendors) {
+        house.upstreams[id].answer(() => {
+          throw new Error(`${id} was asked.`)
+        })
+        const response = await house.gateway.post(
+          '/v1/chat/completions',
+          { model, messages },
+          { key: house.gateway.liveKey },
+        )
+        const param = `messages[${at}].content`
+        await expectError(response, { status: 400, code: 'invalid_value', param })
+      }
+    })
+  }
+})
