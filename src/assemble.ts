@@ -21,6 +21,7 @@ import { createHttpServer, type GatewayServer } from './http/server.ts'
 import { createToolServer, type ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
 import { bindPages } from './pages/index.ts'
+import { createCheckPicture } from './pictures/check-picture.ts'
 import { createDarkroom, createFinish } from './pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from './pictures/guarded-fetch.ts'
 import { createReadSources } from './pictures/read-source.ts'
@@ -81,14 +82,14 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, ...limits })
   const parts = models({ config, secrets, clock, publicNet })
-  const { catalog, providers, routes, guarded } = parts
+  const { catalog, providers, routes, guarded, checkPicture } = parts
   const gateway = gatewayOf({ config, clock, sleep, random, store, events, parts })
 
   const onFailure = events.toolFailed
   const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
   const toolServer = createToolServer(face)
   const handlers = {
-    ...v1Operations({ gateway, catalog, routes, imageConfigOf, clock }),
+    ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
     ...toolServer.operations,
   }
   const contract = createContractRouter(loaded, {
@@ -175,7 +176,18 @@ function models({ config, secrets, clock, publicNet }: ModelsOptions) {
     routes: config.routes,
     settingFor,
   })
-  return { rows, catalog, vendorModels, providers, routes, guarded, darkroom, readSources }
+  const checkPicture = createCheckPicture(limits)
+  return {
+    rows,
+    catalog,
+    vendorModels,
+    providers,
+    routes,
+    guarded,
+    darkroom,
+    readSources,
+    checkPicture,
+  }
 }
 
 type ListModels = NonNullable<Provider['listModels']>

@@ -5,6 +5,7 @@ import { withoutEmpty } from '../core/chat/idle.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
+import type { CheckPicture } from '../core/image/image.ts'
 import { makesImages, type Model } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
@@ -14,12 +15,14 @@ import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, streamChat } from './chat-events.ts'
 import { chatImages } from './chat-images.ts'
+import { checkedPictures } from './chat-pictures.ts'
 
 type Options = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
   /** The schema of `image_config` for the models of a provider. */
   imageConfigOf: (providerId: string) => ImageConfigSchema
+  checkPicture: CheckPicture
   clock: () => number
 }
 
@@ -28,7 +31,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   const { gateway, routes } = options
   return async (call) => {
     const { texts } = call
-    const body = withoutEmpty(call.body)
+    const body = checkedPictures(withoutEmpty(call.body), texts, options.checkPicture)
     const context = contextOf(call, 'chat')
     // A name that is not known is told by the gateway, which counts it as a call.
     const model = routes.peek(body.model, call.caller)

@@ -1,5 +1,6 @@
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
+import type { CheckPicture } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -14,6 +15,8 @@ type Options = {
   catalog: Catalog
   routes: RouteTable
   imageConfigOf: (providerId: string) => ImageConfigSchema
+  /** Checks the pictures of conversations. */
+  checkPicture: CheckPicture
   clock: () => number
 }
 

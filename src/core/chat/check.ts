@@ -3,6 +3,7 @@ import { GatewayError } from '../error.ts'
 import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
+import { tooSmallPictures } from './picture-sides.ts'
 
 /** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
@@ -124,6 +125,7 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
     const param = firstPart(request, ['image_url'])
     if (param !== undefined) problems.push({ param, message: `${row.id} does not see images.` })
   }
+  problems.push(...tooSmallPictures(request, row))
   if (!row.input_modalities.includes('pdf')) {
     const param = firstPart(request, ['file'])
     if (param !== undefined) problems.push({ param, message: `${row.id} reads no documents.` })

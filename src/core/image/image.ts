@@ -6,7 +6,7 @@ import type { Usage } from '../price.ts'
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
 /** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
-export type ImageSource = { base64: Pieces; format: ImageFormat }
+export type ImageSource = { base64: Pieces; format: ImageFormat; width: number; height: number }
 /** The canonical image request, whichever face it came through, without its input pictures. */
 export type AskedImage = {
   model: string
@@ -45,6 +45,12 @@ export type ReadSources = (
   signal: AbortSignal,
   texts?: LeftTexts,
 ) => Promise<ImageSource[]>
+
+/**
+ * Checks a picture of a conversation without fetching it, and gives its address with its true media
+ * type. Throws a GatewayError that names the parameter.
+ */
+export type CheckPicture = (named: NamedAddress, texts: LeftTexts) => string
 
 /** A picture as base64 text, in the pieces in which it arrived. */
 export type Picture = {

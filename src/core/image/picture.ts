@@ -10,6 +10,29 @@ const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
   { format: 'webp', pattern: /^RIFF[^]{4}WEBP/ },
 ]
 
+/** Of pictures that language models may see, though no image model here takes them. */
+const otherBeginnings: readonly { kind: string; pattern: RegExp }[] = [
+  { kind: 'gif', pattern: /^GIF8[79]a/ },
+  { kind: 'bmp', pattern: /^BM/ },
+  { kind: 'tiff', pattern: /^(?:II\*\0|MM\0\*)/ },
+  { kind: 'avif', pattern: /^[^]{4}ftypavi[fs]/ },
+  { kind: 'heic', pattern: /^[^]{4}ftyp(?:hei[cx]|hev[cx])/ },
+  { kind: 'heif', pattern: /^[^]{4}ftyp(?:mif1|msf1)/ },
+]
+const kinds: readonly { kind: string; pattern: RegExp }[] = [
+  ...beginnings.map(({ format, pattern }) => ({ kind: format, pattern })),
+  ...otherBeginnings,
+]
+/** The subtypes of media types that `pictureKind` tells apart. */
+export const pictureKinds: ReadonlySet<string> = new Set(kinds.map(({ kind }) => kind))
+const beginningCharacters = 24
+
+/** The subtype of a picture's media type, by its first bytes; undefined if it is none. */
+export function pictureKind(base64: Pieces): string | undefined {
+  const beginning = decodeBase64(base64, beginningCharacters).toString('latin1')
+  return kinds.find(({ pattern }) => pattern.test(beginning))?.kind
+}
+
 /** How much is decoded to find the header, in steps: a JPEG may have metadata before it. */
 const headerCharacters = [4096, 65_536, Infinity]
 

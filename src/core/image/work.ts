@@ -1,4 +1,5 @@
 import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { tooSmall } from '../chat/picture-sides.ts'
 import { GatewayError } from '../error.ts'
 import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'
@@ -66,6 +67,14 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       return { problems: [{ param: about, message, code }], warnings: [] }
     }
   }
+  /** Known only once the pictures are read. */
+  const sides = ({ model: { row } }: Route): Readiness => {
+    const { id, input_image_side_min: least } = row
+    const problems = request.sources.flatMap((source, index) =>
+      tooSmall(source, { id, least, param: addresses[index]!.param }),
+    )
+    return { problems, warnings: [] }
+  }
   return {
     modality: 'image',
     models: [request.model, ...(request.models ?? [])],
@@ -85,7 +94,10 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       // `check` has planned for every route that is left.
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
-      const made = await runImage({ parts, request, planOf, call, selection })
+      const routes = selection.routes.filter((route) => selection.admits(route, sides(route)))
+      if (routes.length === 0) throw selection.refusal()
+      const able = { ...selection, routes }
+      const made = await runImage({ parts, request, planOf, call, selection: able })
       return { ...made, warnings: [...planned(made.route).warnings, ...named(made.warnings)] }
     },
     // Cached as it is: the pictures are Buffers, outside the JavaScript heap.

@@ -54,7 +54,9 @@ for (const [name, build] of Object.entries(builders)) {
       const asked: string[] = []
       const { endpoint, sent } = endpointWith((images) => {
         asked.push(...images.map(({ address: url, param }) => `${param} ${url}`))
-        return Promise.resolve([{ format: 'png', base64: [Buffer.from(base64)] }])
+        return Promise.resolve([
+          { format: 'png', base64: [Buffer.from(base64)], width: 32, height: 32 },
+        ])
       })
       const chat = build(endpoint).chat!.prepare(request, routeOf('own'))
       expect(chat.problems).to.deep.equal([])

@@ -1,0 +1,83 @@
+import { decodedLength, readDataUrl } from '../bytes/base64.ts'
+import type { Pieces } from '../bytes/pieces.ts'
+import type { CheckPicture, Picture } from '../core/image/image.ts'
+import { pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
+import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
+import { isWhole } from './whole.ts'
+
+/** The limits of one picture. */
+export type PictureLimits = { inputImageBytesMax: number; inputImagePixelsMax: number }
+
+/** No vendor that says what it reads takes less (docs/vendors.md#input-pictures). */
+const sideMin = 8
+
+/** A PNG, JPEG or WebP that is complete and within the limits. Throws a GatewayError. */
+export function checkPicture(
+  base64: Pieces,
+  param: string,
+  { inputImagePixelsMax }: PictureLimits,
+): Picture {
+  const picture = readPicture(base64)
+  if (picture === undefined) {
+    throw refusal('invalid_value', 'This is not a PNG, JPEG or WebP image.', param)
+  }
+  const { width, height } = picture
+  if (width * height > inputImagePixelsMax || width * height === 0) {
+    const told = `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`
+    throw refusal('invalid_value', told, param)
+  }
+  if (Math.min(width, height) < sideMin) {
+    const told = `The image has ${width}x${height} pixels, and models read none with a side below ${sideMin}.`
+    throw refusal('invalid_value', told, param)
+  }
+  if (isWhole(picture)) return picture
+  // Vendors would refuse it too, each with another message.
+  throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
+}
+
+/** Checks pictures of conversations by their headers (docs/behaviour.md#chat). */
+export function createCheckPicture(limits: PictureLimits): CheckPicture {
+  return (named, texts) => {
+    const { address, param } = named
+    checkScheme(named)
+    if (!isDataUrl(address)) return address
+    const base64 = decodeDataUrl(named, texts, limits.inputImageBytesMax)
+    const kind = pictureKind(base64)
+    if (kind === undefined) {
+      throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
+    }
+    if (readByAll.has(kind)) checkPicture(base64, param, limits)
+    return labelled(named, kind, decodedLength(base64))
+  }
+}
+
+const readByAll = new Set(['png', 'jpeg', 'webp'])
+/** Other names of a kind. */
+const synonyms: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/heif': 'image/heic',
+}
+/** Media types that contradict a picture's bytes, unless they are its own; others say nothing. */
+const telling = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
+const unspecific = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
+
+/** The address with the true media type. Throws a GatewayError when it names another kind. */
+function labelled(
+  { address, param }: { address: string; param: string },
+  kind: string,
+  bytes: number,
+): string {
+  const { mediaType } = readDataUrl(address)!
+  const truth = `image/${kind}`
+  if (mediaType === truth) return address
+  const named = synonyms[mediaType] ?? mediaType
+  const isOther = named.startsWith('image/') ? telling.has(named) : !unspecific.has(named)
+  if (!isOther || named === (synonyms[truth] ?? truth)) {
+    return `data:${truth};base64,${address.slice(address.indexOf(',') + 1)}`
+  }
+  const told = `The data URL says ${mediaType}, but its ${bytes} bytes are ${truth}. Write data:${truth};base64,…`
+  throw refusal('invalid_value', told, param)
+}

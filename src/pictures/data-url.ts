@@ -1,0 +1,68 @@
+import { decodedLength, encodeBase64, readDataUrl } from '../bytes/base64.ts'
+import { piecesLength, type Pieces } from '../bytes/pieces.ts'
+import { GatewayError, type ErrorCode } from '../core/error.ts'
+import type { LeftTexts, NamedAddress } from '../core/image/image.ts'
+import { pictureKind } from '../core/image/picture.ts'
+
+/** Whether an address holds its picture itself. */
+export function isDataUrl(address: string): boolean {
+  return /^data:/i.test(address)
+}
+
+/** The base64 text of a data URL, in canonical form. Throws a GatewayError. */
+export function decodeDataUrl(
+  { address, param }: NamedAddress,
+  texts: LeftTexts,
+  bytesMax: number,
+): Pieces {
+  const text = readDataUrl(address)?.base64
+  if (text === undefined) {
+    const isEmpty = /^data:[^,]{0,200};base64,$/i.test(address)
+    const told = isEmpty ? 'The data URL is empty.' : "The data URL has no ';base64,'."
+    throw refusal('invalid_value', told, param)
+  }
+  const left = texts.get(text)
+  const characters = left === undefined ? text.length : piecesLength(left)
+  const announced = Math.floor((characters * 3) / 4)
+  if (announced > bytesMax + 2) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  const base64 = left ?? encodeBase64([Buffer.from(text, 'base64')])
+  const bytes = decodedLength(base64)
+  // The decoder skips invalid characters, so bytes are missing.
+  if (announced - bytes > 2) {
+    throw refusal('invalid_value', 'The data URL is not in base64.', param)
+  }
+  if (bytes > bytesMax) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  return base64
+}
+
+/** Throws a GatewayError for an address that is neither HTTPS nor a data URL. */
+export function checkScheme({ address, param }: NamedAddress): void {
+  if (isDataUrl(address) || /^https:/i.test(address)) return
+  if (/^http:/i.test(address)) {
+    throw refusal('invalid_value', 'Only https addresses are fetched, and this one is http.', param)
+  }
+  const beginning = address.slice(0, 64)
+  const kind = pictureKind([Buffer.from(beginning)])
+  if (kind !== undefined || /^[A-Za-z0-9+/]{64}$/.test(beginning)) {
+    const head = `data:image/${kind ?? 'png'};base64,`
+    const told = `This is base64 without its head. Send a data URL: ${head}${beginning.slice(0, 8)}…`
+    throw refusal('invalid_value', told, param)
+  }
+  throw refusal('invalid_value', 'This is no https address.', param)
+}
+
+const remedy = 'Give an https address or a base64 data URL of a PNG, JPEG or WebP.'
+
+/** A refusal with the remedy. */
+export function refusal(
+  code: ErrorCode,
+  message: string,
+  param: string,
+  cause?: unknown,
+): GatewayError {
+  return new GatewayError(code, `${message} ${remedy}`, { param, cause })
+}
+
+export function tooLarge(message: string, param: string): GatewayError {
+  return new GatewayError('request_too_large', `${message} Send a smaller image.`, { param })
+}
