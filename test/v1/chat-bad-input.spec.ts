@@ -16,8 +16,6 @@ const format = (schema: unknown) => ({
   type: 'json_schema',
   json_schema: { name: 'it', schema },
 })
-const clock = { type: 'function', function: { name: 'clock' } }
-const choice = (name: string) => ({ type: 'function', function: { name } })
 const seven = 'response_format.json_schema.schema'
 
 type Row = { name: string; body: object; param: string; code: string }
@@ -37,57 +35,6 @@ const rows: Row[] = [
     body: { messages: [...hello, { role: 'function', name: 'weather', content: 'x' }] },
     param: 'messages[1].name',
     code: value,
-  },
-  {
-    name: 'a tool that is required where there is none',
-    body: { messages: hello, tool_choice: 'required' },
-    param: 'tool_choice',
-    code: value,
-  },
-  {
-    name: 'a tool that is named and not there',
-    body: { messages: hello, tools: [clock], tool_choice: choice('wether') },
-    param: 'tool_choice.function.name',
-    code: value,
-  },
-  {
-    name: 'a custom tool that is a function',
-    body: {
-      messages: hello,
-      tools: [clock],
-      tool_choice: { type: 'custom', custom: { name: 'clock' } },
-    },
-    param: 'tool_choice.custom.name',
-    code: value,
-  },
-  {
-    name: 'an allowed tool that is not there',
-    body: {
-      messages: hello,
-      tools: [clock],
-      tool_choice: {
-        type: 'allowed_tools',
-        allowed_tools: { mode: 'auto', tools: [choice('clock'), choice('wether')] },
-      },
-    },
-    param: 'tool_choice.allowed_tools.tools[1].function.name',
-    code: value,
-  },
-  {
-    name: 'a function that is named and not there',
-    body: { messages: hello, functions: [clock.function], function_call: { name: 'wether' } },
-    param: 'function_call.name',
-    code: value,
-  },
-  {
-    name: 'a custom tool for a vendor that has none',
-    body: {
-      model: 'gemini-3.5-flash',
-      messages: hello,
-      tools: [clock, { type: 'custom', custom: { name: 'shell' } }],
-    },
-    param: 'tools[1].type',
-    code: mismatch,
   },
   {
     name: 'an answer in sound of a model that does not speak',

@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+
+const messages = [{ role: 'user', content: 'Hello' }]
+const clock = { type: 'function', function: { name: 'clock' } }
+const choice = (name: string) => ({ type: 'function', function: { name } })
+const value = 'invalid_value'
+const mismatch = 'model_capability_mismatch'
+
+const rows: { name: string; body: object; param: string; code: string }[] = [
+  {
+    name: 'a tool that is required where there is none',
+    body: { messages, tool_choice: 'required' },
+    param: 'tool_choice',
+    code: value,
+  },
+  {
+    name: 'a tool that is named and not there',
+    body: { messages, tools: [clock], tool_choice: choice('wether') },
+    param: 'tool_choice.function.name',
+    code: value,
+  },
+  {
+    name: 'a custom tool that is a function',
+    body: {
+      messages,
+      tools: [clock],
+      tool_choice: { type: 'custom', custom: { name: 'clock' } },
+    },
+    param: 'tool_choice.custom.name',
+    code: value,
+  },
+  {
+    name: 'an allowed tool that is not there',
+    body: {
+      messages,
+      tools: [clock],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [choice('clock'), choice('wether')] },
+      },
+    },
+    param: 'tool_choice.allowed_tools.tools[1].function.name',
+    code: value,
+  },
+  {
+    name: 'a function that is named and not there',
+    body: { messages, functions: [clock.function], function_call: { name: 'wether' } },
+    param: 'function_call.name',
+    code: value,
+  },
+  {
+    name: 'a custom tool for a vendor that has none',
+    body: {
+      model: 'gemini-3.5-flash',
+      messages,
+      tools: [clock, { type: 'custom', custom: { name: 'shell' } }],
+    },
+    param: 'tools[1].type',
+    code: mismatch,
+  },
+]
+
+describe('a tool that nobody could call', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+
+  for (const { name, body, param, code } of rows) {
+    it(`is refused for ${name}, before anything is paid for`, async () => {
+      const response = await gateway.post('/v1/chat/completions', { model: 'gpt-4.1', ...body })
+      await expectError(response, { status: 400, code, param })
+      expect(await gateway.usage()).to.have.length(0)
+    })
+  }
+
+  it('is told with those that are there', async () => {
+    const body = { model: 'gpt-4.1', messages, tools: [clock], tool_choice: choice('wether') }
+    const response = await gateway.post('/v1/chat/completions', body)
+    const error = await expectError(response, { status: 400, code: value })
+    expect(error.message).to.equal("There is no 'wether' in `tools`. It names clock.")
+  })
+})
