@@ -11,6 +11,7 @@ import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/render.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
+import { checkedFetch } from './checked-fetch.ts'
 
 type Options = {
   variables?: Variables
@@ -100,7 +101,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const liveKey = await createKey('live')
 
   const call: TestGateway['fetch'] = (path, { key = testKey, headers, ...init } = {}) =>
-    fetch(url + path, {
+    checkedFetch(url + path, {
       ...init,
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
     })

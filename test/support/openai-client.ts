@@ -1,8 +1,15 @@
 import OpenAI from 'openai'
+import { checkedFetch } from './checked-fetch.ts'
 import type { TestGateway } from './gateway.ts'
 
 /** OpenAI's own client, pointed at the gateway: each call is made anew, and once. */
 export function openAiClient({ url, testKey }: TestGateway, apiKey = testKey): OpenAI {
   const defaultHeaders = { 'cache-control': 'no-store' }
-  return new OpenAI({ baseURL: `${url}/v1`, apiKey, defaultHeaders, maxRetries: 0 })
+  return new OpenAI({
+    baseURL: `${url}/v1`,
+    apiKey,
+    defaultHeaders,
+    maxRetries: 0,
+    fetch: checkedFetch,
+  })
 }

@@ -1,0 +1,192 @@
+import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
+import { readEvents } from './event-stream.ts'
+
+/**
+ * What OpenAI's own description requires of answers, typed in from it on 2026-11-22 and independent of our
+ * contract: https://github.com/openai/openai-openapi, `openapi.yaml` of 2026-08-21, the schemas that are
+ * named. Members beside these are free.
+ */
+const text = { type: 'string' }
+const name = { type: 'string', minLength: 1 }
+const count = { type: 'integer', minimum: 0 }
+const nullable = (type: string) => ({ type: [type, 'null'] })
+const object = (required: Record<string, AnySchema>, optional: Record<string, AnySchema> = {}) => ({
+  type: 'object',
+  required: Object.keys(required),
+  properties: { ...required, ...optional },
+})
+const list = (items: AnySchema) => ({ type: 'array', items })
+
+/** `CompletionUsage`. */
+const usage = object(
+  { prompt_tokens: count, completion_tokens: count, total_tokens: count },
+  {
+    prompt_tokens_details: { type: 'object' },
+    completion_tokens_details: { type: 'object' },
+  },
+)
+/** `ChatCompletionMessageToolCall` and `ChatCompletionMessageCustomToolCall`. */
+const call = {
+  anyOf: [
+    object({ id: name, type: { const: 'function' }, function: object({ name, arguments: text }) }),
+    object({ id: name, type: { const: 'custom' }, custom: object({ name, input: text }) }),
+  ],
+}
+const reasons = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
+/** `CreateChatCompletionResponse`, its `choices`, and `ChatCompletionResponseMessage`. */
+const completion = object(
+  {
+    id: name,
+    object: { const: 'chat.completion' },
+    created: count,
+    model: name,
+    choices: {
+      ...list(
+        object({
+          index: count,
+          finish_reason: { enum: reasons },
+          logprobs: nullable('object'),
+          message: object(
+            {
+              role: { const: 'assistant' },
+              content: nullable('string'),
+              refusal: nullable('string'),
+            },
+            { tool_calls: { ...list(call), minItems: 1 } },
+          ),
+        }),
+      ),
+      minItems: 1,
+    },
+  },
+  { usage },
+)
+/** `ChatCompletionMessageToolCallChunk`. */
+const callPiece = object(
+  { index: count },
+  {
+    id: name,
+    type: { enum: ['function', 'custom'] },
+    function: object({}, { name, arguments: text }),
+  },
+)
+/** `CreateChatCompletionStreamResponse`, its `choices`, and `ChatCompletionStreamResponseDelta`. */
+const chunk = object(
+  {
+    id: name,
+    object: { const: 'chat.completion.chunk' },
+    created: count,
+    model: name,
+    choices: list(
+      object(
+        {
+          index: count,
+          finish_reason: { enum: [...reasons, null] },
+          delta: object(
+            {},
+            {
+              role: { const: 'assistant' },
+              content: nullable('string'),
+              refusal: nullable('string'),
+              tool_calls: { ...list(callPiece), minItems: 1 },
+            },
+          ),
+        },
+        { logprobs: nullable('object') },
+      ),
+    ),
+  },
+  { usage: { anyOf: [usage, { type: 'null' }] } },
+)
+/** `ErrorResponse` and `Error`. */
+const failure = object({
+  error: object({ message: name, type: text, param: nullable('string'), code: nullable('string') }),
+})
+/** `ImagesResponse` and `Image`. */
+const images = object(
+  { created: count },
+  { data: list(object({}, { b64_json: text, url: text, revised_prompt: text })) },
+)
+/** `Model` and `ListModelsResponse`. */
+const model = object({ id: name, object: { const: 'model' }, created: count, owned_by: text })
+const models = object({ object: { const: 'list' }, data: list(model) })
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+const checks = {
+  completion: ajv.compile(completion),
+  chunk: ajv.compile(chunk),
+  failure: ajv.compile(failure),
+  images: ajv.compile(images),
+  model: ajv.compile(model),
+  models: ajv.compile(models),
+}
+
+/** What OpenAI's paths answer with 200. */
+const answers: readonly (readonly [RegExp, keyof typeof checks])[] = [
+  [/^\/v1\/chat\/completions$/, 'completion'],
+  [/^\/v1\/images\/(?:generations|edits)$/, 'images'],
+  [/^\/v1\/models$/, 'models'],
+  [/^\/v1\/models\/.+$/, 'model'],
+]
+
+type Received = { status: number; type: string; text: string }
+
+/** Whether OpenAI has such a path, so that what it answers can be held against the facts. */
+export function isOpenAiPath(path: string): boolean {
+  return answers.some(([pattern]) => pattern.test(path))
+}
+
+/** What keeps an answer from being one of OpenAI's; empty when nothing does. */
+export function openAiComplaints(path: string, { status, type, text: body }: Received): string[] {
+  if (type.startsWith('text/event-stream')) return streamComplaints(body)
+  if (!type.startsWith('application/json')) return []
+  const kind = answers.find(([pattern]) => pattern.test(path))?.[1]
+  if (kind === undefined) return []
+  return complaintsOf(status < 400 ? checks[kind] : checks.failure, JSON.parse(body))
+}
+
+type Piece = { index: number; id?: string; type?: string; function?: { name?: string } }
+type Chunk = {
+  choices: {
+    index: number
+    delta: { role?: string; tool_calls?: Piece[] }
+    finish_reason: unknown
+  }[]
+}
+
+/** Each event by itself, and what they have to say together: roles, beginnings of calls, an end. */
+function streamComplaints(body: string): string[] {
+  const events = readEvents(body).filter(({ data }) => data !== undefined)
+  const found: string[] = []
+  const begun = new Set<string>()
+  const finished = new Set<number>()
+  for (const { name: kind, data } of events) {
+    if (data === '[DONE]') continue
+    const parsed: unknown = JSON.parse(data!)
+    if (kind !== undefined && kind !== 'error') found.push(`OpenAI names no event '${kind}'.`)
+    const wrong = complaintsOf(kind === 'error' ? checks.failure : checks.chunk, parsed)
+    found.push(...wrong)
+    if (kind === 'error' || wrong.length > 0) continue
+    for (const { index, delta, finish_reason: reason } of (parsed as Chunk).choices) {
+      if (!begun.has(`${index}`) && delta.role === undefined)
+        found.push(`Choice ${index} has no role.`)
+      begun.add(`${index}`)
+      if (reason !== null) finished.add(index)
+      for (const piece of delta.tool_calls ?? []) {
+        const whole = piece.id !== undefined && piece.type !== undefined
+        const isFirst = !begun.has(`${index}.${piece.index}`)
+        if (isFirst && !whole) found.push(`Call ${piece.index} begins without its id or type.`)
+        begun.add(`${index}.${piece.index}`)
+      }
+    }
+  }
+  // A caller who leaves has no end.
+  if (events.at(-1)?.data === '[DONE]' && finished.size === 0) found.push('No choice has an end.')
+  if (/^(?:id|retry):|\r|^\uFEFF/m.test(body)) found.push('A line is none of OpenAI.')
+  return found
+}
+
+function complaintsOf(check: ValidateFunction, value: unknown): string[] {
+  if (check(value)) return []
+  return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+}
