@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import type OpenAI from 'openai'
+import { vendors } from '../../src/providers/index.ts'
+import { answerTraps, type AnswerTrap } from '../support/answer-traps.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
+  let upstream: Upstream
+  let gateway: TestGateway
+  let client: OpenAI
+  before(async () => {
+    upstream = await startUpstream()
+    const variables = vendors.map(({ keyVariables, baseUrlVariable }) => ({
+      [keyVariables[0]!]: ownKey,
+      [baseUrlVariable]: upstream.url,
+    }))
+    gateway = await startGateway({
+      variables: Object.assign({ OWN_API_KEY: ownKey }, ...variables) as Record<string, string>,
+      file: {
+        providers: [ownProvider('own', upstream)],
+        limits: { cache_ttl_seconds: 0, route_tries_max: 1 },
+      },
+    })
+    client = openAiClient(gateway, gateway.liveKey)
+  })
+  after(async () => {
+    await gateway.stop()
+    await upstream.stop()
+  })
+
+  const expectAnswer = (said: OpenAI.ChatCompletion, { message, finish }: AnswerTrap) => {
+    const [choice] = said.choices
+    const { content, tool_calls: calls = [] } = choice!.message
+    expect(choice!.finish_reason).to.equal(finish)
+    expect(content ?? '').to.equal(message.content ?? '')
+    const told = calls.map((call) =>
+      call.type === 'function' ? [call.function.name, call.function.arguments] : [],
+    )
+    expect(told).to.deep.equal(message.calls ?? [])
+    expect(new Set(calls.map(({ id }) => id)).size).to.equal(calls.length)
+    expect(thoughtsIn(choice!.message)).to.equal(message.reasoning_content ?? '')
+  }
+  /** The whole answer of a stream; the client keeps only the last of the thoughts. */
+  const streamed = async (model: string) => {
+    const stream = client.chat.completions.stream({ model, messages: hello })
+    let thoughts = ''
+    stream.on('chunk', ({ choices }) => {
+      for (const { delta } of choices) thoughts += thoughtsIn(delta)
+    })
+    const said = await stream.finalChatCompletion()
+    Object.assign(said.choices[0]!.message, { reasoning_content: thoughts })
+    return said
+  }
+
+  for (const trap of answerTraps) {
+    const { name, model, whole, events } = trap
+    if (whole !== undefined) {
+      it(`hears of ${model}, which answers ${name}`, async () => {
+        upstream.answer({ body: whole })
+        const said = await client.chat.completions.create({ model, messages: hello })
+        expectAnswer(said, trap)
+      })
+
+      it(`hears of ${model}, which answers ${name}, as a stream though none was sent`, async () => {
+        upstream.answer({ body: whole })
+        expectAnswer(await streamed(model), trap)
+      })
+    }
+    if (events === undefined) continue
+    it(`hears of ${model}, which streams ${name}`, async () => {
+      upstream.answer({ pieces: events })
+      expectAnswer(await streamed(model), trap)
+    })
+  }
+
+  for (const stream of [false, true]) {
+    it(`runs tools in a loop${stream ? ' of streams' : ''}, with ids that the vendor did not give`, async () => {
+      const call = { function: { name: 'add', arguments: { a: 1, b: 2 } } }
+      const asEvents = (delta: object) => [
+        `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`,
+        'data: [DONE]\n\n',
+      ]
+      upstream.answer((_request, index) => {
+        const message = index === 0 ? { tool_calls: [call] } : { content: 'It is 3.' }
+        if (stream) return { pieces: asEvents(message) }
+        return { body: { choices: [{ message, finish_reason: 'stop' }] } }
+      })
+      const tool = {
+        type: 'function' as const,
+        function: {
+          name: 'add',
+          description: 'Adds.',
+          parameters: { type: 'object', properties: {} },
+          parse: (text: string) => JSON.parse(text) as { a: number; b: number },
+          function: ({ a, b }: { a: number; b: number }) => String(a + b),
+        },
+      }
+      const asked = { model: 'own/plain', messages: hello, tools: [tool] }
+      const runner = stream
+        ? client.chat.completions.runTools({ ...asked, stream: true })
+        : client.chat.completions.runTools(asked)
+      expect(await runner.finalContent()).to.equal('It is 3.')
+      const { messages } = upstream.requests[1]!.body as {
+        messages: { role: string; tool_call_id?: string; tool_calls?: { id: string }[] }[]
+      }
+      const id = messages.find(({ role }) => role === 'assistant')!.tool_calls![0]!.id
+      expect(id).to.match(/^call_[0-9a-f]{24}$/)
+      expect(messages.at(-1)).to.deep.include({ role: 'tool', tool_call_id: id, content: '3' })
+    })
+
+    it(`parses an answer by its schema${stream ? ' out of a stream' : ''}`, async () => {
+      const text = '{"city":"Ulm"}'
+      upstream.answer(
+        stream
+          ? {
+              pieces: [
+                `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`,
+                'data: [DONE]\n\n',
+              ],
+            }
+          : { body: { choices: [{ message: { content: text } }] } },
+      )
+      const schema = {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+      }
+      const format = {
+        type: 'json_schema' as const,
+        json_schema: { name: 'place', schema, strict: true },
+      }
+      const asked = { model: 'own/plain', messages: hello, response_format: format }
+      const said = stream
+        ? await client.chat.completions.stream(asked).finalChatCompletion()
+        : await client.chat.completions.parse(asked)
+      expect(JSON.parse(said.choices[0]!.message.content!)).to.deep.equal({ city: 'Ulm' })
+    })
+  }
+})
+
+function thoughtsIn(said: object): string {
+  return (said as { reasoning_content?: string | null }).reasoning_content ?? ''
+}
