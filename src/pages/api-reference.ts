@@ -19,6 +19,7 @@ const page = `<!doctype html>
 <title>Model-Access Gateway: API reference</title>
 <link rel="icon" href="/docs/favicon-32x32.png">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/reference.css">
 </head>
 <body>
 <main id="reference"></main>
@@ -36,6 +37,20 @@ const script = `SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
 })
 `
+/** What is wide scrolls in its own place, so that the page never does, on a phone either. */
+const style = `body { margin: 0 }
+.swagger-ui .opblock-body, .swagger-ui .table-container, .swagger-ui .renderedMarkdown,
+.swagger-ui .model-box, .swagger-ui .json-schema-2020-12, .swagger-ui pre { overflow-x: auto }
+.swagger-ui .responses-table .response-col_links { display: none }
+.swagger-ui .responses-table .response-col_description { min-width: 0; width: 100% }
+.swagger-ui table.headers td, .swagger-ui code { overflow-wrap: break-word }
+.swagger-ui select, .swagger-ui input, .swagger-ui textarea { max-width: 100% }
+@media (max-width: 600px) {
+  .swagger-ui .wrapper { padding: 0 8px }
+  .swagger-ui .parameters-col_name, .swagger-ui .parameters-col_description { display: block }
+  .swagger-ui .parameters-col_name { min-width: 0; padding-bottom: 0 }
+}
+`
 const securityHeaders = {
   // Swagger UI writes inline styles; everything else comes from this server.
   'content-security-policy':
@@ -49,6 +64,7 @@ const securityHeaders = {
 export async function referencePage(file: string | undefined): Promise<Answer> {
   if (file === undefined) return found('text/html; charset=utf-8', page)
   if (file === 'reference.js') return found('text/javascript', script)
+  if (file === 'reference.css') return found('text/css', style)
   const type = files.get(file)
   if (type === undefined) throw new GatewayError('not_found', 'There is no such file here.')
   return found(type, await readFile(join(assets, file)))

@@ -64,7 +64,7 @@ describe('pages outside of the contract', () => {
     expect(policy).to.contain("default-src 'none'").and.contain("script-src 'self'")
     expect(policy).not.to.match(/https?:|\*/)
     const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
-    expect(assets).to.have.length(4)
+    expect(assets).to.have.length(5)
     for (const path of assets) {
       const asset = await get(path)
       expect(asset.status, path).to.equal(200)
@@ -72,6 +72,15 @@ describe('pages outside of the contract', () => {
       expect(Number(asset.headers.get('content-length'))).to.be.greaterThan(50)
       await asset.arrayBuffer()
     }
+  })
+
+  it('scroll on a phone in what is wide, and not as a whole', async () => {
+    const sheet = await get('/docs/reference.css')
+    expect(sheet.headers.get('content-type')).to.equal('text/css')
+    const css = await sheet.text()
+    for (const wide of ['.opblock-body', '.table-container', 'pre']) expect(css).to.include(wide)
+    expect(css).to.match(/overflow-x: auto/)
+    expect(await (await get('/docs')).text()).to.include('width=device-width')
   })
 
   it('load no font, picture or map of elsewhere through the style sheet', async () => {
