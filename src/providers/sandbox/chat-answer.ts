@@ -27,14 +27,14 @@ export function completion({ said, request, asked, identity }: Written): object 
     finish_reason: finishReason,
   }))
   const counted = asked.has('no-usage') ? {} : { usage }
-  return { object: 'chat.completion', ...identity, choices, ...counted }
+  return { ...identity, object: 'chat.completion', choices, ...counted }
 }
 
 /** Writes a stream of `chat.completion.chunk` events, one choice after the other. */
 export async function streamOut(line: Line, written: Written): Promise<void> {
   const { said, request, asked, identity } = written
   const chunk = (rest: object) =>
-    `data: ${JSON.stringify({ object: 'chat.completion.chunk', ...identity, ...rest })}\n\n`
+    `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...rest })}\n\n`
   const choice = (index: number, delta: object, finish: string | null = null, odds = {}) =>
     chunk({ choices: [{ index, delta, ...odds, finish_reason: finish }] })
   const gapMs = asked.number('slow-stream')

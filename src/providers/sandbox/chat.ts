@@ -101,7 +101,7 @@ function thoughtsFor({ played, reasoning_effort: effort, messages }: PlayedReque
   if (played?.reasons !== true) return ''
   const steps = thoughtsOfEffort[effort ?? 'medium'] ?? thoughtsMax
   return [
-    `There are ${messages.length} messages to read.`,
+    messages.length === 1 ? 'There is one message.' : `There are ${messages.length} messages.`,
     'The last one says what is wanted.',
     'The sandbox may only repeat it.',
     'That is short enough to say at once.',

@@ -43,6 +43,7 @@ const cases: Record<string, string[]> = {
   'red car, house': [`1 car ${red}`, '1 house'],
   'a cat on the left and a dog on the right': ['1 cat @left', '1 dog @right'],
   'two pine trees': ['2 pine'],
+  'a girl in a red dress and a dog': [`1 woman ${red}`, '1 dog'],
   'a dog house': ['1 house'],
   'a cup of coffee': ['1 cup'],
   'ein rotes Haus und zwei Katzen am Meer': [`1 house ${red}`, '2 cat', 'sea'],

@@ -32,23 +32,24 @@ export function drawGround(stage: Stage, colour: string): Edge {
 
 /** Rolling hills in layers from the horizon on; gives the edge of the nearest. */
 export function drawHills(stage: Stage, colour: string, layers: number): Edge {
-  const { width, height, horizon, short, base, light, chance, shapes } = stage
+  const { height, horizon, short, base, light, chance, shapes } = stage
+  const topOf = (layer: number) => horizon + (base - horizon) * (layer / layers) * 0.5
   let edge: Edge = () => horizon
   for (let layer = 0; layer < layers; layer += 1) {
     const depth = 1 - layer / layers
-    const top = horizon + (base - horizon) * (layer / layers) * 0.5
+    const top = topOf(layer)
     const rise = short * 0.085 * (layer === layers - 1 ? 0.5 : 1)
     const points = steps(stage, short * chance.between(0.4, 0.6), 14).map((x) => ({
       x,
       y: top - rise * chance.between(-0.15, 1),
     }))
     const near = light.lit(darker(colour, 0.06 * layer), depth * 0.75)
-    shapes.push(
-      path(hillPath(points, height), shade(stage, [lighter(near, 0.12), darker(near, 0.1)])),
-    )
+    // The next layer covers the rest.
+    const bottom = layer === layers - 1 ? height : topOf(layer + 1) + rise * 0.2
+    const fill = shade(stage, [lighter(near, 0.12), darker(near, 0.1)])
+    shapes.push(path(hillPath(points, bottom), fill))
     edge = () => top
   }
-  shapes.push(rect(0, height - 1, [width, 1], light.lit(darker(colour, 0.3))))
   return edge
 }
 
@@ -161,10 +162,12 @@ export function drawShore(
     y: edge(along * width),
   }))
   const sand = light.lit('#e8d4a6')
+  // The grass covers the rest.
+  const covered = Math.max(from, to) + short * 0.05
   const line = (down: number) => points.map(({ x, y }) => ({ x, y: y + down }))
   shapes.push(
-    path(hillPath(line(-short * 0.016), height), light.lit('#f7fbfa', 0.2), 0.7),
-    path(hillPath(line(0), height), sand),
+    path(hillPath(line(-short * 0.016), covered), light.lit('#f7fbfa', 0.2), 0.7),
+    path(hillPath(line(0), covered), sand),
     path(
       hillPath(line(short * 0.03), height),
       shade(stage, [light.lit(lighter(colour, 0.1)), light.lit(darker(colour, 0.22))]),

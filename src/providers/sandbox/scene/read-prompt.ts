@@ -1,4 +1,5 @@
 import {
+  clothesWords,
   colourWords,
   numberWords,
   placeWords,
@@ -36,6 +37,7 @@ type Meaning =
   | { kind: 'colour'; name: string }
   | { kind: 'number'; name: number }
   | { kind: 'side'; name: Side }
+  | { kind: 'clothes' }
 
 const charactersMax = 4000
 const thingsMax = 8
@@ -51,6 +53,7 @@ const dictionary = new Map<string, Meaning>([
   ...entries(colourWords, (name) => ({ kind: 'colour', name })),
   ...entries(numberWords, (name) => ({ kind: 'number', name })),
   ...entries(sideWords, (name) => ({ kind: 'side', name })),
+  ...entries(clothesWords, () => ({ kind: 'clothes' })),
 ])
 
 function entries<Name extends string | number>(
@@ -120,6 +123,12 @@ function take(reading: Reading, { meaning, isPlural, base }: Found): void {
     case 'side': {
       const thing = idea.things.at(-1)
       if (thing !== undefined) thing.side = meaning.name
+      break
+    }
+    case 'clothes': {
+      const wearer = idea.things.at(-1)
+      if (wearer !== undefined && reading.colour !== undefined) wearer.colour = reading.colour
+      forget(reading)
       break
     }
     case 'thing':

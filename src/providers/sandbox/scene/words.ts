@@ -156,6 +156,12 @@ export const numberWords = {
   12: 'twelve dozen zwölf douze doce 11 12',
 } as const
 
+/** What someone wears: its colour is that of the one who was named last. */
+export const clothesWords = {
+  clothes:
+    'dress coat jacket shirt suit sweater hoodie skirt robe cloak kleid mantel jacke robe manteau vestido abrigo 裙子 衣服',
+} as const
+
 export const sideWords = {
   left: 'left links gauche izquierda 左',
   right: 'right rechts droite derecha 右',
