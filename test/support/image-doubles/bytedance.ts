@@ -13,12 +13,14 @@ type Body = {
   stream?: boolean
   sequential_image_generation?: string
   output_format?: 'jpeg' | 'png'
+  background?: string
 }
 type Model = {
   classes: string[]
   pixels: [number, number]
   references: number
   formats: boolean
+  backgrounds?: boolean
 }
 
 const models: Record<string, Model> = {
@@ -42,9 +44,22 @@ const models: Record<string, Model> = {
   },
   'seedream-5-0-pro-260628': {
     classes: ['1K', '2K'],
-    pixels: [1, 4_194_304],
+    pixels: [921_600, 4_194_304],
     references: 10,
     formats: true,
+  },
+  'seedream-5-5-261028': {
+    classes: ['1K', '1.5K', '2K'],
+    pixels: [921_600, 4_194_304],
+    references: 10,
+    formats: true,
+    backgrounds: true,
+  },
+  'seedream-5-0-flash-260915': {
+    classes: ['1K', '2K'],
+    pixels: [921_600, 4_194_304],
+    references: 1,
+    formats: false,
   },
 }
 
@@ -53,7 +68,9 @@ export function startBytedanceDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,
     answer: async function* ({ body }, host) {
-      const { size = '2048x2048', output_format: format = 'jpeg', ...rest } = body as Body
+      const { size = '2048x2048', ...rest } = body as Body
+      const native = models[rest.model]?.backgrounds ? 'png' : 'jpeg'
+      const { output_format: format = native } = rest
       const side = { '1K': 1024, '2K': 2048, '3K': 3072, '4K': 4096 }[size]
       const text = side === undefined ? size : `${side}x${side}`
       const [width = 0, height = 0] = text.split('x').map(Number)
@@ -85,6 +102,7 @@ const known = [
   'sequential_image_generation_options',
   'optimize_prompt_options',
   'output_format',
+  'background',
 ]
 
 function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
@@ -105,7 +123,8 @@ function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | und
     ...(rest.size === undefined || isSize(rest.size, model) ? [] : ['size']),
   ]
   if (param === undefined) return undefined
-  return refused(400, 'InvalidParameter', `The parameter \`${param}\` is not valid.`, param)
+  const text = `The parameter \`${param}\` specified in the request is not supported by the current model.`
+  return refused(400, 'InvalidParameter', text, param)
 }
 
 function wrongMembers(body: Omit<Body, 'model'>, model: Model): string[] {
@@ -117,6 +136,8 @@ function wrongMembers(body: Omit<Body, 'model'>, model: Model): string[] {
     ...(['url', 'b64_json'].includes(answer) ? [] : ['response_format']),
     ...(typeof watermark === 'boolean' ? [] : ['watermark']),
     ...(body.output_format === undefined || model.formats ? [] : ['output_format']),
+    ...(body.background === undefined || model.backgrounds ? [] : ['background']),
+    ...(body.background === 'transparent' && body.output_format === 'jpeg' ? ['background'] : []),
     ...(body.stream === true ? ['stream'] : []),
   ]
 }

@@ -24,6 +24,8 @@ const four = ['auto', 'low', 'medium', 'high']
 const newest: Model = { freeSize: true, qualities: [...four, 'xhigh', 'max'], fidelities: [] }
 const models: Record<string, Model> = {
   'gpt-image-2.6-sunburst': newest,
+  'gpt-image-2.6-flare': newest,
+  'gpt-image-2.5-sunburst': newest,
   'gpt-image-2.5-flare': newest,
   'gpt-image-2': { freeSize: true, qualities: four, fidelities: [] },
   'gpt-image-1.5': { freeSize: false, qualities: four, fidelities: ['high', 'low'] },

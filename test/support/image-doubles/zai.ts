@@ -4,10 +4,17 @@ import { startImageDouble, unknownMembers, type ImageDouble } from './double.ts'
 export const zaiKey = 'test-key-of-zai-0123456789.abcdefgh'
 
 type Body = { model: string; prompt?: string; size?: string; quality?: string }
-type Model = { listed: string[]; sideMin: number; multiple: number; pixelsMax: number }
+type Model = {
+  qualities: string[]
+  listed: string[]
+  sideMin: number
+  multiple: number
+  pixelsMax: number
+}
 
 const models: Record<string, Model> = {
   'glm-image': {
+    qualities: ['hd'],
     listed: [
       '1280x1280',
       '1568x1056',
@@ -22,6 +29,7 @@ const models: Record<string, Model> = {
     pixelsMax: 2 ** 22,
   },
   'cogview-4-250304': {
+    qualities: ['hd', 'standard'],
     listed: ['1024x1024', '768x1344', '864x1152', '1344x768', '1152x864', '1440x720', '720x1440'],
     sideMin: 512,
     multiple: 16,
@@ -56,7 +64,7 @@ function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | und
   const [unknown] = unknownMembers(body, known)
   if (unknown !== undefined) return refused(400, '1210', `Invalid API parameter: ${unknown}`)
   if (!prompt) return refused(400, '1213', 'The prompt parameter was not received normally')
-  if (quality !== undefined && !['hd', 'standard'].includes(quality)) {
+  if (quality !== undefined && !model.qualities.includes(quality)) {
     return refused(400, '1214', 'The quality parameter is illegal')
   }
   if (size !== undefined && !isSize(size, model)) {

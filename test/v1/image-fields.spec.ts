@@ -1,0 +1,128 @@
+import { expect } from 'chai'
+import { startImageVendors, type ImagesBody, type ImageVendors } from '../support/image-vendors.ts'
+import { editFields, generationFields } from '../support/openai-image-fields.ts'
+import { pixel } from '../support/pixel.ts'
+
+/**
+ * What becomes of a property: it is sent by its name, sent in the vendor's words, done here with
+ * what the vendor makes, dropped with a warning, or refused by its name.
+ */
+type Fate = 'sent' | 'mapped' | 'done here' | 'warned' | 'refused'
+
+const models = {
+  google: 'gemini-3-pro-image-preview',
+  alibaba: 'alibaba/qwen-image-3.0',
+  zai: 'zai/glm-image',
+  bytedance: 'bytedance/seedream-4-5',
+  openai: 'gpt-image-1.5',
+  xai: 'xai/grok-imagine-image-2.0',
+  together: 'together/flux',
+} as const
+type Vendor = keyof typeof models
+
+type Row = Record<Vendor, Fate>
+const all = (fate: Fate): Row => ({
+  google: fate,
+  alibaba: fate,
+  zai: fate,
+  bytedance: fate,
+  openai: fate,
+  xai: fate,
+  together: fate,
+})
+const refused = all('refused')
+
+const shared: Record<keyof typeof generationFields & keyof typeof editFields, Row> = {
+  background: { ...refused, openai: 'sent' },
+  complexity: refused,
+  frame_count: refused,
+  frame_duration_ms: refused,
+  moderation: { ...all('warned'), openai: 'sent' },
+  n: { ...all('done here'), alibaba: 'mapped', openai: 'sent', xai: 'sent' },
+  output_compression: all('warned'),
+  output_format: { ...all('done here'), openai: 'sent' },
+  partial_images: refused,
+  quality: { ...all('warned'), zai: 'refused', openai: 'sent', xai: 'sent' },
+  response_format: refused,
+  safety_identifier: refused,
+  size: {
+    google: 'mapped',
+    alibaba: 'mapped',
+    zai: 'sent',
+    bytedance: 'warned',
+    openai: 'sent',
+    xai: 'warned',
+    together: 'mapped',
+  },
+  stream: refused,
+  user: { ...all('warned'), openai: 'sent', xai: 'sent' },
+}
+const ofGenerations: Record<keyof typeof generationFields, Row> = {
+  ...shared,
+  style: all('warned'),
+  svg: refused,
+}
+const ofEdits: Record<keyof typeof editFields, Row> = {
+  ...shared,
+  input_fidelity: { ...all('warned'), openai: 'sent' },
+  markup: refused,
+  mask: refused,
+}
+
+describe("what becomes of each of OpenAI's image properties", () => {
+  let vendors: ImageVendors
+  before(async () => (vendors = await startImageVendors()))
+  after(() => vendors.stop())
+
+  async function ask(path: string, vendor: Vendor, more: object) {
+    vendors.reset()
+    const body = { model: models[vendor], prompt: 'a hat', ...more }
+    const response = await vendors.post(path, body)
+    const wires = vendors.doubles[vendor].calls.map((call) => call.body)
+    const answer = (await response.json()) as ImagesBody & { error?: { param: string } }
+    return { answer, wires }
+  }
+
+  async function fateOf(path: string, vendor: Vendor, name: string, more: object): Promise<Fate> {
+    const { [name as never]: value, ...base } = more as Record<string, unknown>
+    const plain = await ask(path, vendor, base)
+    const { answer, wires } = await ask(path, vendor, more)
+    if (answer.error !== undefined) {
+      expect(answer.error.param).to.equal(name)
+      expect(wires).to.deep.equal([])
+      return 'refused'
+    }
+    if ((answer.warnings ?? []).some(({ param }) => param === name)) return 'warned'
+    const [wire] = wires as Record<string, unknown>[]
+    if (wire![name] !== undefined) {
+      expect(wire![name]).to.deep.equal(value)
+      return 'sent'
+    }
+    const asBefore = JSON.stringify(wire) === JSON.stringify(plain.wires[0])
+    return asBefore ? 'done here' : 'mapped'
+  }
+
+  const tables = [
+    { path: '/v1/images/generations', fields: generationFields, expected: ofGenerations, more: {} },
+    {
+      path: '/v1/images/edits',
+      fields: editFields,
+      expected: ofEdits,
+      more: { images: [{ image_url: pixel }] },
+    },
+  ]
+  for (const { path, fields, expected, more } of tables) {
+    for (const [name, value] of Object.entries(fields)) {
+      it(`${path}: ${name}`, async () => {
+        const fates: Partial<Row> = {}
+        const wanted: Partial<Row> = { ...expected[name as keyof typeof expected] }
+        for (const vendor of Object.keys(models) as Vendor[]) {
+          // Z.AI's models take no pictures to edit.
+          if (vendor === 'zai' && 'images' in more) delete wanted.zai
+          else fates[vendor] = await fateOf(path, vendor, name, { ...more, [name]: value })
+        }
+        expect(fates).to.deep.equal(wanted)
+      })
+    }
+  }
+})
