@@ -1,35 +1,18 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
-import { vendors } from '../../src/providers/index.ts'
 import { answerTraps, type AnswerTrap } from '../support/answer-traps.ts'
-import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import { openAiClient } from '../support/openai-client.ts'
-import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { hello } from '../support/own-endpoint.ts'
 
 describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
-  let upstream: Upstream
-  let gateway: TestGateway
+  let house: EveryVendor
   let client: OpenAI
   before(async () => {
-    upstream = await startUpstream()
-    const variables = vendors.map(({ keyVariables, baseUrlVariable }) => ({
-      [keyVariables[0]!]: ownKey,
-      [baseUrlVariable]: upstream.url,
-    }))
-    gateway = await startGateway({
-      variables: Object.assign({ OWN_API_KEY: ownKey }, ...variables) as Record<string, string>,
-      file: {
-        providers: [ownProvider('own', upstream)],
-        limits: { cache_ttl_seconds: 0, route_tries_max: 1 },
-      },
-    })
-    client = openAiClient(gateway, gateway.liveKey)
+    house = await startEveryVendor()
+    client = openAiClient(house.gateway, house.gateway.liveKey)
   })
-  after(async () => {
-    await gateway.stop()
-    await upstream.stop()
-  })
+  after(() => house.stop())
 
   const expectAnswer = (said: OpenAI.ChatCompletion, { message, finish }: AnswerTrap) => {
     const [choice] = said.choices
@@ -59,19 +42,19 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
     const { name, model, whole, events } = trap
     if (whole !== undefined) {
       it(`hears of ${model}, which answers ${name}`, async () => {
-        upstream.answer({ body: whole })
+        house.upstream.answer({ body: whole })
         const said = await client.chat.completions.create({ model, messages: hello })
         expectAnswer(said, trap)
       })
 
       it(`hears of ${model}, which answers ${name}, as a stream though none was sent`, async () => {
-        upstream.answer({ body: whole })
+        house.upstream.answer({ body: whole })
         expectAnswer(await streamed(model), trap)
       })
     }
     if (events === undefined) continue
     it(`hears of ${model}, which streams ${name}`, async () => {
-      upstream.answer({ pieces: events })
+      house.upstream.answer({ pieces: events })
       expectAnswer(await streamed(model), trap)
     })
   }
@@ -83,7 +66,7 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
         `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`,
         'data: [DONE]\n\n',
       ]
-      upstream.answer((_request, index) => {
+      house.upstream.answer((_request, index) => {
         const message = index === 0 ? { tool_calls: [call] } : { content: 'It is 3.' }
         if (stream) return { pieces: asEvents(message) }
         return { body: { choices: [{ message, finish_reason: 'stop' }] } }
@@ -103,7 +86,7 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
         ? client.chat.completions.runTools({ ...asked, stream: true })
         : client.chat.completions.runTools(asked)
       expect(await runner.finalContent()).to.equal('It is 3.')
-      const { messages } = upstream.requests[1]!.body as {
+      const { messages } = house.upstream.requests[1]!.body as {
         messages: { role: string; tool_call_id?: string; tool_calls?: { id: string }[] }[]
       }
       const id = messages.find(({ role }) => role === 'assistant')!.tool_calls![0]!.id
@@ -113,7 +96,7 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
 
     it(`parses an answer by its schema${stream ? ' out of a stream' : ''}`, async () => {
       const text = '{"city":"Ulm"}'
-      upstream.answer(
+      house.upstream.answer(
         stream
           ? {
               pieces: [

@@ -6,6 +6,7 @@ import type { Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
+import { failureKind } from './failure.ts'
 
 type WireAnswer = {
   output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
@@ -75,20 +76,6 @@ function complaintOf(body: unknown): Complaint {
   }
 }
 
-const kinds: Record<string, FailureKind> = {
-  InvalidParameter: 'rejected',
-  DataInspectionFailed: 'content_policy',
-  IPInfringementSuspect: 'content_policy',
-  Arrearage: 'out_of_credit',
-  InvalidApiKey: 'credentials',
-  AccessDenied: 'credentials',
-  'AllocationQuota.FreeTierOnly': 'out_of_credit',
-  ModelNotFound: 'not_found',
-  Throttling: 'rate_limited',
-  'Throttling.RateQuota': 'rate_limited',
-  'Throttling.AllocationQuota': 'out_of_credit',
-}
-
-function kindOf(status: number, { code = '' }: Complaint): FailureKind {
-  return kinds[code] ?? kindOfStatus(status)
+function kindOf(status: number, complaint: Complaint): FailureKind {
+  return failureKind(complaint) ?? kindOfStatus(status)
 }

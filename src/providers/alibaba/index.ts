@@ -1,5 +1,6 @@
 import { platformFieldsBut } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
 
 /** Alibaba Cloud Model Studio, provider group 2 (docs/vendors.md#alibaba-model-studio). */
@@ -21,6 +22,7 @@ export const alibaba = protocolVendor({
     noNames: true,
     takesCacheControl: true,
     takesBack: ['reasoning_content'],
+    failureKind,
   },
   chatPath: '/compatible-mode/v1',
   image: imageAdapter,

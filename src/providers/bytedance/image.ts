@@ -10,6 +10,7 @@ import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
+import { failureKind } from './failure.ts'
 
 type WireItem = { b64_json?: string; error?: { code?: string; message?: string } }
 type WireAnswer = {
@@ -73,12 +74,6 @@ function readAnswer({ json, texts }: SplicedJson): ImageResult {
   return { pictures, usage: counted }
 }
 
-function kindOf(status: number, { code = '' }: Complaint): FailureKind {
-  if (/Sensitive|RiskDetection|ContentSecurity/.test(code)) return 'content_policy'
-  if (code.startsWith('QuotaExceeded') || /Overdue/.test(code)) return 'out_of_credit'
-  if (/^(RateLimitExceeded|ModelAccount|RequestBurstTooFast)/.test(code)) return 'rate_limited'
-  if (/^(ServerOverloaded|ModelLoadingError|InternalService|ServiceUnavailable)/.test(code)) {
-    return 'overloaded'
-  }
-  return kindOfStatus(status)
+function kindOf(status: number, complaint: Complaint): FailureKind {
+  return failureKind(complaint) ?? kindOfStatus(status)
 }

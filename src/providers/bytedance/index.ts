@@ -1,5 +1,6 @@
 import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
 
 /** BytePlus ModelArk, provider group 4 (docs/vendors.md#byteplus-modelark). */
@@ -19,6 +20,7 @@ export const bytedance = protocolVendor({
     thinking: thinkingSwitch,
     noDeveloper: true,
     takesBack: [],
+    failureKind,
   },
   image: imageAdapter,
 })

@@ -7,6 +7,7 @@ import type { Endpoint } from '../transport/endpoint.ts'
 import type { Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { failureKind } from './failure.ts'
 
 type WireAnswer = {
   data?: { url?: string }[]
@@ -60,17 +61,6 @@ function readAnswer(bytes: Buffer): string {
   throw new ProviderFailure('malformed', 'The provider made no picture.')
 }
 
-/** The code decides: an empty balance is a 429 too (docs/vendors.md#zai-errors). */
-function kindOf(status: number, { code = '' }: Complaint): FailureKind {
-  const number = Number(code)
-  if (number === 1301) return 'content_policy'
-  if ([1113, 1304, 1308, 1309, 1310, 1311, 1313].includes(number)) return 'out_of_credit'
-  if ((number >= 1000 && number <= 1004) || [1110, 1111, 1112, 1121, 1220].includes(number)) {
-    return 'credentials'
-  }
-  if ([1211, 1212, 1221, 1222].includes(number)) return 'not_found'
-  if ([1210, 1213, 1214, 1215, 1231, 1261].includes(number)) return 'rejected'
-  if ([1302, 1303, 1305, 1312].includes(number)) return 'rate_limited'
-  if ([1120, 1230, 1234].includes(number)) return 'overloaded'
-  return kindOfStatus(status)
+function kindOf(status: number, complaint: Complaint): FailureKind {
+  return failureKind(complaint) ?? kindOfStatus(status)
 }

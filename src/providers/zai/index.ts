@@ -1,5 +1,6 @@
 import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
+import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
 
 /** Z.AI, provider group 3 (docs/vendors.md#zai). */
@@ -30,6 +31,7 @@ export const zai = protocolVendor({
     noDeveloper: true,
     noNames: true,
     takesBack: ['reasoning_content'],
+    failureKind,
     finishReasons: { sensitive: 'content_filter' },
   },
   image: imageAdapter,

@@ -68,7 +68,7 @@ describe('Z.AI, for pictures,', () => {
       { name: 'locked', kind: 'credentials' },
       { name: 'unknown-model', kind: 'not_found' },
       { name: 'illegal-parameter', kind: 'rejected' },
-      { name: 'prompt-too-long', kind: 'rejected' },
+      { name: 'prompt-too-long', kind: 'context_length' },
     ],
   })
 })

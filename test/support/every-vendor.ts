@@ -1,0 +1,44 @@
+import { vendors } from '../../src/providers/index.ts'
+import { startGateway, type TestGateway } from './gateway.ts'
+import { hello, ownKey, ownProvider } from './own-endpoint.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+/** A gateway in front of one upstream that stands for every vendor, and for a server of the operator's own. */
+export type EveryVendor = {
+  gateway: TestGateway
+  upstream: Upstream
+  ask(model: string, stream: boolean): Promise<Response>
+  stop(): Promise<void>
+}
+
+export async function startEveryVendor(): Promise<EveryVendor> {
+  const upstream = await startUpstream()
+  const variables = vendors.flatMap(({ keyVariables, baseUrlVariable }) => [
+    [keyVariables[0]!, ownKey],
+    [baseUrlVariable, upstream.url],
+  ])
+  const gateway = await startGateway({
+    variables: {
+      OWN_API_KEY: ownKey,
+      ...(Object.fromEntries(variables) as Record<string, string>),
+    },
+    file: {
+      providers: [ownProvider('own', upstream)],
+      limits: { cache_ttl_seconds: 0, route_tries_max: 1, circuit_failures_max: 1000 },
+    },
+  })
+  return {
+    gateway,
+    upstream,
+    ask: (model, stream) =>
+      gateway.post(
+        '/v1/chat/completions',
+        { model, messages: hello, stream },
+        { key: gateway.liveKey },
+      ),
+    stop: async () => {
+      await gateway.stop()
+      await upstream.stop()
+    },
+  }
+}
