@@ -95,6 +95,20 @@ describe('the tools of the sandbox', () => {
     expect(names(one.message)).to.deep.equal(['get_time'])
   })
 
+  it('answers in a schema that the client parses', async () => {
+    const { choices } = await client.chat.completions.parse({
+      model: 'gpt-4o-mini',
+      messages: [{ role: 'user', content: 'Where, and how long?' }],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'journey', schema: parameters, strict: true },
+      },
+    })
+    expect(new Ajv2020().validate(parameters, JSON.parse(choices[0]!.message.content!))).to.equal(
+      true,
+    )
+  })
+
   it('talks when a tool may be called but need not be', async () => {
     const { choice, message } = await ask('hello', { tools: [weather], tool_choice: 'auto' })
     expect(choice.finish_reason).to.equal('stop')
