@@ -68,3 +68,51 @@ describe('the answer of an image model says what was done, and the bytes are so'
     })
   }
 })
+
+/** Each distinct kind of model once: those of one kind are refused in the same words. */
+const distinct = [
+  ...new Map(models.map((row) => [JSON.stringify([row.provider, row.image]), row])).values(),
+].filter(({ capabilities }) => capabilities.image_generation)
+
+describe('a refusal names values that work', () => {
+  let gateway: TestGateway
+  before(async () => (gateway = await startGateway()))
+  after(() => gateway.stop())
+
+  const generate = (model: string, asked: object) =>
+    gateway.post('/v1/images/generations', { model, prompt: 'a fox', ...asked })
+  const chat = (model: string, image_config: object) =>
+    gateway.post('/v1/chat/completions', {
+      model,
+      image_config,
+      messages: [{ role: 'user', content: 'a fox' }],
+    })
+  const shape = /\d+(?:\.\d+)?:\d+(?:\.\d+)?/g
+  const probes = [
+    { ask: generate, name: 'size', value: '9999x9999', values: /\d+x\d+|\b\dK\b/g },
+    { ask: generate, name: 'quality', value: 'standard', values: /[a-z]+/g },
+    { ask: chat, name: 'image_size', value: '9999x9999', values: /\d+x\d+|\b\dK\b/g },
+    { ask: chat, name: 'image_size', value: '4K', values: /\d+x\d+|\b\dK\b/g },
+    { ask: chat, name: 'aspect_ratio', value: '7:3', values: shape },
+    { ask: chat, name: 'quality', value: 'hd', values: /[a-z]+/g },
+  ]
+  for (const { id } of distinct) {
+    it(id, async () => {
+      const circles: string[] = []
+      for (const { ask, name, value, values } of probes) {
+        const response = await ask(id, { [name]: value })
+        if (response.status === 200) continue
+        const { error } = (await response.json()) as { error: { message: string; code: string } }
+        if (error.code === 'unknown_parameter') continue
+        const remedy = error.message.slice(error.message.lastIndexOf(value) + value.length)
+        const list = /(?:makes|has|one of)[ :]([^;]*)/.exec(remedy)?.[1] ?? ''
+        for (const [named] of list.matchAll(values)) {
+          if (['sizes', 'such', 'as', 'up', 'to'].includes(named)) continue
+          const again = await ask(id, { [name]: named })
+          if (again.status !== 200) circles.push(`${name} ${named}: ${await again.text()}`)
+        }
+      }
+      expect(circles).to.deep.equal([])
+    })
+  }
+})

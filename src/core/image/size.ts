@@ -224,11 +224,11 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
 }
 
 function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
+  const sizes = rule.kind === 'classes' ? squares(rule) : (rule.sizes ?? [])
   const works = [
-    ...(rule.sizes?.length ? [`sizes such as ${rule.sizes.join(', ')}`] : []),
+    ...(sizes.length > 0 ? [`sizes such as ${sizes.join(', ')}`] : []),
     ...(rule.side_max === undefined ? [] : [`sides up to ${rule.side_max}`]),
     ...(rule.pixels_max === undefined ? [] : [`up to ${rule.pixels_max} pixels in all`]),
-    ...(rule.size_classes?.length ? [`the classes ${rule.size_classes.join(', ')}`] : []),
   ]
   const limit = works.length === 0 ? `up to ${pixelsMax} pixels in all` : works.join('; ')
   return new GatewayError(
@@ -236,4 +236,12 @@ function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
     `${model} cannot make ${pixelsText(asked)}. It makes ${limit}.`,
     { param: 'size' },
   )
+}
+
+/** The sizes of a rule's classes that everybody can ask for: a refusal of pixels names pixels. */
+function squares({ size_classes: classes = [] }: SizeRule): string[] {
+  return classes.map((sizeClass) => {
+    const { width, height } = nominalPixels(sizeClass, '1:1')
+    return pixelsText({ width, height })
+  })
 }
