@@ -195,6 +195,21 @@ describe('the name of a model', () => {
       expect((await askFresh()).status).to.equal(200)
     })
 
+    it('is not waited for longer than the setting says', async () => {
+      await using hurried = await startGateway({
+        variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
+        file: { limits: { model_list_timeout_ms: 50 } },
+      })
+      upstream.answer({ hang: true })
+      const body = { model: 'gpt-4-turbo', messages: hello }
+      const begun = performance.now()
+      const response = await hurried.post('/v1/chat/completions', body, { key: hurried.liveKey })
+      await expectError(response, { status: 404, code: 'model_not_found' })
+      expect(performance.now() - begun).to.be.below(2000)
+      await upstream.requests[0]!.closed
+      expect(upstream.requests[0]!.aborted).to.equal(true)
+    })
+
     it('is never looked for where the setting says so', async () => {
       await using quiet = await startGateway({
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
