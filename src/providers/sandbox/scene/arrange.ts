@@ -100,7 +100,7 @@ function placeRow(
         : chance.between(0.38, 0.62)
     const middle = slot * (index + wobble) + (ordered.length > 1 ? lead * slot : 0)
     const ownDepth = Math.max(0, depth + chance.between(-0.05, 0.05))
-    const wanted = own * short * (inRow ? 1 : boost)
+    const wanted = own * short * (inRow ? 1 : boost) * (home === 'water' && !alone ? 0.8 : 1)
     const room = stage.horizon + (stage.base - stage.horizon) * 0.2
     const size = Math.min(wanted * (1 - ownDepth * 0.35), slot * 1.05, room * 0.92)
     const x = Math.max(size * 0.54, Math.min(width - size * 0.54, middle))
@@ -140,7 +140,7 @@ function inOrder(row: readonly One[], { chance }: Stage, { isHighLeft, water }: 
   const groups = new Map(row.map(({ thing }) => [thing, chance.between(-1, 1)]))
   const rank = ({ thing, size }: One) => {
     if (thing.side !== undefined) return { left: -9, middle: 0, right: 9 }[thing.side]
-    const pull = water === undefined ? 0 : (isHighLeft ? -4 : 4) * (size - 0.3)
+    const pull = water === undefined ? 0 : (isHighLeft ? -12 : 12) * (size - 0.3)
     return pull + groups.get(thing)!
   }
   return row.toSorted((a, b) => rank(a) - rank(b))

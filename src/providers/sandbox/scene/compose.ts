@@ -3,6 +3,7 @@ import { arrange, type Placement } from './arrange.ts'
 import { chanceFrom, type Chance } from './chance.ts'
 import { drawSpace, drawTable, drawUnderwater } from './elsewhere.ts'
 import {
+  drawDistantTrees,
   drawForest,
   drawGround,
   drawHills,
@@ -140,7 +141,14 @@ function drawOutside(stage: Stage, idea: Idea): void {
   const lightX = width * (isHighLeft ? chance.between(0.62, 0.84) : chance.between(0.16, 0.38))
   const ground = groundColour(idea)
   drawSky(stage, sky, lightX)
-  if (places.has('mountain') || places.has('lake')) drawMountains(stage, places.get('mountain'))
+  // Where the prompt leaves the distance open, the seed decides about it.
+  const isOpen = ['mountain', 'lake', 'city', 'street', 'forest', 'desert', 'beach'].every(
+    (name) => !places.has(name as 'sea'),
+  )
+  const distance = isOpen ? chance.pick(['mountains', 'trees', 'nothing']) : 'nothing'
+  if (places.has('mountain') || places.has('lake') || distance === 'mountains') {
+    drawMountains(stage, places.get('mountain'))
+  }
   if (places.has('city')) drawSkyline(stage, places.get('city'))
   const waterColour = places.get('sea') ?? places.get('lake') ?? places.get('beach')
   let edge: Edge
@@ -164,6 +172,7 @@ function drawOutside(stage: Stage, idea: Idea): void {
   } else {
     edge = drawHills(stage, ground, places.has('mountain') || places.has('forest') ? 2 : 3)
   }
+  if (distance === 'trees' && !hasWater) drawDistantTrees(stage, foliage(idea, 'forest'))
   if (places.has('river'))
     drawWay(stage, { colour: places.get('river') ?? '#4f9bc0', isRoad: false })
   if (places.has('city') && !hasWater && !places.has('street'))

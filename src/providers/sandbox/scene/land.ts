@@ -41,7 +41,7 @@ export function drawHills(stage: Stage, colour: string, layers: number): Edge {
     const rise = short * 0.085 * (layer === layers - 1 ? 0.5 : 1)
     const points = steps(stage, short * chance.between(0.4, 0.6), 14).map((x) => ({
       x,
-      y: top - rise * chance.between(-0.15, 1),
+      y: top - rise * chance.between(0, 1),
     }))
     const near = light.lit(darker(colour, 0.06 * layer), depth * 0.75)
     // The next layer covers the rest.
@@ -229,6 +229,19 @@ export function drawForest(stage: Stage, colour: string | undefined, leaf: 'pine
   row(0.8, 0.075, 0.2, false)
   row(0.55, 0.1, 0.3, false)
   row(0.2, 0.17, 0.5, true)
+}
+
+/** A few trees far away. */
+export function drawDistantTrees(stage: Stage, colour: string | undefined): void {
+  const { width, horizon, short, light, chance, shapes } = stage
+  const leaf = chance.pick(['tree', 'pine'] as const)
+  const middle = width * chance.between(0, 1)
+  for (const x of steps(stage, short * 0.07, 26)) {
+    if (Math.abs(x - middle) > width * 0.28) continue
+    const pen = penFor(light, { colour, distance: 0.6, chance })
+    const scale = (short * chance.between(0.1, 0.17)) / 100
+    shapes.push(placed(drawings[leaf](pen), { x, y: horizon + short * 0.015, scale }))
+  }
 }
 
 /** Grass and small flowers in front. */
