@@ -65,7 +65,7 @@ export const ownClients: Client[] = [
   },
 ]
 
-/** Those that are installed apart (`tools.ts`). */
+/** Those that are installed apart (`tools/package.json`). */
 export const furtherClients: Client[] = [
   {
     name: 'oazapfts',

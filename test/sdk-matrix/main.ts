@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path'
 import { startGateway } from '../support/gateway.ts'
+import { installPackages } from '../support/install-packages.ts'
 import { callNames, furtherClients, ownClients, type Client } from './clients.ts'
 import { documentChecks } from './document-checks.ts'
 import { printTable } from './table.ts'
-import { installTools } from './tools.ts'
 import { tryClient, type Trial } from './try-client.ts'
 
 const chosen = process.argv.slice(2)
@@ -18,7 +18,7 @@ if (unknown.length > 0) {
 }
 const isChosen = ({ name }: { name: string }) => chosen.length === 0 || chosen.includes(name)
 const own = join(import.meta.dirname, '../../node_modules')
-const tools = await installTools()
+const tools = await installPackages(join(import.meta.dirname, 'tools'), 'sdk-matrix')
 const gateway = await startGateway({ file: { limits: { requests_per_minute: 1_000_000 } } })
 
 const clients: [Client, string][] = [

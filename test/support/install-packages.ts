@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const source = join(import.meta.dirname, 'tools')
-const cache = join(import.meta.dirname, '../../node_modules/.cache/sdk-matrix')
+const caches = join(import.meta.dirname, '../../node_modules/.cache')
 const installTimeoutMs = 600_000
 
 /**
- * Installs what the matrix needs beyond devDependencies, as `tools/package-lock.json` has it, unless
- * it is there. Gives the folder of the packages. Rejects when npm fails or takes too long.
+ * Installs what a command needs beyond devDependencies, as the `package-lock.json` of the folder `source` has
+ * it, unless it is there. Gives the folder of the packages. Rejects when npm fails or takes too long.
  */
-export async function installTools(): Promise<string> {
+export async function installPackages(source: string, command: string): Promise<string> {
+  const cache = join(caches, command)
   const modules = join(cache, 'node_modules')
   const lock = readFileSync(join(source, 'package-lock.json'))
   const wanted = createHash('sha256').update(lock).digest('hex')
@@ -19,15 +19,15 @@ export async function installTools(): Promise<string> {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return modules
   rmSync(stamp, { force: true })
   cpSync(source, cache, { recursive: true })
-  process.stderr.write(`Installing the generators into ${cache} ...\n`)
-  await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
+  process.stderr.write(`Installing the packages of ${command} into ${cache} ...\n`)
+  await npm(cache, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
   writeFileSync(stamp, wanted)
   return modules
 }
 
-function npm(words: string[]): Promise<void> {
+function npm(cwd: string, words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const options = { cwd: cache, timeout: installTimeoutMs, maxBuffer: 16 * 1024 * 1024 }
+    const options = { cwd, timeout: installTimeoutMs, maxBuffer: 16 * 1024 * 1024 }
     execFile('npm', words, options, (error, stdout, stderr) => {
       if (error === null) return resolve()
       return reject(new Error(`npm ${words.join(' ')} failed.\n${stdout}${stderr}`))

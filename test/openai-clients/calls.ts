@@ -1,0 +1,32 @@
+import { said } from './lean-vendor.ts'
+
+/** What a program asks, and whom. */
+export type Asked = {
+  baseURL: string
+  apiKey: string
+  model: string
+  /** A PNG as base64. */
+  picture: string
+  prompts: Record<'text' | 'weather' | 'place' | 'picture', string>
+}
+
+/** The calls that each program makes of the same names. */
+export type Program = { calls: (asked: Asked) => Record<CallName, () => Promise<unknown>> }
+
+export const prompts: Asked['prompts'] = {
+  text: 'Say hello.',
+  weather: 'How is the weather in Ulm?',
+  place: 'Tell the weather in Ulm as JSON.',
+  picture: 'What do you see?',
+}
+
+/** What each call has to give. */
+export const expected = {
+  text: said.text,
+  stream: said.text,
+  tools: said.weather,
+  'streamed tools': said.weather,
+  object: said.place,
+  picture: said.picture,
+}
+export type CallName = keyof typeof expected

@@ -1,0 +1,48 @@
+import {
+  Agent,
+  run,
+  setDefaultOpenAIClient,
+  setOpenAIAPI,
+  setTracingDisabled,
+  tool,
+} from '@openai/agents'
+import OpenAI from 'openai'
+import { z } from 'zod'
+import type { Asked } from '../calls.ts'
+
+export function calls({ baseURL, apiKey, model, picture, prompts }: Asked) {
+  setTracingDisabled(true)
+  setOpenAIAPI('chat_completions')
+  setDefaultOpenAIClient(new OpenAI({ baseURL, apiKey, maxRetries: 0 }))
+  const weather = tool({
+    name: 'weather',
+    description: 'Tells the weather.',
+    parameters: z.object({ city: z.string() }),
+    execute: async ({ city }) => `21 degrees in ${city}`,
+  })
+  const plain = new Agent({ name: 'House', instructions: 'Be brief.', model })
+  const able = new Agent({ name: 'House', instructions: 'Be brief.', model, tools: [weather] })
+  const outputType = z.object({ city: z.string(), degrees: z.number() })
+  const exact = new Agent({ name: 'House', instructions: 'Be brief.', model, outputType })
+  const streamed = async (agent: typeof plain | typeof able, prompt: string) => {
+    const result = await run(agent, prompt, { stream: true })
+    let text = ''
+    for await (const piece of result.toTextStream()) text += piece
+    await result.completed
+    return text
+  }
+  return {
+    text: async () => (await run(plain, prompts.text)).finalOutput,
+    stream: () => streamed(plain, prompts.text),
+    tools: async () => (await run(able, prompts.weather)).finalOutput,
+    'streamed tools': () => streamed(able, prompts.weather),
+    object: async () => (await run(exact, prompts.place)).finalOutput,
+    picture: async () => {
+      const content = [
+        { type: 'input_text' as const, text: prompts.picture },
+        { type: 'input_image' as const, image: `data:image/png;base64,${picture}` },
+      ]
+      return (await run(plain, [{ role: 'user', content }])).finalOutput
+    },
+  }
+}
