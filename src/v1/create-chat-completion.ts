@@ -2,7 +2,6 @@ import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
 import { withoutEmpty } from '../core/chat/idle.ts'
-import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { CheckPicture } from '../core/image/image.ts'
@@ -16,6 +15,7 @@ import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, streamChat } from './chat-events.ts'
 import { chatImages } from './chat-images.ts'
 import { checkedPictures } from './chat-pictures.ts'
+import { checkFallbacks } from './check-fallbacks.ts'
 
 type Options = {
   gateway: Gateway
@@ -50,22 +50,6 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const { result, usage = noUsage, receipt, limit } = await gateway.chat(request, context)
     const json = withReceipt(result.text, usage, receipt)
     return { status: 200, headers: receiptHeaders(receipt, limit), json }
-  }
-}
-
-/** Throws a GatewayError for a model to fall back on that answers in another way than `model`. */
-function checkFallbacks(
-  names: readonly string[],
-  draws: boolean,
-  peek: (name: string) => Model | undefined,
-): void {
-  for (const [index, name] of names.entries()) {
-    const model = peek(name)
-    if (model === undefined || model.undescribed || makesImages(model) === draws) continue
-    const message = draws
-      ? `${model.row.id} makes no images. Behind an image model, name image models.`
-      : `${model.row.id} makes images. Behind a language model, name language models.`
-    throw new GatewayError('invalid_value', message, { param: `models[${index}]` })
   }
 }
 

@@ -1,17 +1,19 @@
 import { GatewayError } from '../core/error.ts'
-import type { Gateway } from '../core/gateway.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import type { FormField, FormReading } from '../http/read-form.ts'
 import { imagesAnswer } from './image-answer.ts'
-import { imageRequest } from './image-request.ts'
+import { checkFallbacks } from './check-fallbacks.ts'
+import { imageRequest, type ImageOperationOptions } from './image-request.ts'
 
 /** POST /v1/images/edits */
-export function createImageEdit(
-  gateway: Gateway,
-  clock: () => number,
-): Operation<'createImageEdit'> {
+export function createImageEdit({
+  gateway,
+  routes,
+  clock,
+}: ImageOperationOptions): Operation<'createImageEdit'> {
   return async (call) => {
     const { images, ...body } = call.body
+    checkFallbacks(body.models ?? [], true, (name) => routes.peek(name, call.caller))
     const { images: field } = call.names
     const nameAt = (index: number) => {
       if (field === undefined) return `images[${index}].image_url`

@@ -1,5 +1,14 @@
+import type { Gateway } from '../core/gateway.ts'
 import type { AskedImage } from '../core/image/image.ts'
+import type { RouteTable } from '../core/route.ts'
 import type { Body } from '../http/operation.ts'
+
+/** The dependencies of the operations of the images API. */
+export type ImageOperationOptions = {
+  gateway: Gateway
+  routes: Pick<RouteTable, 'peek'>
+  clock: () => number
+}
 
 /** The core's request for a body of the images API, where null means absent. */
 export function imageRequest(

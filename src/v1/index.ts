@@ -31,8 +31,8 @@ export function v1Operations(
   'createImage' | 'createImageEdit' | 'createChatCompletion' | 'listModels' | 'retrieveModel'
 > {
   return {
-    createImage: createImage(options.gateway, options.clock),
-    createImageEdit: createImageEdit(options.gateway, options.clock),
+    createImage: createImage(options),
+    createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

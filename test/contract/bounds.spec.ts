@@ -220,7 +220,7 @@ describe('the bounds of the contract', () => {
 /** The probes of an object by the member that they are about; those of the whole under `the whole`. */
 function byMember(schema: Schema, base: object, [model]: string[]): [string, Probe[]][] {
   const groups = Map.groupBy(
-    memberProbes(schema, base, { ...words, model }),
+    memberProbes(schema, base, { ...words, model, models: model }),
     ({ at }) => /^\.(\w+)/.exec(at)?.[1] ?? 'the whole',
   )
   return [...groups]

@@ -57,6 +57,15 @@ describe('the models to fall back on, for pictures,', () => {
     return gateway.fetch(edits, { method: 'POST', body, key: gateway.liveKey })
   }
 
+  for (const path of [generations, edits]) {
+    it(`are refused by name when they make no images: ${path}`, async () => {
+      const more = path === edits ? { images: [{ image_url: pixel }] } : {}
+      const response = await ask(path, { ...more, models: [second, 'gpt-5-mini'] })
+      await expectError(response, { status: 400, code: 'invalid_value', param: 'models[1]' })
+      expect(vendors.doubles.google.calls).to.deep.equal([])
+    })
+  }
+
   it('are taken from a form', async () => {
     vendors.doubles.google.play(down)
     const response = await askForm([second])

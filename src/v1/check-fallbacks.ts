@@ -1,0 +1,18 @@
+import { GatewayError } from '../core/error.ts'
+import { makesImages, type Model } from '../core/model.ts'
+
+/** Throws a GatewayError for a model to fall back on that answers in another way than `model`. */
+export function checkFallbacks(
+  names: readonly string[],
+  draws: boolean,
+  peek: (name: string) => Model | undefined,
+): void {
+  for (const [index, name] of names.entries()) {
+    const model = peek(name)
+    if (model === undefined || model.undescribed || makesImages(model) === draws) continue
+    const message = draws
+      ? `${model.row.id} makes no images. Behind an image model, name image models.`
+      : `${model.row.id} makes images. Behind a language model, name language models.`
+    throw new GatewayError('invalid_value', message, { param: `models[${index}]` })
+  }
+}
