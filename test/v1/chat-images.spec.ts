@@ -179,6 +179,16 @@ describe('a chat with an image model', () => {
       body: { messages: [user([image(pixel)]), calling, user('A kite')] },
     },
     {
+      param: 'messages[1].function_call',
+      body: {
+        messages: [
+          user([image(pixel)]),
+          { role: 'assistant', function_call: { name: 'look', arguments: '{}' } },
+          user('A kite'),
+        ],
+      },
+    },
+    {
       param: 'messages[0].content[1].image_url.detail',
       body: { messages: [user([text('A kite'), { ...image(pixel), image_url: seen }])] },
     },

@@ -83,27 +83,36 @@ const quotedCharactersMax = 100
 export function ignoredMessages(request: ChatRequest): Warning[] {
   const prompt = promptMessages(request)
   const found = request.messages.flatMap((message, index): Warning[] => {
-    const param = `messages[${index}]`
-    const said = prompt.includes(message) ? '' : messageText(message).slice(0, quotedCharactersMax)
-    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
-    const { name } = message.role === 'tool' ? {} : message
+    const path = `messages[${index}]`
+    const tell = (name: string, value: unknown, reason: string) =>
+      value === undefined ? [] : [dropped(`${path}.${name}`, value, reason)]
+    const said = messageText(message).slice(0, quotedCharactersMax)
+    const isRead = prompt.includes(message) || said.trim() === ''
     return [
-      ...(said.trim() === '' ? [] : [dropped(`${param}.content`, said, unreadText)]),
-      ...(calls.length === 0
-        ? []
-        : [
-            dropped(`${param}.tool_calls`, calls.length, 'An image model reads no calls of tools.'),
-          ]),
-      ...(name === undefined
-        ? []
-        : [dropped(`${param}.name`, name, 'An image model is told no authors.')]),
-      ...ignoredParts(message, param),
+      ...tell('content', isRead ? undefined : said, unreadText),
+      ...ignoredCalls(message).flatMap((name) => tell(name, 'called', unreadCalls)),
+      ...tell('name', authorOf(message), 'An image model is told no authors.'),
+      ...ignoredParts(message, path),
     ]
   })
   return [...found, ...unlistedMembers(request, 'An image model has no such parameter.')]
 }
 
+const unreadCalls = 'An image model reads no calls of tools.'
 const unreadText = 'An image model reads the instructions and the last message of the user.'
+
+function ignoredCalls(message: Message): string[] {
+  if (message.role !== 'assistant') return []
+  return [
+    ...(message.tool_calls?.length ? ['tool_calls'] : []),
+    ...(message.function_call ? ['function_call'] : []),
+  ]
+}
+
+/** Who said it; of a function's result the name is that of the function. */
+function authorOf(message: Message): string | undefined {
+  return message.role === 'tool' || message.role === 'function' ? undefined : message.name
+}
 
 function ignoredParts({ content }: Message, path: string): Warning[] {
   return (Array.isArray(content) ? content : []).flatMap((part, place) => {
