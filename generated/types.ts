@@ -772,7 +772,10 @@ export interface components {
          *     same protocol, and reported in `warnings` as ignored elsewhere.
          */
         CreateChatCompletionRequest: {
-            /** @description A language model or an image model. */
+            /**
+             * @description A language model or an image model.
+             * @example gpt-5-mini
+             */
             model: string;
             models?: components["schemas"]["FallbackModels"];
             /**

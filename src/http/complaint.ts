@@ -171,12 +171,14 @@ function remedyForText(
 /** Never what would be refused again: of a text with a form of its own the form is told. */
 function remedyForNoText(data: unknown, schema: CheckError['parentSchema']): string | undefined {
   if (schema?.pattern !== undefined && schema.pattern !== '\\S') return expectedText(schema)
+  const isList =
+    Array.isArray(data) && data.length > 0 && data.every((one) => typeof one === 'string')
+  if (isList) return ' Send one of them, without the list.'
+  if (schema?.examples !== undefined) return undefined
   if (schema?.const !== undefined) return ` Send ${JSON.stringify(schema.const)}.`
   if (typeof data === 'number' || typeof data === 'boolean')
     return ` Send "${String(data)}", in quotes.`
-  const isList =
-    Array.isArray(data) && data.length > 0 && data.every((one) => typeof one === 'string')
-  return isList ? ' Send one of them, without the list.' : undefined
+  return undefined
 }
 
 function expectedText(schema: CheckError['parentSchema']): string {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { ask, readRequests } from './requests.ts'
+import { ask, readRequests, remedied } from './requests.ts'
 
 describe('a careless request', () => {
   let gateway: TestGateway
@@ -14,6 +14,18 @@ describe('a careless request', () => {
       const answer = await ask(gateway, request)
       expect(answer).to.deep.equal(request.answer)
       expect(JSON.stringify(answer)).to.not.include(gateway.testKey)
+    })
+
+    const again = remedied(request)
+    if (again === undefined) continue
+    it(`is taken as it was told to be sent. ${request.about}: ${request.name}`, async () => {
+      const { param, says } = request.answer
+      const answer = await ask(gateway, again)
+      // Examples lead to no real place.
+      if (answer.code === undefined || answer.code === 'image_fetch_failed') return
+      // Something else may be wrong as well, but not the same.
+      expect(answer.says, again.text).to.not.equal(says)
+      expect(answer.param ?? '', answer.says).to.not.equal(param ?? 'none')
     })
   }
 })

@@ -96,3 +96,31 @@ function told(status: number, text: string): CarelessAnswer {
   const { code, param, message: says } = error
   return { status, code: code!, ...(param == null ? {} : { param }), says }
 }
+
+/** What a sentence tells to send in the place of the parameter; undefined if it tells no value. */
+function toldValue({ says = '' }: CarelessAnswer): unknown {
+  const json =
+    /Send (\S+) without quotes\.$/.exec(says) ??
+    /Send (".+"), in quotes\.$/.exec(says) ??
+    /Put it in a list: (\[.+\])\.$/.exec(says) ??
+    /For example: (.+)$/.exec(says)
+  if (json !== null) return JSON.parse(json[1]!)
+  const isName = says.includes('is not a parameter')
+  const meant = isName ? null : /Did you mean '([^']+)'\?$/.exec(says)
+  return meant?.[1]
+}
+
+/** The request as its answer tells to send it; undefined if the answer gives no value. */
+export function remedied(request: CarelessRequest): CarelessRequest | undefined {
+  const { answer, text, raw } = request
+  const value = toldValue(answer)
+  if (value === undefined || raw !== undefined || text === undefined) return undefined
+  const body = JSON.parse(text) as { params?: { arguments?: object } }
+  const root = body.params?.arguments ?? body
+  const [name] = /(?<=^')[^']+(?=')/.exec(answer.says ?? '') ?? []
+  if (name === undefined) return undefined
+  const path = name.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
+  const holder = path.slice(0, -1).reduce((inner, key) => Reflect.get(inner, key) as object, root)
+  Reflect.set(holder, path.at(-1)!, value)
+  return { ...request, text: JSON.stringify(body) }
+}
