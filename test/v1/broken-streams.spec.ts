@@ -106,6 +106,12 @@ describe('a stream that breaks in the middle', () => {
       message: /failed \(malformed\)\. Try/,
     })),
     {
+      name: 'a text with a line end in it',
+      events: [textChunk('is@2.').replace('@', '\n'), doneEvent],
+      code: 'provider_error',
+      message: /failed \(malformed\)\. Try/,
+    },
+    {
       name: 'no end',
       events: [],
       code: 'provider_error',

@@ -159,7 +159,7 @@ const rows: Row[] = [
   {
     name: 'a conversation that is too long, as a number',
     model: 'zai/glm-5',
-    answer: refused({ error: { code: '1261', message: 'Prompt exceeds max length' } }),
+    answer: refused({ error: { code: '1261', message: 'Prompt 超长' } }),
     code: 'context_length_exceeded',
   },
   {

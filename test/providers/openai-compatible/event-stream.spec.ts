@@ -11,7 +11,9 @@ import {
 import { readChunks, readText } from '../../support/event-stream.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../../support/own-endpoint.ts'
 import { startOpenAiStream } from '../../support/started-stream.ts'
+import { openAiComplaints } from '../../support/openai-facts.ts'
 
+const path = '/v1/chat/completions'
 const counts = { prompt_tokens: 9, completion_tokens: 4 }
 const hardTexts = ['[DONE]', '"error"', '"usage":{', '\n\n', 'data: x', '狐 😀', '\\"', ':', '']
 
@@ -25,13 +27,16 @@ const streams = fc
     windows: fc.boolean(),
     comments: fc.boolean(),
     nullUsage: fc.boolean(),
+    lean: fc.boolean(),
+    padded: fc.boolean(),
     usagePlace: fc.constantFrom('finish', 'own', 'none'),
     done: fc.boolean(),
   })
-  .map(({ words, windows, comments, nullUsage, usagePlace, done }) => {
-    const rest = nullUsage ? { usage: null } : {}
+  .map(({ words, windows, comments, nullUsage, lean, padded, usagePlace, done }) => {
+    const rest = { ...(nullUsage && { usage: null }), ...(padded && { obfuscation: 'aB"1' }) }
+    const said = (text: string) => (lean ? text.replaceAll(',"finish_reason":null', '') : text)
     const events = [
-      ...words.map((word) => textChunk(word, rest)),
+      ...words.map((word) => said(textChunk(word, rest))),
       finishChunk('stop', usagePlace === 'finish' ? { usage: counts } : rest),
       ...(usagePlace === 'own' ? [usageChunk(counts)] : []),
       ...(done ? [doneEvent] : []),
@@ -54,6 +59,7 @@ describe('an event stream, cut anywhere', () => {
       fc.asyncProperty(cutStreams, async ({ pieces, said, counted }) => {
         const { text, usage } = await forward(pieces)
         expect(readText(text)).to.equal(said)
+        expect(openAiComplaints(path, { status: 200, type: 'text/event-stream', text })).to.be.empty
         expect(usage?.inputTokens).to.equal(counted ? 9 : undefined)
         expect(readChunks(text).filter((one) => one.usage)).to.deep.equal([])
       }),
