@@ -54,7 +54,7 @@ export function createRouteTable(options: Options): RouteTable {
     }
   }
   const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
-    const found = names.map((name) => find(name, caller))
+    const found = names.map((name, place) => placed(place, () => find(name, caller)))
     for (const { model } of found) keyModels.check(model, caller)
     const routes = found.flatMap(({ model }) => {
       const own = routesOf(model, caller)
@@ -67,7 +67,7 @@ export function createRouteTable(options: Options): RouteTable {
   const suggest = (error: unknown, caller: Caller): unknown => {
     if (!(error instanceof ModelNotFound)) return error
     const { models } = catalog.list({}, (model) => usable(model, caller))
-    return new ModelNotFound(error.asked, nearModel(error.asked, models))
+    return new ModelNotFound(error.asked, nearModel(error.asked, models), error.param!)
   }
   /** Looks again once the vendors' lists are read, where a name is not known. */
   const learned = <T>(caller: Caller, look: () => T): T | Promise<T> => {
@@ -87,6 +87,16 @@ export function createRouteTable(options: Options): RouteTable {
     model: (name, caller) => learned(caller, () => find(name, caller).model),
     peek: (name, caller) => known(() => find(name, caller).model),
     usable,
+  }
+}
+
+/** What a look-up gives; a name that is not known is told where it stands: `model`, then `models`. */
+function placed<T>(place: number, look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    if (place === 0 || !(error instanceof ModelNotFound)) throw error
+    throw new ModelNotFound(error.asked, undefined, `models[${place - 1}]`)
   }
 }
 

@@ -6,15 +6,13 @@ const shownLengthMax = 200
 export class ModelNotFound extends GatewayError {
   readonly asked: string
 
-  constructor(asked: string, near?: string) {
+  constructor(asked: string, near?: string, param = 'model') {
     const meant = near === undefined ? '' : ` Did you mean '${near}'?`
     const shown = asked.slice(0, shownLengthMax)
     super(
       'model_not_found',
       `There is no model '${shown}'.${meant} GET /v1/models lists the models.`,
-      {
-        param: 'model',
-      },
+      { param },
     )
     this.asked = asked
   }

@@ -97,6 +97,17 @@ describe('the routes to a model', () => {
     expect(table.usable(model, test)).to.equal(true)
   })
 
+  it('name the model to fall back on that nobody knows', () => {
+    const { table } = tableOf(['openai'])
+    for (const [names, param] of [
+      [['gpt-9'], 'model'],
+      [['gpt-4.1', 'gpt-5', 'gpt-9'], 'models[1]'],
+    ] as const) {
+      const error = refusal(() => table.routes(names, live))
+      expect(error).to.include({ status: 404, code: 'model_not_found', param })
+    }
+  })
+
   it('are closed to a key for other models: 403, also as a second choice', () => {
     const { ways, table, catalog } = tableOf(['openai'])
     const limited = { ...live, models: ['gpt-5.2'] }
