@@ -13,7 +13,12 @@ export const plainReply = Buffer.from(
     ...completion,
     object: 'chat.completion',
     choices: [
-      { index: 0, message: { role: 'assistant', content: plainText }, finish_reason: 'stop' },
+      {
+        index: 0,
+        message: { role: 'assistant', content: plainText, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
     ],
     usage,
   }),
@@ -24,12 +29,15 @@ export const streamWords = (count: number): string[] =>
 
 /** The events of a stream as `count` pieces; what ends a stream travels with its last word. */
 export const streamPieces = (count: number, includeUsage: boolean): Buffer[] => {
-  const pieces = streamWords(count).map((content) => event([{ index: 0, delta: { content } }]))
+  const pieces = streamWords(count).map((content) => choice({ content }))
+  pieces[0] = choice({ role: 'assistant', content: '' }) + pieces[0]!
   const finish = event([{ index: 0, delta: {}, finish_reason: 'stop' }])
   const usageEvent = includeUsage ? event([], { usage }) : ''
   pieces[count - 1] += `${finish}${usageEvent}data: [DONE]\n\n`
   return pieces.map((piece) => Buffer.from(piece))
 }
+
+const choice = (delta: object): string => event([{ index: 0, delta, finish_reason: null }])
 
 const event = (choices: object[], rest = {}): string => {
   const chunk = { ...completion, object: 'chat.completion.chunk', choices, ...rest }
