@@ -150,6 +150,11 @@ const conversations: readonly ChatCase[] = [
   ]),
   says('an old function call', functionHistory, ['tools']),
   says('a call of a custom tool', customHistory, ['custom tools']),
+  says(
+    'unknown members of a picture',
+    shown(text, { ...image, mood: 'good', image_url: { url: pixel, colour: 'red' } }),
+    ['vision'],
+  ),
   says('unknown members', [
     { role: 'user', content: [{ ...text, colour: 'red' }], mood: 'good' },
     { role: 'assistant', content: 'Hi.', mood: 'good' },

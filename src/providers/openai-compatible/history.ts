@@ -30,23 +30,24 @@ const known: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
 export function writeHistory(messages: ChatRequest['messages'], draft: Draft): Message[] {
   if (draft.dialect.takesBack === undefined) return messages
   const written: Message[] = []
-  for (const [index, given] of messages.entries()) {
-    const message = writeMessage(given, `messages[${index}]`, draft)
+  for (let index = 0; index < messages.length; index++) {
+    const message = writeMessage(messages[index]!, index, draft)
     if (message.role !== 'assistant' || !isSilent(message)) written.push(message)
   }
   return written
 }
 
-function writeMessage(given: Message, path: string, draft: Draft): Message {
+function writeMessage(given: Message, index: number, draft: Draft): Message {
   const { noNames, noDeveloper, callIds = anyIds, takesBack = [] } = draft.dialect
+  const members = known[given.role]
   let message = given
   for (const name in given) {
-    if (known[given.role].has(name) || (name === 'name' && !noNames)) continue
+    if (members.has(name) || (name === 'name' && !noNames)) continue
     if (name === 'audio' && takesBack.includes('audio')) continue
     if (message === given) message = { ...given }
-    takeOut(message, name, path, draft)
+    takeOut(message, name, () => `messages[${index}]`, draft)
   }
-  if (Array.isArray(message.content)) message = withParts(message, message.content, path, draft)
+  if (Array.isArray(message.content)) message = withParts(message, message.content, index, draft)
   switch (message.role) {
     case 'assistant':
       return writeAnswer(message, draft)
@@ -64,39 +65,61 @@ function writeMessage(given: Message, path: string, draft: Draft): Message {
 function withParts(
   message: Message,
   content: readonly Part[],
-  path: string,
+  index: number,
   draft: Draft,
 ): Message {
-  const written = content.map((part, place) => writePart(part, `${path}.content[${place}]`, draft))
-  if (written.every((part, place) => part === content[place])) return message
+  let isSame = true
+  const written = content.map((part, place) => {
+    const one = writePart(part, () => `messages[${index}].content[${place}]`, draft)
+    isSame &&= one === part
+    return one
+  })
   // Parts in the vendor's own words, where it has some.
-  return { ...message, content: written } as unknown as Message
+  return isSame ? message : ({ ...message, content: written } as unknown as Message)
 }
 
-function writePart(given: Part, path: string, draft: Draft): object {
+/** What is in the one member that a part has beside its type, and that is named like it. */
+const partMembers: Readonly<Record<Part['type'], ReadonlySet<string> | undefined>> = {
+  text: undefined,
+  refusal: undefined,
+  image_url: new Set(['url', 'detail']),
+  input_audio: new Set(['data', 'format']),
+  file: new Set(['file_data', 'file_id', 'filename']),
+}
+
+function writePart(given: Part, path: () => string, draft: Draft): object {
   const { dialect } = draft
-  let part: object = given
+  const { type } = given
+  // Any object's members may be read as unknown.
+  let part = given as unknown as Record<string, unknown>
   for (const name in given) {
-    // A part has one member beside its type, which is named like it.
-    if (name === 'type' || name === given.type) continue
+    if (name === 'type' || name === type || name === dialect.partMark) continue
     if (name === 'cache_control' && dialect.takesCacheControl) continue
-    if (name === dialect.partMark) continue
-    if (part === given) part = { ...given }
+    if (part === (given as object)) part = { ...part }
     takeOut(part, name, path, draft)
   }
+  const members = partMembers[type]
+  if (members !== undefined) {
+    const medium = part[type] as object
+    for (const name in medium) {
+      if (members.has(name)) continue
+      if (part[type] === medium) part = { ...part, [type]: { ...medium } }
+      takeOut(part[type] as object, name, () => `${path()}.${type}`, draft)
+    }
+  }
   // Only members that its type does not have were taken out.
-  return dialect.part === undefined ? part : dialect.part(part as Part)
+  return dialect.part === undefined ? part : dialect.part(part as unknown as Part)
 }
 
 /** The marks do not change the answer, and null says nothing. */
-function takeOut(from: object, name: string, path: string, { target, warnings }: Draft): void {
+function takeOut(from: object, name: string, path: () => string, draft: Draft): void {
   // Any object's members may be read as unknown.
   const members = from as Record<string, unknown>
   const value = members[name]
   delete members[name]
   if (value === null || value === undefined || name === 'cache_control') return
-  const reason = `${target.provider.id} does not take it.`
-  warnings.push(dropped(`${path}.${name}`, value, reason))
+  const reason = `${draft.target.provider.id} does not take it.`
+  draft.warnings.push(dropped(`${path()}.${name}`, value, reason))
 }
 
 /** The same object without its `cache_control` mark. */
