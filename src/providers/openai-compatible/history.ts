@@ -45,7 +45,7 @@ function writeMessage(given: Message, index: number, draft: Draft): Message {
     if (members.has(name) || (name === 'name' && !noNames)) continue
     if (name === 'audio' && takesBack.includes('audio')) continue
     if (message === given) message = { ...given }
-    takeOut(message, name, () => `messages[${index}]`, draft)
+    takeOut(message, name, { index }, draft)
   }
   if (Array.isArray(message.content)) message = withParts(message, message.content, index, draft)
   switch (message.role) {
@@ -70,7 +70,7 @@ function withParts(
 ): Message {
   let isSame = true
   const written = content.map((part, place) => {
-    const one = writePart(part, () => `messages[${index}].content[${place}]`, draft)
+    const one = writePart(part, index, place, draft)
     isSame &&= one === part
     return one
   })
@@ -87,7 +87,7 @@ const partMembers: Readonly<Record<Part['type'], ReadonlySet<string> | undefined
   file: new Set(['file_data', 'file_id', 'filename']),
 }
 
-function writePart(given: Part, path: () => string, draft: Draft): object {
+function writePart(given: Part, index: number, place: number, draft: Draft): object {
   const { dialect } = draft
   const { type } = given
   // Any object's members may be read as unknown.
@@ -96,7 +96,7 @@ function writePart(given: Part, path: () => string, draft: Draft): object {
     if (name === 'type' || name === type || name === dialect.partMark) continue
     if (name === 'cache_control' && dialect.takesCacheControl) continue
     if (part === (given as object)) part = { ...part }
-    takeOut(part, name, path, draft)
+    takeOut(part, name, { index, place }, draft)
   }
   const members = partMembers[type]
   if (members !== undefined) {
@@ -104,7 +104,7 @@ function writePart(given: Part, path: () => string, draft: Draft): object {
     for (const name in medium) {
       if (members.has(name)) continue
       if (part[type] === medium) part = { ...part, [type]: { ...medium } }
-      takeOut(part[type] as object, name, () => `${path()}.${type}`, draft)
+      takeOut(part[type] as object, name, { index, place, type }, draft)
     }
   }
   // Only members that its type does not have were taken out.
@@ -112,15 +112,21 @@ function writePart(given: Part, path: () => string, draft: Draft): object {
 }
 
 /** The marks do not change the answer, and null says nothing. */
-function takeOut(from: object, name: string, path: () => string, draft: Draft): void {
+function takeOut(from: object, name: string, at: Place, draft: Draft): void {
   // Any object's members may be read as unknown.
   const members = from as Record<string, unknown>
   const value = members[name]
   delete members[name]
   if (value === null || value === undefined || name === 'cache_control') return
   const reason = `${draft.target.provider.id} does not take it.`
-  draft.warnings.push(dropped(`${path()}.${name}`, value, reason))
+  const { index, place, type } = at
+  const part = place === undefined ? '' : `.content[${place}]`
+  const path = `messages[${index}]${part}${type === undefined ? '' : `.${type}`}`
+  draft.warnings.push(dropped(`${path}.${name}`, value, reason))
 }
+
+/** A message, a part of it, or what is in the part. */
+type Place = { index: number; place?: number; type?: Part['type'] }
 
 /** The same object without its `cache_control` mark. */
 export function withoutMark<Marked extends object>(marked: Marked): Marked {
