@@ -53,6 +53,11 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
       })
     }
     if (events === undefined) continue
+    it(`hears of ${model}, which streams ${name}, though an answer was asked for`, async () => {
+      house.upstream.answer({ pieces: events })
+      expectAnswer(await client.chat.completions.create({ model, messages: hello }), trap)
+    })
+
     it(`hears of ${model}, which streams ${name}`, async () => {
       house.upstream.answer({ pieces: events })
       expectAnswer(await streamed(model), trap)

@@ -138,6 +138,16 @@ describe('a stream that breaks in the middle', () => {
     }
   }
 
+  for (const { name, model = 'own/house', events, code } of breaks) {
+    it(`is an error for who asked for a whole answer: ${name}`, async () => {
+      house.upstream.answer({ pieces: [...begun, ...events] })
+      const { error } = (await (await house.ask(model, false)).json()) as {
+        error: { code: string }
+      }
+      expect(error.code).to.equal(code)
+    })
+  }
+
   it('ends a stream that has an end mark and no reason with one', async () => {
     house.upstream.answer({ pieces: [...begun, doneEvent] })
     const text = await (await house.ask('own/house', true)).text()

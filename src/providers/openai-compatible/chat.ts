@@ -18,13 +18,16 @@ import {
   type UpstreamHead,
 } from '../transport/upstream.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
-import { startStream } from './event-stream.ts'
+import { eventLane } from './event-lane.ts'
+import { beginsEvent, startStream } from './event-stream.ts'
 import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
 import { membersOf } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
+import { createChunkRepair } from './repair-chunk.ts'
 import { readUsage, servedTier, usageIn } from './usage.ts'
 
 const path = '/chat/completions'
@@ -84,10 +87,9 @@ type Reading = {
   fallback: Omit<ChunkIdentity, 'id'>
 }
 
-function readCompletion(
-  bytes: Buffer,
-  { request, dialect, reading, fallback }: Reading,
-): ChatAnswer {
+function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
+  const { request, dialect, reading, fallback } = how
+  if (beginsEvent(bytes)) return readStreamed(bytes, how)
   const parsed = parseJson(bytes)
   const failure = bodyFailure(parsed, reading)
   if (failure !== undefined) throw failure
@@ -99,6 +101,15 @@ function readCompletion(
   const completion = repairAnswer(body, fallback, dialect.finishReasons)
   const counted = readUsage(usageIn(body, dialect.usageMember), dialect.readCost)
   const usage = { ...(counted ?? estimateUsage(request, completion)), ...servedTier(tier) }
+  return { completion, usage, bytes: bytes.length }
+}
+
+/** Some servers stream though nobody asked for it. */
+function readStreamed(bytes: Buffer, { request, dialect, reading, fallback }: Reading): ChatAnswer {
+  const repair = createChunkRepair(fallback, dialect.finishReasons)
+  const lane = eventLane({ repair, dialect, reading, eventBytesMax: bytes.length + 1 })
+  const completion = repairAnswer(assembledAnswer(bytes, lane), fallback)
+  const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
   return { completion, usage, bytes: bytes.length }
 }
 

@@ -28,7 +28,7 @@ type Options = {
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
   const { limits, dialect, reading, fallback } = options
   if (isJson(answer)) return forwardedStream(answer, limits, wholeAnswer(options))
-  if (!beginsEvent(answer)) assertEvents(answer)
+  if (!beginsEvent(beginning(answer))) assertEvents(answer)
   const repair = createChunkRepair(fallback, dialect.finishReasons)
   const eventBytesMax = limits.answerBytesMax
   return forwardedStream(answer, limits, eventLane({ repair, dialect, reading, eventBytesMax }))
@@ -36,15 +36,18 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
 
 /** Whether the body is JSON: the bytes tell, since servers send any media type with it. */
 function isJson(answer: OpenAnswer): boolean {
-  return /^\s*[{[]/.test(beginning(answer))
+  return /^\s*[{[]/.test(beginning(answer).toString())
 }
 
-function beginsEvent(answer: OpenAnswer): boolean {
-  return /^\uFEFF?(?:data|event|id|retry)?:/.test(beginning(answer))
+/** Whether a body is an event stream, by its first bytes. */
+export function beginsEvent(body: Buffer): boolean {
+  return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(body.toString('utf8', 0, sniffedBytes))
 }
 
-function beginning(answer: OpenAnswer): string {
-  return answer.peek()?.toString('utf8', 0, 64) ?? ''
+const sniffedBytes = 64
+
+function beginning(answer: OpenAnswer): Buffer {
+  return answer.peek()?.subarray(0, sniffedBytes) ?? Buffer.alloc(0)
 }
 
 /** Makes the events of a whole answer. */

@@ -12,7 +12,7 @@ import { withPlainThoughts } from './thoughts.ts'
 export function repairAnswer(
   answer: Members,
   fallback: Omit<ChunkIdentity, 'id'>,
-  finishReasons: Readonly<Record<string, string>> | undefined,
+  finishReasons?: Readonly<Record<string, string>>,
 ): ChatCompletion {
   // The gateway adds its own `usage` and `warnings` to an answer.
   const { usage: _usage, warnings: _warnings, choices, ...rest } = answer
