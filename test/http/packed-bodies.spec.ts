@@ -38,7 +38,7 @@ describe('packed bodies', () => {
     })
 
     it(`are refused as ${encoding} once they unpack to too much, and are not kept`, async () => {
-      const bomb = packed(Buffer.alloc(256 * mebibyte, 0x20))
+      const bomb = packed(Buffer.alloc(64 * mebibyte, 0x20))
       expect(bomb.length).to.be.lessThan(mebibyte)
       const before = process.memoryUsage().arrayBuffers
       let most = 0
@@ -106,9 +106,10 @@ describe('packed bodies', () => {
       'transfer-encoding': 'chunked',
       'content-encoding': 'gzip',
     })
-    const chunk = Buffer.concat([Buffer.from(`${many.length.toString(16)}\r\n`), many])
-    const answer = await sendRaw(gateway.url, head + chunk.toString('latin1') + '\r\n0\r\n\r\n')
-    expect(answer).to.match(/^HTTP\/1\.1 (?:413|400) /)
+    const size = `${many.length.toString(16)}\r\n`
+    const body = Buffer.concat([Buffer.from(head + size), many, Buffer.from('\r\n0\r\n\r\n')])
+    const answer = await sendRaw(gateway.url, body)
+    expect(answer).to.match(/^HTTP\/1\.1 413 /)
   })
 
   it('are forgotten when the caller leaves', async () => {
