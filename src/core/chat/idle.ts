@@ -27,7 +27,7 @@ export function isIdle(field: string, value: unknown): boolean {
     case 'response_format':
       return typeof value === 'object' && 'type' in value && value.type === 'text'
     default:
-      return emptied.has(field) && isEmpty(value)
+      return isEmptied(field, value)
   }
 }
 
@@ -49,7 +49,7 @@ const emptied: ReadonlySet<string> = new Set([
 export function withoutEmpty(request: ChatRequest): ChatRequest {
   const hasTools = request.tools != null && request.tools.length > 0
   const isSuperfluous = ([name, value]: [string, unknown]) => {
-    if (emptied.has(name)) return isEmpty(value)
+    if (isEmptied(name, value)) return true
     if (hasTools) return false
     return name === 'tool_choice'
       ? value === 'auto' || value === 'none'
@@ -61,7 +61,10 @@ export function withoutEmpty(request: ChatRequest): ChatRequest {
   return Object.fromEntries(fields.filter((field) => !isSuperfluous(field))) as ChatRequest
 }
 
-function isEmpty(value: unknown): boolean {
-  if (Array.isArray(value) || typeof value === 'string') return value.length === 0
+function isEmptied(field: string, value: unknown): boolean {
+  if (!emptied.has(field)) return false
+  // A stop without a letter is a mistake that is told; a list without stops is none.
+  if (typeof value === 'string') return value === '' && field !== 'stop'
+  if (Array.isArray(value)) return value.length === 0
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
