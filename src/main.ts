@@ -2,7 +2,7 @@
 import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
-import { fontConfigurationFile } from './providers/sandbox/render.ts'
+import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'

@@ -8,7 +8,7 @@ import { loadConfig, setFontConfiguration, type Variables } from '../../src/conf
 import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
-import { fontConfigurationFile } from '../../src/providers/sandbox/render.ts'
+import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'

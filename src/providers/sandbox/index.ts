@@ -7,8 +7,8 @@ import { openAiCompatible } from '../openai-compatible/provider.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
 import { pictureText } from '../wire/long-text.ts'
+import type { Render } from './pictures.ts'
 import { playedRequest, type ThoughtsShown } from './played.ts'
-import { renderPicture } from './render.ts'
 import { readScenarios } from './scenario.ts'
 import { sandboxUpstream } from './upstream.ts'
 
@@ -52,7 +52,12 @@ function simulate(
   routeIndex: number,
   { limits, coalescing, darkroom, playChat, clock }: Options,
 ): Provider {
-  const render: typeof renderPicture = (request) => darkroom(() => renderPicture(request))
+  const render: Render = (request) =>
+    darkroom(async () => {
+      // Loaded with the first picture: live keys never need it.
+      const { renderPicture } = await import('./render.ts')
+      return renderPicture(request)
+    })
   const { id, chat, image } = openAiCompatible({
     id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
     dispatch: sandboxUpstream({ routeIndex, render, clock }),

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { Sharp } from 'sharp'
 import { drawCaption } from './caption.ts'
 import { drawScene } from './scene/compose.ts'
@@ -26,14 +25,6 @@ const manyPixels = 3_000_000
 /** The pixels of the shorter side of a picture in pixels. */
 const pixelArtSide = 88
 const paper = '#fbf6ea'
-
-/**
- * The font configuration that makes captions the same on every host. FONTCONFIG_FILE must name it
- * before the first picture is rendered.
- */
-export const fontConfigurationFile: string = fileURLToPath(
-  new URL('./font/fonts.conf', import.meta.url),
-)
 
 /** Renders the picture of a prompt and a seed, deterministically. Throws an UnreadableSource. */
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {

@@ -8,8 +8,9 @@ import sharp from 'sharp'
 import type { RenderRequest } from '../../../src/providers/sandbox/render.ts'
 
 // Dynamic, because FONTCONFIG_FILE has to be set before the first text is rendered.
-const { fontConfigurationFile, renderPicture } =
-  await import('../../../src/providers/sandbox/render.ts')
+const { fontConfigurationFile } =
+  await import('../../../src/providers/sandbox/font-configuration.ts')
+const { renderPicture } = await import('../../../src/providers/sandbox/render.ts')
 process.env['FONTCONFIG_FILE'] = fontConfigurationFile
 
 const fox: RenderRequest = {

@@ -12,8 +12,9 @@ import {
   thingWords,
 } from '../../../src/providers/sandbox/scene/words.ts'
 
-const { fontConfigurationFile, renderPicture } =
-  await import('../../../src/providers/sandbox/render.ts')
+const { fontConfigurationFile } =
+  await import('../../../src/providers/sandbox/font-configuration.ts')
+const { renderPicture } = await import('../../../src/providers/sandbox/render.ts')
 process.env['FONTCONFIG_FILE'] = fontConfigurationFile
 
 const red = '#d8413a'
