@@ -10,6 +10,7 @@ import type {
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
 import { dropped, type Target } from '../../core/model.ts'
+import { isMembers } from '../wire/any-json.ts'
 import { callIdFor } from '../wire/call-id.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
@@ -226,7 +227,7 @@ function parseArguments(text: string): object | undefined {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    return isMembers(value) ? value : undefined
   } catch {
     return undefined
   }

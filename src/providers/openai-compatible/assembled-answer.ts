@@ -2,7 +2,8 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import { endOfEvent, fieldsOf } from '../wire/event-source.ts'
 import type { StreamReader } from '../wire/forwarded-stream.ts'
 import { parseEvent } from '../wire/translated-stream.ts'
-import { isAbsent, membersOf, type Members } from './members.ts'
+import type { Members } from '../wire/any-json.ts'
+import { isAbsent, readMembers } from './members.ts'
 
 /** Texts that come in pieces, and lists that grow. */
 const texts = ['content', 'reasoning_content', 'refusal']
@@ -34,7 +35,7 @@ export function assembledAnswer(bytes: Buffer, lane: StreamReader): Members {
 function add(choices: Map<unknown, Members>, { delta, ...choice }: Members): void {
   const known = choices.get(choice['index'])
   const { finish_reason: reason, logprobs } = choice
-  const message = merged(membersOf(known?.['message'] ?? {}), membersOf(delta))
+  const message = merged(readMembers(known?.['message'] ?? {}), readMembers(delta))
   choices.set(choice['index'], {
     ...known,
     ...choice,
@@ -57,12 +58,12 @@ function merged(message: Members, { tool_calls: pieces, ...delta }: Members): Me
   if (!Array.isArray(pieces)) return whole
   const calls = [...((message['tool_calls'] ?? []) as Members[])]
   for (const given of pieces) {
-    const { index, function: said = {}, ...piece } = membersOf(given)
+    const { index, function: said = {}, ...piece } = readMembers(given)
     const at = calls.findIndex((call) => call['index'] === index)
     const call = calls[at] ?? { index }
-    const before = membersOf(call['function'] ?? {})
-    const spoken = { ...before, ...membersOf(said) }
-    spoken['arguments'] = [before['arguments'], membersOf(said)['arguments']].join('')
+    const before = readMembers(call['function'] ?? {})
+    const spoken = { ...before, ...readMembers(said) }
+    spoken['arguments'] = [before['arguments'], readMembers(said)['arguments']].join('')
     calls[at < 0 ? calls.length : at] = { ...call, ...piece, function: spoken }
   }
   return { ...whole, tool_calls: calls }
@@ -71,7 +72,7 @@ function merged(message: Members, { tool_calls: pieces, ...delta }: Members): Me
 /** Probabilities are told token by token. */
 function joinedLogprobs(known: unknown, more: unknown): unknown {
   if (isAbsent(known) || isAbsent(more)) return known ?? more ?? null
-  const [before, behind] = [membersOf(known), membersOf(more)]
+  const [before, behind] = [readMembers(known), readMembers(more)]
   const all = (name: string) => [before[name] ?? [], behind[name] ?? []].flat()
   return { ...behind, content: all('content'), refusal: all('refusal') }
 }

@@ -25,7 +25,7 @@ import type { OpenAiEndpoint } from './endpoint.ts'
 import { eventLane } from './event-lane.ts'
 import { beginsEvent, startStream } from './event-stream.ts'
 import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
-import { membersOf } from './members.ts'
+import { readMembers } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
 import { createChunkRepair } from './repair-chunk.ts'
 import { readUsage, servedTier, usageIn } from './usage.ts'
@@ -93,7 +93,7 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   const parsed = parseJson(bytes)
   const failure = bodyFailure(parsed, reading)
   if (failure !== undefined) throw failure
-  const body = membersOf(parsed)
+  const body = readMembers(parsed)
   const { choices, service_tier: tier } = body
   if (!Array.isArray(choices) || choices.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no choices.')

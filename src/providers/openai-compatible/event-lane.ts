@@ -7,7 +7,7 @@ import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import type { ChatDialect } from './dialect.ts'
 import { arrivedEvents, endOfForm, formOf, rewritten, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
-import { membersOf } from './members.ts'
+import { readMembers } from './members.ts'
 import type { ChunkRepair } from './repair-chunk.ts'
 import { readUsage, servedTier, usageIn } from './usage.ts'
 
@@ -118,7 +118,7 @@ function eventReader(
     const parsed = parseEvent<unknown>(data)
     const failure = name === 'error' ? eventFailure(parsed, reading) : bodyFailure(parsed, reading)
     if (failure !== undefined) throw failure
-    const chunk = membersOf(parsed)
+    const chunk = readMembers(parsed)
     usage = readUsage(usageIn(chunk, dialect.usageMember), dialect.readCost) ?? usage
     tier = chunk['service_tier'] ?? tier
     const repaired = repair.read(chunk)

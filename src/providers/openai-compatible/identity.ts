@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
-import { isName, type Members } from './members.ts'
+import type { Members } from '../wire/any-json.ts'
+import { isName } from './members.ts'
 
 /** Whether an answer or chunk has what all of OpenAI's have. */
 export function isWhole({ id, object, created, model }: Members, named: string): boolean {

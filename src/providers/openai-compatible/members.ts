@@ -1,18 +1,14 @@
 import { ProviderFailure } from '../../core/failure.ts'
-
-/** An object of a vendor's answer, whose members may be anything. */
-export type Members = Record<string, unknown>
+import { isMembers, type Members } from '../wire/any-json.ts'
 
 /** Throws a ProviderFailure `malformed`. */
 export function malformed(): never {
   throw new ProviderFailure('malformed', 'The answer is not what the provider promises.')
 }
 
-/** Throws a ProviderFailure for anything but an object. */
-export function membersOf(value: unknown): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) malformed()
-  // Any object's members may be read as unknown.
-  return value as Members
+/** The members of an object. Throws a ProviderFailure for anything else. */
+export function readMembers(value: unknown): Members {
+  return isMembers(value) ? value : malformed()
 }
 
 export function isIndex(value: unknown): value is number {

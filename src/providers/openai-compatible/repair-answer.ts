@@ -1,7 +1,8 @@
 import type { ChatCompletion, ChunkIdentity } from '../../core/chat/chat.ts'
+import type { Members } from '../wire/any-json.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { completeIdentity } from './identity.ts'
-import { isIndex, membersOf, type Members } from './members.ts'
+import { isIndex, readMembers } from './members.ts'
 import { repairCalls } from './repair-calls.ts'
 import { withPlainThoughts } from './thoughts.ts'
 
@@ -19,7 +20,7 @@ export function repairAnswer(
   const { id, created, model } = completeIdentity(answer, fallback)
   const listed = Array.isArray(choices) ? choices : []
   const repaired = listed.map((choice, place) =>
-    repairChoice(membersOf(choice), place, finishReasons),
+    repairChoice(readMembers(choice), place, finishReasons),
   )
   // Checked member by member above; the vendor's further members are passed on.
   return {
@@ -37,7 +38,7 @@ function repairChoice(
   place: number,
   finishReasons: Readonly<Record<string, string>> | undefined,
 ): Members {
-  const { tool_calls: given, role: _role, ...texts } = withPlainThoughts(membersOf(said))
+  const { tool_calls: given, role: _role, ...texts } = withPlainThoughts(readMembers(said))
   const { content = null, refusal = null, ...rest } = texts
   const calls = repairCalls(given)
   return {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { isAbsent, isIndex, isName, malformed, membersOf, type Members } from './members.ts'
+import type { Members } from '../wire/any-json.ts'
+import { isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
 
 /** The calls of a whole answer as OpenAI writes them; undefined for none. Throws a ProviderFailure. */
 export function repairCalls(calls: unknown): Members[] | undefined {
@@ -7,11 +8,11 @@ export function repairCalls(calls: unknown): Members[] | undefined {
   if (!Array.isArray(calls)) malformed()
   const ids = new Set<string>()
   const repaired = calls.map((given): Members => {
-    const { index: _index, id: told, ...call } = membersOf(given)
+    const { index: _index, id: told, ...call } = readMembers(given)
     const id = isName(told) && !ids.has(told) ? told : newId()
     ids.add(id)
     if (isCustom(call)) return { id, ...call }
-    const { name, arguments: args, ...rest } = membersOf(call['function'])
+    const { name, arguments: args, ...rest } = readMembers(call['function'])
     if (!isName(name)) malformed()
     const spoken = { name, arguments: textOf(args) || '{}', ...rest }
     return { ...call, id, type: 'function', function: spoken }
@@ -53,7 +54,7 @@ export function createCallRepair(): CallRepair {
   }
 
   const readPiece = (given: unknown): unknown => {
-    const piece = membersOf(given)
+    const piece = readMembers(given)
     const known = knownCall(piece, calls, called)
     const call = known ?? begin(piece)
     const { id, type, index, function: said, ...rest } = piece
@@ -113,7 +114,7 @@ function knownCall(
 
 function functionOf(piece: Members): Members {
   const { function: said } = piece
-  return isAbsent(said) ? {} : membersOf(said)
+  return isAbsent(said) ? {} : readMembers(said)
 }
 
 function isCustom(call: Members): boolean {

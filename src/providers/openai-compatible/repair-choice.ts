@@ -1,5 +1,6 @@
+import type { Members } from '../wire/any-json.ts'
 import { finishReasonOf } from './finish-reason.ts'
-import { isAbsent, malformed, membersOf, type Members } from './members.ts'
+import { isAbsent, malformed, readMembers } from './members.ts'
 import { createCallRepair } from './repair-calls.ts'
 import { withPlainThoughts } from './thoughts.ts'
 
@@ -40,7 +41,7 @@ export function createChoiceRepair(index: number, finishReasons?: FinishReasons)
     read: (choice) => {
       const { index: _index, delta: said, message, finish_reason: told, ...others } = choice
       steady = begun
-      let delta = readDelta(isAbsent(said ?? message) ? {} : membersOf(said ?? message))
+      let delta = readDelta(isAbsent(said ?? message) ? {} : readMembers(said ?? message))
       begun = true
       let reason: string | null = null
       if (!isAbsent(told) && told !== '') {

@@ -1,6 +1,7 @@
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
+import type { Members } from '../wire/any-json.ts'
 import { completeIdentity, isWhole } from './identity.ts'
-import { isIndex, malformed, membersOf, type Members } from './members.ts'
+import { isIndex, malformed, readMembers } from './members.ts'
 import { createChoiceRepair, type ChoiceRepair } from './repair-choice.ts'
 
 /** Makes each chunk of a stream one of OpenAI's, which has members that others leave out. */
@@ -31,7 +32,7 @@ export function createChunkRepair(
   let steady = false
 
   const readChoice = (value: unknown, place: number): Members => {
-    const choice = membersOf(value)
+    const choice = readMembers(value)
     const index = isIndex(choice['index']) ? choice['index'] : place
     const repair = choices.get(index) ?? createChoiceRepair(index, finishReasons)
     choices.set(index, repair)

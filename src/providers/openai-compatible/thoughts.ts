@@ -1,4 +1,5 @@
-import { malformed, type Members } from './members.ts'
+import type { Members } from '../wire/any-json.ts'
+import { malformed } from './members.ts'
 
 type Part = { text?: unknown; thinking?: unknown }
 

@@ -1,4 +1,5 @@
 import type { Usage } from '../../core/price.ts'
+import { isMembers } from '../wire/any-json.ts'
 import type { ReportedCost } from '../wire/reported-cost.ts'
 import { isTokenCount, tokenCount } from '../wire/token-count.ts'
 
@@ -60,13 +61,9 @@ export function usageIn(
   member: string | undefined,
 ): WireUsage {
   const beside = member === undefined ? undefined : chunk[member]
-  const found = chunk['usage'] || (isObject(beside) && beside['usage'])
+  const found = chunk['usage'] || (isMembers(beside) && beside['usage'])
   // Every count is optional and checked where it is read.
-  return isObject(found) ? found : null
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
+  return isMembers(found) ? found : null
 }
 
 /** Some vendors count reasoning on top of the completion; the total shows whether. */

@@ -1,8 +1,13 @@
+/** An object of a vendor's answer, whose members may be anything. */
+export type Members = Record<string, unknown>
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The members of a value that may be any JSON: none unless it is an object. */
-export function membersOf(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
-  // Any object's members may be read as unknown.
-  return value as Record<string, unknown>
+export function membersOf(value: unknown): Members {
+  return isMembers(value) ? value : {}
 }
 
 /** The items of a value that may be any JSON: none unless it is a list. */
