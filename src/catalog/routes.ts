@@ -55,7 +55,7 @@ export function createRouteTable(options: Options): RouteTable {
   }
   const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
     const found = names.map((name, place) => placed(place, () => find(name, caller)))
-    for (const { model } of found) keyModels.check(model, caller)
+    found.forEach(({ model }, place) => placed(place, () => keyModels.check(model, caller)))
     const routes = found.flatMap(({ model }) => {
       const own = routesOf(model, caller)
       return caller.mode === 'test' ? withStandby(own) : own
@@ -90,13 +90,16 @@ export function createRouteTable(options: Options): RouteTable {
   }
 }
 
-/** What a look-up gives; a name that is not known is told where it stands: `model`, then `models`. */
+/** What a look-up gives; an error says where the name stands: `model`, then `models`. */
 function placed<T>(place: number, look: () => T): T {
   try {
     return look()
   } catch (error) {
-    if (place === 0 || !(error instanceof ModelNotFound)) throw error
-    throw new ModelNotFound(error.asked, undefined, `models[${place - 1}]`)
+    if (place === 0 || !(error instanceof GatewayError)) throw error
+    const param = `models[${place - 1}]`
+    // Suggestions come later, and need the name that was asked for.
+    if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
+    throw error.named(() => param)
   }
 }
 

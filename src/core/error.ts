@@ -77,15 +77,19 @@ export class GatewayError extends Error {
 
   /** The same error of a call that had come so far; what is known of it already stays. */
   after(progress: Progress): GatewayError {
-    const { code, message, param, cause, status, retryAfterSeconds } = this
-    const known = { ...progress, ...this.progress }
-    const error = new GatewayError(code, message, {
-      param: param ?? undefined,
-      cause,
-      status,
-      retryAfterSeconds,
-      progress: known,
-    })
+    return this.#copy({ progress: { ...progress, ...this.progress } })
+  }
+
+  /** The same error, with its parameter as the caller names it. */
+  named(nameOf: (param: string) => string): GatewayError {
+    return this.param === null ? this : this.#copy({ param: nameOf(this.param) })
+  }
+
+  #copy(changes: Options): GatewayError {
+    const { code, message, cause, status, retryAfterSeconds, progress } = this
+    const param = this.param ?? undefined
+    const same = { param, cause, status, retryAfterSeconds, progress }
+    const error = new GatewayError(code, message, { ...same, ...changes })
     if (this.stack !== undefined) error.stack = this.stack
     return error
   }

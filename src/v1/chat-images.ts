@@ -1,6 +1,7 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
+import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import {
   chatToImage,
@@ -44,8 +45,13 @@ export async function chatImages(
   const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
   const addresses = conversationImages(request)
   const image = chatToImage(request, config)
-  const inputs = { addresses, texts, param: 'messages', nameOf: nameIn(config), warnings }
-  const { result, usage = noUsage, receipt, limit } = await gateway.image(image, context, inputs)
+  const nameOf = nameIn(config)
+  const inputs = { addresses, texts, param: 'messages', nameOf, warnings }
+  const answered = gateway.image(image, context, inputs).catch((error: unknown) => {
+    // A vendor names what it refuses as the images API does.
+    throw error instanceof GatewayError ? error.named(nameOf) : error
+  })
+  const { result, usage = noUsage, receipt, limit } = await answered
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,
     created: Math.floor(clock() / 1000),
@@ -89,6 +95,7 @@ export async function chatImages(
 /** A parameter of the images API as a chat request with this `image_config` names it. */
 function nameIn(config: ImageConfig): (param: string) => string {
   return (param) => {
+    if (param === 'prompt') return 'messages'
     const name = param === 'size' ? 'image_size' : param
     return name in config ? `image_config.${name}` : param
   }

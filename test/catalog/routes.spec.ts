@@ -112,9 +112,13 @@ describe('the routes to a model', () => {
     const { ways, table, catalog } = tableOf(['openai'])
     const limited = { ...live, models: ['gpt-5.2'] }
     expect(ways(['gpt-5.2'], limited)).to.have.length(1)
-    for (const names of [['gpt-5.5'], ['gpt-5.2', 'gpt-5.5']]) {
+    const refused: [string[], string][] = [
+      [['gpt-5.5'], 'model'],
+      [['gpt-5.2', 'gpt-5.5'], 'models[0]'],
+    ]
+    for (const [names, param] of refused) {
       const error = refusal(() => ways(names, limited))
-      expect(error).to.include({ code: 'model_not_allowed', status: 403, param: 'model' })
+      expect(error).to.include({ code: 'model_not_allowed', status: 403, param })
     }
     expect(table.usable(catalog.find('gpt-5.5').model, limited)).to.equal(false)
   })

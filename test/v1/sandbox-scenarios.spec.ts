@@ -166,6 +166,7 @@ describe('what the sandbox does when the prompt asks for it', () => {
         [chat(prompt), 'messages'],
         [chat(prompt, { stream: true }), 'messages'],
         [paint(prompt.slice(0, 4000)), 'prompt'],
+        [chat(prompt.slice(0, 4000), { model: 'qwen-image-plus' }), 'messages'],
       ] as const) {
         const { message } = await expectError(await ask, {
           status: 400,
