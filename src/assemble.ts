@@ -54,7 +54,10 @@ type Options = {
   config: Config
   secrets: Secrets
   log: Log
+  /** Unix time in milliseconds: dates of the catalog, of keys, of rows. */
   clock?: () => number
+  /** Milliseconds from any start that nobody sets: whatever lasts for a while is measured with it. */
+  monotonic?: () => number
   sleep?: FailoverPolicy['sleep']
   random?: () => number
   /** How addresses that callers name are resolved, checked and reached; for tests. */
@@ -63,12 +66,16 @@ type Options = {
   moreTools?: readonly BoundTool[]
 }
 
+/** Whole milliseconds since the process began. */
+const elapsed = () => Math.trunc(performance.now())
+
 /** Builds each part once, in the order of their dependencies. */
 export async function assemble({
   config,
   secrets,
   log,
   clock = Date.now,
+  monotonic = elapsed,
   sleep = pause,
   random = Math.random,
   publicNet = {},
@@ -80,13 +87,13 @@ export async function assemble({
   // Both are slow and independent of each other.
   const [store, loaded] = await Promise.all([openStore(config), loadContract()])
   const accounts = createAccounts(store, clock)
-  const identify = createIdentify({ store, clock, ...limits })
-  const parts = models({ config, secrets, clock, publicNet })
+  const identify = createIdentify({ store, clock, monotonic, ...limits })
+  const parts = models({ config, secrets, clock, monotonic, publicNet })
   const { catalog, providers, routes, guarded, checkPicture } = parts
-  const gateway = gatewayOf({ config, clock, sleep, random, store, events, parts })
+  const gateway = gatewayOf({ config, clock, monotonic, sleep, random, store, events, parts })
 
   const onFailure = events.toolFailed
-  const face = { config, gateway, catalog, routes, moreTools, onFailure, clock }
+  const face = { config, gateway, catalog, routes, moreTools, onFailure, clock, monotonic }
   const toolServer = createToolServer(face)
   const handlers = {
     ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
@@ -107,7 +114,7 @@ export async function assemble({
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
     onDrain: toolServer.close,
     onExchange: events.exchanged,
-    clock,
+    monotonic,
   })
   const checkReady = async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
@@ -134,10 +141,12 @@ export async function assemble({
   return { server, accounts, store, events, toolServer, providerIds, retiring, close }
 }
 
-type ModelsOptions = Required<Pick<Options, 'config' | 'secrets' | 'clock' | 'publicNet'>>
+type ModelsOptions = Required<
+  Pick<Options, 'config' | 'secrets' | 'clock' | 'monotonic' | 'publicNet'>
+>
 
 /** The catalog, the providers, the routes between them, and what fetches and reads pictures. */
-function models({ config, secrets, clock, publicNet }: ModelsOptions) {
+function models({ config, secrets, clock, monotonic, publicNet }: ModelsOptions) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
@@ -161,12 +170,13 @@ function models({ config, secrets, clock, publicNet }: ModelsOptions) {
     fetchPublic: guarded.fetch,
     readSources,
     clock,
+    monotonic,
   })
   const vendorModels = createVendorModels({
     lists: listsOf(providers.configured),
     prefixes: namePrefixes,
     limits,
-    clock,
+    monotonic,
   })
   const routes = createRouteTable({
     catalog,
@@ -215,9 +225,10 @@ function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'r
     entryBytesMax: limits.cacheEntryBytesMax,
     ttlMs: limits.cacheTtlSeconds * 1000,
     clock: options.clock,
+    monotonic: options.monotonic,
   })
   return createGateway({
-    admit: createRateLimit(limits.requestsPerMinute),
+    admit: createRateLimit(limits.requestsPerMinute, options.monotonic),
     recall: cache.recall,
     remember: cache.remember,
     routes: routes.routes,
@@ -229,18 +240,21 @@ function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'r
     readSources,
     finishPicture: createFinish(darkroom),
     clock: options.clock,
+    monotonic: options.monotonic,
     limits,
   })
 }
 
-type RoutingOptions = Required<Pick<Options, 'config' | 'clock' | 'sleep' | 'random'>> & {
+type RoutingOptions = Required<
+  Pick<Options, 'config' | 'clock' | 'monotonic' | 'sleep' | 'random'>
+> & {
   rows: readonly CatalogModel[]
 }
 
 /** The order of routes and the failover policy. */
-function routing({ config, rows, clock, sleep, random }: RoutingOptions) {
+function routing({ config, rows, clock, monotonic, sleep, random }: RoutingOptions) {
   const { limits, routeOrder } = config
-  const health = createRouteHealth({ limits, clock })
+  const health = createRouteHealth({ limits, monotonic })
   const priceOf = createPriceOf(rows, clock)
   return {
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),

@@ -108,7 +108,7 @@ async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
     keyHeader: vendor?.keyHeader,
     restMs: 0,
     restMaxMs: 0,
-    clock: Date.now,
+    monotonic: () => performance.now(),
   })
   const found = (finding: string, healthy: boolean) => ({ id, baseUrl, finding, healthy })
   try {

@@ -8,7 +8,10 @@ import { notAKey, readKey } from './read-key.ts'
 type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
   store: Store
+  /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
+  /** Never jumps, so that a clock that is set back keeps no revoked key alive. */
+  monotonic: () => number
   /** How long a look-up is valid; meanwhile another process may revoke the key. */
   keyCacheMs: number
   keyCacheEntriesMax: number
@@ -18,6 +21,7 @@ type Options = {
 export function createIdentify({
   store,
   clock,
+  monotonic,
   keyCacheMs,
   keyCacheEntriesMax,
 }: Options): Identify {
@@ -28,7 +32,7 @@ export function createIdentify({
   const lookUpOnce = (digest: string): Promise<Known> => {
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
-    const trustedUntil = clock() + keyCacheMs
+    const trustedUntil = monotonic() + keyCacheMs
     const found = lookUp(store, digest, trustedUntil).finally(() => lookingUp.delete(digest))
     lookingUp.set(digest, found)
     return found
@@ -37,9 +41,8 @@ export function createIdentify({
   return (credentials) => {
     const key = readKey(credentials)
     const digest = digestOf(key)
-    const now = clock()
     const found = known.get(digest)
-    if (found !== undefined && found.trustedUntil >= now) return unexpired(found, now)
+    if (found !== undefined && found.trustedUntil >= monotonic()) return unexpired(found, clock())
     if (!isWellFormedKey(key)) throw notAKey(key)
     return lookUpOnce(digest).then((row) => {
       if (keyCacheMs > 0) known.set(digest, row)

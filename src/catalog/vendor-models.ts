@@ -20,7 +20,7 @@ type Options = {
   lists: ReadonlyMap<string, (signal: AbortSignal) => Promise<readonly string[]>>
   prefixes: NamePrefixes
   limits: { modelListTtlSeconds: number; modelListTimeoutMs: number; modelListNamesMax: number }
-  clock: () => number
+  monotonic: () => number
 }
 
 /** A vendor's names by their lower case, and until when nobody asks for them again. */
@@ -32,7 +32,7 @@ const modelsMax = 1000
 const retryMs = 30_000
 
 /** Asks each vendor at most once in a while, and only after a name that nobody knows. */
-export function createVendorModels({ lists, prefixes, limits, clock }: Options): VendorModels {
+export function createVendorModels({ lists, prefixes, limits, monotonic }: Options): VendorModels {
   const { modelListTtlSeconds, modelListTimeoutMs, modelListNamesMax } = limits
   const known = new Map<string, Known>()
   const models = new LRUCache<string, Model>({ max: modelsMax })
@@ -47,11 +47,11 @@ export function createVendorModels({ lists, prefixes, limits, clock }: Options):
       const names = told.filter((name) => plainName(name) !== undefined)
       known.set(id, {
         names: new Map(names.slice(0, modelListNamesMax).map((one) => [plainName(one)!, one])),
-        until: clock() + modelListTtlSeconds * 1000,
+        until: monotonic() + modelListTtlSeconds * 1000,
       })
     } catch {
       // The names of an earlier list still count; the failure itself concerns no caller.
-      known.set(id, { names: before, until: clock() + retryMs })
+      known.set(id, { names: before, until: monotonic() + retryMs })
     }
   }
   const modelOf = (provider: string, name: string): Model => {
@@ -82,7 +82,7 @@ export function createVendorModels({ lists, prefixes, limits, clock }: Options):
     },
     learn: () => {
       if (modelListTtlSeconds === 0) return undefined
-      const now = clock()
+      const now = monotonic()
       const reading = [...lists].flatMap(([id, list]) => {
         const state = known.get(id)
         if (state?.reading !== undefined) return state.reading

@@ -25,8 +25,10 @@ export type CallParts = {
   report: (route: Route, attempt: Attempt, context: CallContext) => void
   /** Resolves when the row is durable. */
   record: (row: UsageRow) => Promise<void>
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds, for the row. */
   clock: () => number
+  /** Milliseconds from any start: unlike `clock` it never jumps. */
+  monotonic: () => number
   failover: FailoverPolicy
 }
 type Options = {
@@ -77,8 +79,10 @@ export type Call = {
 export function openCall(parts: CallParts, options: Options): Call {
   const { context, modality } = options
   const { mode } = context.caller
+  const { monotonic } = parts
   const startedAt = parts.clock()
-  const deadline = parts.startDeadline(context.ending, options.timeoutMs, startedAt)
+  const begunAt = monotonic()
+  const deadline = parts.startDeadline(context.ending, options.timeoutMs, begunAt)
   const attempts: Attempt[] = []
   const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
@@ -86,10 +90,10 @@ export function openCall(parts: CallParts, options: Options): Call {
 
   const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
     deadline.clear()
-    const endedAt = parts.clock()
+    const durationMs = monotonic() - begunAt
     const { model } = options
     return parts.record(
-      usageRow({ model, context, modality, startedAt, endedAt, attempts, ...ending }),
+      usageRow({ model, context, modality, startedAt, durationMs, attempts, ...ending }),
     )
   }
 
@@ -104,8 +108,8 @@ export function openCall(parts: CallParts, options: Options): Call {
         tried.add(route)
         parts.report(route, made, context)
       }
-      const { clock, failover: policy } = parts
-      const options = { selection, ready, attempt, attempts, deadline, clock, report, policy }
+      const { failover: policy } = parts
+      const options = { selection, ready, attempt, attempts, deadline, monotonic, report, policy }
       return failover({ ...options, goesOn })
     },
     receiptSoFar: ({ model, provider }, warnings) => {

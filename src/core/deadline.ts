@@ -4,14 +4,17 @@ import { ProviderFailure } from './failure.ts'
 export type Deadline = {
   /** Aborts with a ProviderFailure: `timeout` when time is up, else the reason given to `abort`. */
   signal: AbortSignal
-  /** Unix time in milliseconds. */
+  /** In milliseconds of the clock that `startedAt` was read from. */
   endsAt: number
   /** Cancels the upstream requests that are still running. */
   abort: (reason: ProviderFailure) => void
   clear: () => void
 }
 
-/** Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before. */
+/**
+ * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before;
+ * `startedAt` is of a clock that nobody sets.
+ */
 export type StartDeadline = (
   ending: AbortController,
   timeoutMs: number,

@@ -51,7 +51,7 @@ type Options<T> = {
   /** Receives each try, also when all of them fail. */
   attempts: Attempt[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
-  clock: () => number
+  monotonic: () => number
   report: (route: Route, attempt: Attempt) => void
   policy: FailoverPolicy
   /** The attempt resolves when a stream begins; the caller reports the health at its end. */
@@ -106,15 +106,15 @@ function* ableRoutes<T>({ selection, ready }: Options<T>): Generator<Route> {
   }
 }
 
-function begin<T>({ clock, policy }: Options<T>, route: Route): number {
+function begin<T>({ monotonic, policy }: Options<T>, route: Route): number {
   policy.health.began(route)
-  return clock()
+  return monotonic()
 }
 
 function answered<T>(options: Options<T>, route: Route, startedAt: number): void {
-  const { clock, policy, goesOn = false } = options
+  const { monotonic, policy, goesOn = false } = options
   if (!goesOn) policy.health.ended(route)
-  note(options, { route, outcome: 'ok', durationMs: clock() - startedAt })
+  note(options, { route, outcome: 'ok', durationMs: monotonic() - startedAt })
 }
 
 /** Notes a ProviderFailure and returns it; rethrows anything else. */
@@ -124,14 +124,14 @@ function failed<T>(
   startedAt: number,
   error: unknown,
 ): ProviderFailure {
-  const { clock, policy } = options
+  const { monotonic, policy } = options
   if (!(error instanceof ProviderFailure)) {
     policy.health.ended(route, notAsked)
     throw error
   }
   policy.health.ended(route, error)
   const { kind: outcome, status } = error
-  note(options, { route, outcome, status, durationMs: clock() - startedAt })
+  note(options, { route, outcome, status, durationMs: monotonic() - startedAt })
   return error
 }
 
@@ -153,7 +153,7 @@ function note(
 
 /** Waits, then gives the routes to retry; none when the pause or the deadline does not allow it. */
 async function waitForRound<T>(
-  { deadline, clock, policy }: Options<T>,
+  { deadline, monotonic, policy }: Options<T>,
   failures: ReadonlyMap<Route, ProviderFailure>,
   round: number,
 ): Promise<Route[]> {
@@ -167,7 +167,7 @@ async function waitForRound<T>(
   const backOffMs = retryDelayMs * 2 ** (round - 1) * (0.5 + policy.random() / 2)
   const askedMs = Math.min(...again.map((one) => one.askedMs))
   const delayMs = Math.max(Math.min(backOffMs, retryDelayMaxMs), askedMs)
-  if (clock() + delayMs >= deadline.endsAt) return []
+  if (monotonic() + delayMs >= deadline.endsAt) return []
   await policy.sleep(delayMs, deadline.signal)
   if (deadline.signal.aborted) throw deadline.signal.reason
   return again.filter((one) => one.askedMs <= delayMs).map(({ route }) => route)

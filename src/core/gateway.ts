@@ -20,7 +20,7 @@ import { selectRoutes, type Route, type RouteTable } from './route.ts'
 export type GatewayParts = ImageParts &
   Omit<CallParts, 'startDeadline'> & {
     /** Throws a GatewayError when the caller's limit is reached. */
-    admit: (caller: Caller) => Promise<RequestLimit>
+    admit: (caller: Caller) => RequestLimit
     /** Looks an answer up in the response cache. */
     recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
     /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
@@ -81,7 +81,7 @@ async function pass<Made, Answer>(
   context: CallContext,
   work: Work<Made, Answer>,
 ): Promise<Answer> {
-  const limit = await parts.admit(context.caller)
+  const limit = parts.admit(context.caller)
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs })
   let making: Making<Remembered> | undefined

@@ -57,7 +57,7 @@ type Ending = {
   cost: Cost
   attempts: readonly Attempt[]
   startedAt: number
-  endedAt: number
+  durationMs: number
 }
 
 /** Builds the ledger's row of a call. */
@@ -81,7 +81,7 @@ export function usageRow(ending: Ending): UsageRow {
     costNanoUsd: cost.nanoUsd,
     costStatus: cost.status,
     attempts,
-    durationMs: ending.endedAt - ending.startedAt,
+    durationMs: ending.durationMs,
   }
 }
 

@@ -48,7 +48,7 @@ export type ExchangeOptions = {
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
-  clock: () => number
+  monotonic: () => number
 }
 
 type Context = Koa.ParameterizedContext<ExchangeState>
@@ -113,9 +113,9 @@ type ExchangeRecord = ReturnType<typeof openRecord>
 function openRecord(
   { req, res, state }: Context,
   leaveWork: () => void,
-  { onExchange, clock }: ExchangeOptions,
+  { onExchange, monotonic }: ExchangeOptions,
 ) {
-  const startedAt = clock()
+  const startedAt = monotonic()
   let left = false
   let isClosed = false
   let onClose: (() => void) | undefined
@@ -133,7 +133,7 @@ function openRecord(
     const { method = '' } = req
     const path = pathOf(req)
     const status = left && !res.headersSent ? statusOfLeft : res.statusCode
-    const durationMs = clock() - startedAt
+    const durationMs = monotonic() - startedAt
     const error = thrown instanceof ClientLeft ? undefined : thrown
     onExchange({ requestId, method, path, status, durationMs, caller, error, left })
   }

@@ -18,7 +18,7 @@ type Options = {
   progressIntervalMs: number
   /** Called for each call that ends with an error of the tool. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
-  clock: () => number
+  monotonic: () => number
 }
 export type CallTool = (
   params: Params,
@@ -75,7 +75,7 @@ type Announced = {
 
 /** Reports progress to the client; for generating tools also to the account's event streams. */
 function announce(tool: BoundTool, { params, context, notify, options }: Announced) {
-  const { streams, levels, progressIntervalMs, clock } = options
+  const { streams, levels, progressIntervalMs, monotonic } = options
   const { name } = tool.description
   const { caller, requestId } = context
   const isObserved = tool.isGeneration && streams.isHeard(caller.accountId)
@@ -89,7 +89,7 @@ function announce(tool: BoundTool, { params, context, notify, options }: Announc
       levels.wantsInfo,
     )
   }
-  const startedAt = clock()
+  const startedAt = monotonic()
   tell('started', 0)
   const { report, stop } = startProgress({
     toolName: name,
@@ -98,13 +98,13 @@ function announce(tool: BoundTool, { params, context, notify, options }: Announc
     onTick: (elapsedMs) => tell('running', elapsedMs),
     isObserved,
     intervalMs: progressIntervalMs,
-    clock,
+    monotonic,
   })
   return {
     report,
     end: (state: string) => {
       stop()
-      tell(state, clock() - startedAt)
+      tell(state, monotonic() - startedAt)
     },
   }
 }

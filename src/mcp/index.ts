@@ -37,6 +37,7 @@ type Options = {
   moreTools: readonly BoundTool[]
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   clock: () => number
+  monotonic: () => number
 }
 
 export type ToolServer = {
@@ -56,7 +57,7 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, moreTools, onFailure, clock } = options
+  const { config, moreTools, onFailure, monotonic } = options
   const { limits, uploadDir } = config
   const allowsOrigin = createOriginRule(config)
   const own = bindTools({
@@ -69,7 +70,14 @@ export function createToolServer(options: Options): ToolServer {
   const streams = createEventStreams(limits)
   const levels = createLogLevels()
   const progressIntervalMs = limits.toolProgressIntervalMs
-  const callTool = createCallTool({ tools, streams, levels, progressIntervalMs, onFailure, clock })
+  const callTool = createCallTool({
+    tools,
+    streams,
+    levels,
+    progressIntervalMs,
+    onFailure,
+    monotonic,
+  })
   const answerAtOnce = createAnswerAtOnce({ tools, levels })
   const connect = once(async () => {
     const { connectServer } = await import('./server.ts')

@@ -19,13 +19,13 @@ type Options = {
   onTick: (elapsedMs: number) => void
   isObserved: boolean
   intervalMs: number
-  clock: () => number
+  monotonic: () => number
 }
 
 /** Notifies at once, then at every interval until `stop` (docs/tool-protocol.md#progress). */
 export function startProgress(options: Options): Progress {
-  const { toolName, token, notify, onTick, isObserved, intervalMs, clock } = options
-  const startedAt = clock()
+  const { toolName, token, notify, onTick, isObserved, intervalMs, monotonic } = options
+  const startedAt = monotonic()
   let last = -1
   const report: Progress['report'] = (progress, message, total) => {
     if (token === undefined || progress <= last) return
@@ -37,7 +37,7 @@ export function startProgress(options: Options): Progress {
   report(0, `${toolName} has started.`)
   if (token === undefined && !isObserved) return { report, stop: () => undefined }
   const timer = setInterval(() => {
-    const elapsedMs = clock() - startedAt
+    const elapsedMs = monotonic() - startedAt
     report(last + 1, `${toolName} has been at work for ${Math.round(elapsedMs / 1000)} s.`)
     onTick(elapsedMs)
   }, intervalMs)

@@ -1,38 +1,45 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Caller, RequestLimit } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 
 const windowSeconds = 60
 
-/** Counts each account's requests in fixed windows. Throws `rate_limit_exceeded`. */
+/** The requests of an account in the window that is open. */
+type Window = { requests: number; endsAt: number }
+
+/**
+ * Counts each account's requests in fixed windows. Throws `rate_limit_exceeded`. The windows of
+ * rate-limiter-flexible follow the system clock: when it is set back they tell a wait of hours.
+ */
 export function createRateLimit(
   requestsPerMinute: number,
-): (caller: Caller) => Promise<RequestLimit> {
-  const limiter = new RateLimiterMemory({
-    points: requestsPerMinute,
-    duration: windowSeconds,
-    // With a prefix, each call would build and hash a new string.
-    keyPrefix: '',
-  })
-  const admitted = (result: RateLimiterRes) => toLimit(result, requestsPerMinute)
-  const refused = (refusal: unknown): never => {
-    if (!(refusal instanceof RateLimiterRes)) throw refusal
-    const limit = toLimit(refusal, requestsPerMinute)
+  monotonic: () => number,
+): (caller: Caller) => RequestLimit {
+  // Accounts are made by the operator, not by callers.
+  const windows = new Map<string, Window>()
+
+  const windowOf = (accountId: string, now: number): Window => {
+    const open = windows.get(accountId)
+    if (open !== undefined && open.endsAt > now) return open
+    const begun = { requests: 0, endsAt: now + windowSeconds * 1000 }
+    windows.set(accountId, begun)
+    return begun
+  }
+  return ({ accountId }) => {
+    const now = monotonic()
+    const window = windowOf(accountId, now)
+    window.requests++
+    const limit = {
+      limit: requestsPerMinute,
+      remaining: Math.max(0, requestsPerMinute - window.requests),
+      windowSeconds,
+      resetSeconds: Math.ceil((window.endsAt - now) / 1000),
+    }
+    if (window.requests <= requestsPerMinute) return limit
     throw new GatewayError(
       'rate_limit_exceeded',
       `This account may make ${requestsPerMinute} requests a minute. ` +
         `Try again in ${limit.resetSeconds} s.`,
       { retryAfterSeconds: limit.resetSeconds, progress: { limit } },
     )
-  }
-  return ({ accountId }) => limiter.consume(accountId).then(admitted, refused)
-}
-
-function toLimit(result: RateLimiterRes, limit: number): RequestLimit {
-  return {
-    limit,
-    remaining: Math.max(0, result.remainingPoints),
-    windowSeconds,
-    resetSeconds: Math.ceil(result.msBeforeNext / 1000),
   }
 }

@@ -25,7 +25,10 @@ type Options = {
   entryBytesMax: number
   ttlMs: number
   far?: FarCache
+  /** Unix time in milliseconds, which the processes that share a far cache agree on. */
   clock: () => number
+  /** Never jumps; how long an answer is remembered here. */
+  monotonic: () => number
 }
 type Entry = { answer: Remembered; endsAt: number }
 
@@ -37,7 +40,7 @@ const bookkeepingBytes = 1024
  * (docs/performance.md#response-cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
-  const { bytesMax, entryBytesMax, ttlMs, far, clock } = options
+  const { bytesMax, entryBytesMax, ttlMs, far, clock, monotonic } = options
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytesMax),
     sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
@@ -46,14 +49,16 @@ export function createResponseCache(options: Options): ResponseCache {
 
   const recallNear = (key: string): Remembered | undefined => {
     const entry = entries.get(key)
-    if (entry === undefined || entry.endsAt >= clock()) return entry?.answer
+    if (entry === undefined || entry.endsAt >= monotonic()) return entry?.answer
     entries.delete(key)
     return undefined
   }
   const recallFar = async (key: string): Promise<Remembered | undefined> => {
     const entry = await farCache?.get(key)
     if (entry === undefined || entry.endsAt < clock()) return undefined
-    entries.set(key, entry)
+    // Another process wrote it: what its clock says counts for no longer than our own rule.
+    const leftMs = Math.min(entry.endsAt - clock(), ttlMs)
+    entries.set(key, { answer: entry.answer, endsAt: monotonic() + leftMs })
     return entry.answer
   }
   return {
@@ -64,9 +69,8 @@ export function createResponseCache(options: Options): ResponseCache {
     remember: (key, answer, ttlOverrideMs) => {
       const ttl = ttlOverrideMs ?? ttlMs
       if (ttl <= 0 || answer.bytes > entryBytesMax) return
-      const entry = { answer, endsAt: clock() + ttl }
-      entries.set(key, entry)
-      farCache?.set(key, entry, ttl)
+      entries.set(key, { answer, endsAt: monotonic() + ttl })
+      farCache?.set(key, { answer, endsAt: clock() + ttl }, ttl)
     },
   }
 }

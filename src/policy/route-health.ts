@@ -21,7 +21,7 @@ type Options = {
     /** Bounds the memory: at some endpoints callers choose the names of models. */
     circuitsMax: number
   }
-  clock: () => number
+  monotonic: () => number
 }
 
 /**
@@ -31,7 +31,7 @@ type Options = {
  */
 export function createRouteHealth({
   limits,
-  clock,
+  monotonic,
 }: Options): RouteHealth & { isOpen(route: Route): boolean } {
   const circuits = new LRUCache<string, Circuit>({ max: limits.circuitsMax })
 
@@ -39,18 +39,18 @@ export function createRouteHealth({
     const { circuitOpenMs, circuitOpenMaxMs } = limits
     const restMs = Math.max(circuitOpenMs * 2 ** circuit.openings, retryAfterSeconds * 1000)
     circuit.openings++
-    circuit.openUntil = clock() + Math.min(restMs, circuitOpenMaxMs)
+    circuit.openUntil = monotonic() + Math.min(restMs, circuitOpenMaxMs)
   }
 
   return {
     isOpen: (route) => {
       const circuit = circuits.size === 0 ? undefined : circuits.get(nameOf(route))
       if (circuit === undefined || circuit.openUntil === 0) return false
-      return circuit.probing || clock() < circuit.openUntil
+      return circuit.probing || monotonic() < circuit.openUntil
     },
     began: (route) => {
       const circuit = circuits.size === 0 ? undefined : circuits.get(nameOf(route))
-      if (circuit !== undefined && circuit.openUntil > 0 && clock() >= circuit.openUntil) {
+      if (circuit !== undefined && circuit.openUntil > 0 && monotonic() >= circuit.openUntil) {
         circuit.probing = true
       }
     },

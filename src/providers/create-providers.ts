@@ -56,6 +56,8 @@ type Options = {
   fetchPublic: FetchPublic
   readSources: ReadSources
   clock: () => number
+  /** Never jumps; for how long a refused key rests. */
+  monotonic: () => number
 }
 
 /** Builds the configured providers and those of the sandbox; `close` drops all connections. */
@@ -96,7 +98,7 @@ type BuildContext = Omit<Options, 'endpoints'> & {
 
 function build(config: EndpointConfig, context: BuildContext) {
   const { id, baseUrl } = config
-  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, clock } = context
+  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, monotonic } = context
   const vendor = vendorOf(id)
   const pool = createDispatch(baseUrl, {
     connectTimeoutMs: limits.upstreamConnectTimeoutMs,
@@ -109,7 +111,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     badKeyMark: vendor?.badKeyMark,
     restMs: limits.circuitOpenMs,
     restMaxMs: limits.circuitOpenMaxMs,
-    clock,
+    monotonic,
   })
   const { dispatchToOrigin } = pool
   const endpoint: Endpoint = {

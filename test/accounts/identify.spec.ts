@@ -24,7 +24,13 @@ describe('identifying a caller', () => {
     now = 1_800_000_000_000
     store = await openTestStore(folder.path)
     accounts = createAccounts(store, clock)
-    identify = createIdentify({ store, clock, keyCacheMs, keyCacheEntriesMax: 100 })
+    identify = createIdentify({
+      store,
+      clock,
+      monotonic: clock,
+      keyCacheMs,
+      keyCacheEntriesMax: 100,
+    })
     accountId = (await accounts.first()).id
   })
   afterEach(async () => {
@@ -140,7 +146,13 @@ describe('identifying a caller', () => {
   })
 
   it('asks the store every time when key_cache_ms is 0', async () => {
-    identify = createIdentify({ store, clock, keyCacheMs: 0, keyCacheEntriesMax: 100 })
+    identify = createIdentify({
+      store,
+      clock,
+      monotonic: clock,
+      keyCacheMs: 0,
+      keyCacheEntriesMax: 100,
+    })
     const key = await newKey()
     expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
     await revokeAll()
@@ -156,7 +168,7 @@ describe('identifying a caller', () => {
   })
 
   it('knows no more keys than key_cache_entries_max', async () => {
-    identify = createIdentify({ store, clock, keyCacheMs, keyCacheEntriesMax: 1 })
+    identify = createIdentify({ store, clock, monotonic: clock, keyCacheMs, keyCacheEntriesMax: 1 })
     const [one, two] = [await newKey(), await newKey()]
     await outcome(bearer(one))
     await outcome(bearer(two))

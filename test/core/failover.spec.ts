@@ -63,7 +63,7 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     attempt: answer,
     attempts,
     deadline: { signal, endsAt },
-    clock,
+    monotonic: clock,
     report: () => undefined,
     policy,
   }).then(

@@ -59,7 +59,7 @@ function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, Remembered>()
   const rows: UsageRow[] = []
   const gateway = createGateway({
-    admit: async () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
+    admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
     recall: (key) => kept.get(key),
     remember: (key, answer) => kept.set(key, answer),
     routes: () => ({ routes, warnings: [] }),
@@ -76,6 +76,7 @@ function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
     readSources: () => Promise.reject(new Error('There are no pictures.')),
     finishPicture: async (picture) => ({ picture }),
     clock: Date.now,
+    monotonic: Date.now,
     limits: {
       chatTimeoutMs: 5000,
       imageTimeoutMs: 5000,

@@ -50,7 +50,7 @@ describe('what others than the contract answer', () => {
       allowCrossOrigin: () => false,
       onDrain: () => undefined,
       onExchange: (exchange) => exchanges.push(exchange),
-      clock: Date.now,
+      monotonic: Date.now,
     })
     url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`
   })

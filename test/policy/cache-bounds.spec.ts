@@ -18,6 +18,7 @@ describe('the memory of the response cache', () => {
       entryBytesMax: 50_000,
       ttlMs: 60_000,
       clock: Date.now,
+      monotonic: Date.now,
     })
 
   it('is bounded in bytes: what was asked for least lately goes first', () => {

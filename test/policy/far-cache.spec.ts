@@ -38,7 +38,10 @@ describe('a cache outside of the process', () => {
     const onFailure = (error: unknown) => void failures.push(error)
     const far = { store, timeoutMs: 20, writesMax: 2, onFailure, ...limits }
     const bounds = { bytesMax: 100_000, entryBytesMax: 50_000, ttlMs: 60_000 }
-    return { failures, ...createResponseCache({ ...bounds, far, clock: () => now }) }
+    return {
+      failures,
+      ...createResponseCache({ ...bounds, far, clock: () => now, monotonic: () => now }),
+    }
   }
   /** What one replica remembers, as another recalls it. */
   async function passed(result?: unknown) {

@@ -14,7 +14,7 @@ const limits = {
 
 function startHealth() {
   let now = 0
-  const health = createRouteHealth({ limits, clock: () => now })
+  const health = createRouteHealth({ limits, monotonic: () => now })
   const fails = (route: Route, kind: FailureKind, retryAfterSeconds?: number) => {
     health.began(route)
     health.ended(route, new ProviderFailure(kind, 'No.', { retryAfterSeconds }))

@@ -18,6 +18,8 @@ type Options = {
   /** What gateway.yaml holds. */
   file?: object
   clock?: () => number
+  /** For how long things last; a fake `clock` alone moves both. */
+  monotonic?: () => number
   /** Pauses between tries; a test that counts them does not wait. */
   sleep?: (delayMs: number, signal: AbortSignal) => Promise<void>
   random?: () => number
@@ -76,6 +78,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
+  const monotonic = options.monotonic ?? options.clock
   const { publicNet = {}, moreTools = [] } = options
   const { server, accounts, store, toolServer, close } = await assemble({
     config,
@@ -84,6 +87,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     clock,
     moreTools,
     publicNet,
+    ...(monotonic === undefined ? {} : { monotonic }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),
   })

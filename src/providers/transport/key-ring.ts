@@ -21,7 +21,7 @@ type Options = {
   /** How long a refused key rests at least. */
   restMs: number
   restMaxMs: number
-  clock: () => number
+  monotonic: () => number
 }
 type Key = { headers: Record<string, string>; restsUntil: number }
 
@@ -32,7 +32,7 @@ const refusals = new Set([401, 402, 403, 429])
  * whose rest ends first is used.
  */
 export function createKeyRing(options: Options): KeyRing {
-  const { dispatch, keys, keyHeader, restMs, restMaxMs, clock } = options
+  const { dispatch, keys, keyHeader, restMs, restMaxMs, monotonic } = options
   const ring: readonly Key[] = keys.map((key) => ({
     headers: keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key },
     restsUntil: 0,
@@ -48,7 +48,7 @@ export function createKeyRing(options: Options): KeyRing {
 
   let turn = 0
   const next = (): Key => {
-    const now = clock()
+    const now = monotonic()
     for (let step = 0; step < ring.length; step++) {
       const key = ring[turn++ % ring.length]!
       if (key.restsUntil <= now) return key
@@ -56,13 +56,13 @@ export function createKeyRing(options: Options): KeyRing {
     return ring.reduce((best, key) => (key.restsUntil < best.restsUntil ? key : best))
   }
   const rest = (key: Key, seconds = 0) => {
-    key.restsUntil = clock() + Math.min(Math.max(seconds * 1000, restMs), restMaxMs)
+    key.restsUntil = monotonic() + Math.min(Math.max(seconds * 1000, restMs), restMaxMs)
   }
   const badKeyMark = options.badKeyMark === undefined ? undefined : Buffer.from(options.badKeyMark)
 
   return {
     redact,
-    hasSpareKey: () => ring.some(({ restsUntil }) => restsUntil <= clock()),
+    hasSpareKey: () => ring.some(({ restsUntil }) => restsUntil <= monotonic()),
     dispatch: (request, receiver) => {
       const key = next()
       let status = 0

@@ -19,7 +19,7 @@ const { redact } = createKeyRing({
   keys: secrets,
   restMs: 0,
   restMaxMs: 0,
-  clock: () => 0,
+  monotonic: () => 0,
 })
 const complaintOf = (body: unknown) => (body as { error?: Complaint } | null)?.error ?? {}
 
