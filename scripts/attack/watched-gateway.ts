@@ -1,0 +1,106 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Pause } from './loop-watch.ts'
+import { startUpstream } from './upstream.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+const program = join(import.meta.dirname, '../../src/command-line.ts')
+const watch = join(import.meta.dirname, 'loop-watch.ts')
+
+/** A gateway in a process of its own, whose event loop is watched from within. */
+export type WatchedGateway = {
+  url: string
+  key: string
+  /** The longest pause since the last question. Rejects when the process is gone. */
+  longestPause(): Promise<Pause>
+  stop(): Promise<void>
+}
+
+/** Models of this gateway; their vendor answers anything, without looking at it. */
+export const models = {
+  chat: ['mock/any', 'claude-sonnet-4-6', 'gemini-3.5-flash'],
+  image: 'mock/painter',
+}
+
+/** Starts one with a store and an upstream of its own; `mainFile` may be that of another version. */
+export async function startWatchedGateway(mainFile = main): Promise<WatchedGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-stall-'))
+  const upstream = await startUpstream()
+  const port = await freePort()
+  writeFileSync(join(folder, 'gateway.yaml'), settings(upstream.url))
+  const env = {
+    PATH: process.env['PATH'],
+    PORT: String(port),
+    DATA_DIR: join(folder, 'data'),
+    CONFIG_FILE: join(folder, 'gateway.yaml'),
+    LOG_LEVEL: 'fatal',
+    MOCK_API_KEY: 'sk-mock-0123456789abcdef',
+    ANTHROPIC_API_KEY: 'sk-ant-0123456789abcdef',
+    ANTHROPIC_BASE_URL: upstream.url,
+    GEMINI_API_KEY: 'AIza0123456789abcdef',
+    GEMINI_BASE_URL: upstream.url,
+  }
+  const words = [program, 'keys', 'create', '--mode', 'live', '--name', 'stall']
+  const made = await promisify(execFile)(process.execPath, words, { cwd: folder, env })
+  const child = spawn(process.execPath, ['--import', watch, mainFile], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const gone = once(child, 'exit')
+  const url = `http://127.0.0.1:${port}`
+  await untilReady(url)
+  return {
+    url,
+    key: made.stdout.trim(),
+    longestPause: async () => {
+      const told = once(child, 'message')
+      child.send('tell')
+      const ended = gone.then(() => Promise.reject(new Error('The gateway is gone.')))
+      // What loop-watch.ts answers.
+      const [pause] = (await Promise.race([told, ended])) as [Pause]
+      return pause
+    },
+    stop: async () => {
+      child.kill('SIGKILL')
+      await gone
+      upstream.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const settings = (upstream: string) => `
+providers:
+  - id: mock
+    kind: openai-compatible
+    base_url: ${upstream}/v1
+    api_key_env: MOCK_API_KEY
+    models: "*"
+limits:
+  requests_per_minute: 1000000
+`
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await fetch(`${url}/ready`).catch(() => undefined)
+    await answer?.body?.cancel()
+    if (answer?.status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('The gateway was not ready in time.')
+}
