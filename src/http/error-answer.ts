@@ -31,11 +31,13 @@ export function errorBody(error: GatewayError): components['schemas']['ErrorResp
 }
 
 const retryAfterSecondsMax = 60
+/** A cache would tell of an error that is over. */
+const notKept = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** The headers of an error in every protocol: how far the call came, and what to do next. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const { status, retryAfterSeconds = 1 } = error
-  const headers = progressHeaders(error.progress)
+  const headers: Record<string, string> = { ...notKept, ...progressHeaders(error.progress) }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (status === 429 || status === 503) {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)

@@ -1,15 +1,6 @@
-import { createRequire } from 'node:module'
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { GatewayError } from '../core/error.ts'
-import type { Answer } from '../http/answer.ts'
+import type { StaticFile } from './static-file.ts'
 
-const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-const files: ReadonlyMap<string, string> = new Map([
-  ['swagger-ui.css', 'text/css'],
-  ['swagger-ui-bundle.js', 'text/javascript'],
-  ['favicon-32x32.png', 'image/png'],
-])
+const swaggerUi = new URL('../../third-party/swagger-ui/', import.meta.url)
 
 const page = `<!doctype html>
 <html lang="en">
@@ -17,7 +8,7 @@ const page = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Model-Access Gateway: API reference</title>
-<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="icon" href="/favicon.ico">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <link rel="stylesheet" href="/docs/reference.css">
 </head>
@@ -28,7 +19,11 @@ const page = `<!doctype html>
 </body>
 </html>
 `
-const script = `SwaggerUIBundle({
+const script = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
@@ -51,25 +46,26 @@ const style = `body { margin: 0 }
   .swagger-ui .parameters-col_name { min-width: 0; padding-bottom: 0 }
 }
 `
-const securityHeaders = {
+const pageHeaders = {
   // Swagger UI writes inline styles; everything else comes from this server.
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
-    "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
 }
 
-/** A file of the API reference, by default its page, which loads nothing from other servers. */
-export async function referencePage(file: string | undefined): Promise<Answer> {
-  if (file === undefined) return found('text/html; charset=utf-8', page)
-  if (file === 'reference.js') return found('text/javascript', script)
-  if (file === 'reference.css') return found('text/css', style)
-  const type = files.get(file)
-  if (type === undefined) throw new GatewayError('not_found', 'There is no such file here.')
-  return found(type, await readFile(join(assets, file)))
-}
-
-function found(type: string, body: string | Buffer): Answer {
-  return { status: 200, headers: { ...securityHeaders, 'content-type': type }, pieces: [body] }
+/** The page of the API reference and its files, by path; it loads nothing from other servers. */
+export const referenceFiles: Readonly<Record<string, StaticFile>> = {
+  '/docs': { type: 'text/html; charset=utf-8', content: page, headers: pageHeaders },
+  '/docs/reference.js': { type: 'text/javascript; charset=utf-8', content: script },
+  '/docs/reference.css': { type: 'text/css; charset=utf-8', content: style },
+  '/docs/swagger-ui-bundle.js': {
+    type: 'text/javascript; charset=utf-8',
+    content: new URL('swagger-ui-bundle.js', swaggerUi),
+  },
+  '/docs/swagger-ui.css': {
+    type: 'text/css; charset=utf-8',
+    content: new URL('swagger-ui.css', swaggerUi),
+  },
+  '/favicon.ico': { type: 'image/png', content: new URL('favicon-32x32.png', swaggerUi) },
 }

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
-import { referencePage } from './api-reference.ts'
+import { referenceFiles } from './api-reference.ts'
 import { metricsPage, type ReadMetrics } from './metrics.ts'
+import { staticFile, type StaticFile } from './static-file.ts'
 
 type Options = {
   readMetrics: ReadMetrics
@@ -11,20 +11,34 @@ type Options = {
   checkReady: () => Promise<void>
 }
 
-const contract = new URL('../../generated/openapi.json', import.meta.url)
+const project = new URL('../../', import.meta.url)
+/** The contract is for the pages and tools of anybody. */
+const forEverybody = { 'access-control-allow-origin': '*' }
+const files: Readonly<Record<string, StaticFile>> = {
+  ...referenceFiles,
+  '/openapi.json': {
+    type: 'application/json',
+    content: new URL('generated/openapi.json', project),
+    headers: forEverybody,
+  },
+  '/openapi.yaml': {
+    type: 'application/yaml',
+    content: new URL('openapi.yaml', project),
+    headers: forEverybody,
+  },
+  '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },
+}
+/** What is true now is asked for anew. */
+const now = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Adds the routes outside of the contract: health, metrics, the contract and its reference. */
 export function bindPages(router: Router<ExchangeState>, options: Options): void {
   router.get('/health', ({ state }) => {
-    state.answer = { status: 200, json: { status: 'ok' } }
+    state.answer = { status: 200, headers: now, json: { status: 'ok' } }
   })
   router.get('/ready', async ({ state }) => {
     await options.checkReady()
-    state.answer = { status: 200, json: { status: 'ready' } }
-  })
-  router.get('/openapi.json', async ({ state }) => {
-    const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
-    state.answer = { status: 200, headers, pieces: [await readFile(contract)] }
+    state.answer = { status: 200, headers: now, json: { status: 'ready' } }
   })
   router.get('/metrics', async ({ req, state }) => {
     state.answer = await metricsPage(req, options)
@@ -32,7 +46,10 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   router.get('/', ({ state }) => {
     state.answer = { status: 302, headers: { location: '/docs' }, pieces: [] }
   })
-  router.get('/docs{/:file}', async ({ state, params }) => {
-    state.answer = await referencePage(params['file'])
-  })
+  for (const [path, file] of Object.entries(files)) {
+    const answerTo = staticFile(file)
+    router.get(path, async ({ req, state }) => {
+      state.answer = await answerTo(req)
+    })
+  }
 }

@@ -76,7 +76,7 @@ describe('pages outside of the contract', () => {
 
   it('scroll on a phone in what is wide, and not as a whole', async () => {
     const sheet = await get('/docs/reference.css')
-    expect(sheet.headers.get('content-type')).to.equal('text/css')
+    expect(sheet.headers.get('content-type')).to.equal('text/css; charset=utf-8')
     const css = await sheet.text()
     for (const wide of ['.opblock-body', '.table-container', 'pre']) expect(css).to.include(wide)
     expect(css).to.match(/overflow-x: auto/)

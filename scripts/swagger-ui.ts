@@ -1,0 +1,51 @@
+/**
+ * Takes the files of Swagger UI that the gateway serves, and their licences, into
+ * third-party/swagger-ui: `npm run swagger-ui -- VERSION`. They are kept here, since the package that has
+ * them installs a tracker beside itself (docs/decisions.md#2026-11-22-swagger-ui-is-kept-here).
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const name = 'swagger-ui-dist'
+const folder = join(import.meta.dirname, '../third-party/swagger-ui')
+const files = [
+  'LICENSE',
+  'NOTICE',
+  'favicon-32x32.png',
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'swagger-ui.css',
+]
+
+/** What `npm pack --json` tells of a package. */
+type Packed = { version: string; filename: string; integrity: string }
+
+function take(version: string): void {
+  const scratch = mkdtempSync(join(tmpdir(), 'swagger-ui-'))
+  try {
+    const options = { cwd: scratch, encoding: 'utf8' } as const
+    const told = execFileSync('npm', ['pack', `${name}@${version}`, '--json', '--silent'], options)
+    const [packed] = JSON.parse(told) as [Packed]
+    execFileSync('tar', ['-xzf', packed.filename], options)
+    const { license } = JSON.parse(readFileSync(join(scratch, 'package/package.json'), 'utf8')) as {
+      license: string
+    }
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    for (const file of files) cpSync(join(scratch, 'package', file), join(folder, file))
+    const sha256 = Object.fromEntries(files.map((file) => [file, digestOf(join(folder, file))]))
+    const origin = { name, version: packed.version, license, integrity: packed.integrity, sha256 }
+    writeFileSync(join(folder, 'origin.json'), `${JSON.stringify(origin, null, 2)}\n`)
+  } finally {
+    rmSync(scratch, { recursive: true })
+  }
+}
+
+function digestOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex')
+}
+
+take(process.argv[2] ?? 'latest')

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { contract } from '../support/contract.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { sendRaw } from '../support/raw-connection.ts'
+
+const bundle = '/docs/swagger-ui-bundle.js'
+const paths = [
+  '/docs',
+  '/docs/reference.js',
+  '/docs/reference.css',
+  '/docs/swagger-ui.css',
+  bundle,
+  '/openapi.json',
+  '/openapi.yaml',
+  '/favicon.ico',
+  '/robots.txt',
+]
+const origins = new URL('../../third-party/swagger-ui/', import.meta.url)
+const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }
+type Coding = keyof typeof decoders
+
+describe('files that are served', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+
+  /** As it is on the wire, with no header but those given. */
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    new Promise<{ status: number; headers: Record<string, string>; bytes: Buffer }>(
+      (resolve, reject) => {
+        request(gateway.url + path, { method, headers }, (response) => {
+          const pieces: Buffer[] = []
+          response.on('data', (piece: Buffer) => pieces.push(piece))
+          response.on('end', () => {
+            const { statusCode: status = 0, headers } = response
+            // None of the headers here comes twice.
+            const told = headers as Record<string, string>
+            resolve({ status, headers: told, bytes: Buffer.concat(pieces) })
+          })
+        })
+          .on('error', reject)
+          .end()
+      },
+    )
+  const codingFor = async (accepted: string | undefined) => {
+    const answer = await get(
+      '/openapi.json',
+      accepted === undefined ? {} : { 'accept-encoding': accepted },
+    )
+    const coding = (answer.headers['content-encoding'] ?? 'identity') as Coding
+    expect(JSON.parse(decoders[coding](answer.bytes).toString())).to.deep.equal(contract)
+    return coding
+  }
+
+  it('are the same in every coding, and smaller', async () => {
+    const kept = readFileSync(new URL('swagger-ui-bundle.js', origins))
+    const lengths: Record<string, number> = {}
+    for (const coding of ['br', 'gzip', 'identity'] as const) {
+      const { headers, bytes } = await get(bundle, { 'accept-encoding': coding })
+      expect(headers['content-encoding'] ?? 'identity').to.equal(coding)
+      expect(Number(headers['content-length'])).to.equal(bytes.length)
+      expect(decoders[coding](bytes).equals(kept), coding).to.equal(true)
+      lengths[coding] = bytes.length
+    }
+    expect(lengths['br']).to.be.lessThan(lengths['gzip']!)
+    expect(lengths['gzip']).to.be.lessThan(kept.length / 3)
+  })
+
+  const codings: [accepted: string | undefined, coding: Coding][] = [
+    [undefined, 'identity'],
+    ['', 'identity'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['deflate', 'identity'],
+    ['br;q=0.5, gzip;q=0.8', 'gzip'],
+    ['br;q=0, gzip;q=0.001', 'gzip'],
+    ['br;q=0.5, identity', 'identity'],
+    ['gzip;q=0.5 , identity;q=0', 'gzip'],
+    ['*', 'br'],
+    ['*;q=0.5, br;q=0.1', 'gzip'],
+    ['*;q=0', 'identity'],
+    ['br;q=nonsense, gzip', 'gzip'],
+  ]
+  for (const [accepted, coding] of codings) {
+    it(`are sent as ${coding} to who accepts ${JSON.stringify(accepted)}`, async () => {
+      expect(await codingFor(accepted)).to.equal(coding)
+    })
+  }
+
+  it('are sent once to who keeps them', async () => {
+    for (const path of paths) {
+      const headers = { 'accept-encoding': 'br' }
+      const first = await get(path, headers)
+      const { etag = '' } = first.headers
+      expect(first.status, path).to.equal(200)
+      expect(etag).to.match(/^"[\w-]{43}"$/)
+      expect(first.headers['cache-control']).to.equal('no-cache')
+      expect(first.headers['vary']).to.equal('accept-encoding')
+      for (const known of [etag, `W/${etag}`, `"other", W/"another",${etag}`, '*']) {
+        const again = await get(path, { ...headers, 'if-none-match': known })
+        expect(again.status, known).to.equal(304)
+        expect(again.bytes).to.have.length(0)
+        expect(again.headers).to.include({ etag, 'cache-control': 'no-cache' })
+        expect(again.headers).not.to.have.any.keys('content-length', 'content-type')
+      }
+      for (const known of ['"other"', etag.slice(1, -1), `"${etag}`, '']) {
+        const again = await get(path, { ...headers, 'if-none-match': known })
+        expect(again.status, known).to.equal(200)
+      }
+    }
+  })
+
+  it('have a tag for each coding', async () => {
+    const tags = await Promise.all(
+      Object.keys(decoders).map(async (coding) => {
+        const { headers } = await get(bundle, { 'accept-encoding': coding })
+        return headers['etag']
+      }),
+    )
+    expect(new Set(tags).size).to.equal(3)
+  })
+
+  it('have a head of their own', async () => {
+    for (const path of paths) {
+      const whole = await get(path, { 'accept-encoding': 'gzip' })
+      const head = await get(path, { 'accept-encoding': 'gzip' }, 'HEAD')
+      expect(head.status).to.equal(200)
+      expect(head.bytes).to.have.length(0)
+      for (const name of ['content-length', 'content-type', 'etag', 'vary']) {
+        expect(head.headers[name], `${path} ${name}`).to.equal(whole.headers[name])
+      }
+      expect(whole.headers['x-content-type-options']).to.equal('nosniff')
+    }
+  })
+
+  it('are no others than those that are listed', async () => {
+    const others = [
+      '/docs/swagger-ui-bundle.js.map',
+      '/docs/swagger-ui-bundle.js.LICENSE.txt',
+      '/docs/Swagger-UI.css',
+      '/docs/origin.json',
+      '/docs/../package.json',
+      '/docs/..%2fpackage.json',
+      '/docs/%2e%2e/package.json',
+      '/docs/..%5cpackage.json',
+      '/docs/%2fetc%2fpasswd',
+      '/docs/swagger-ui.css%00.js',
+      '/docs/swagger-ui.css.js',
+      '/docs/__proto__',
+      '/docs/constructor',
+      '/docs/%',
+      '/openapi.JSON',
+      '/openapi.yml',
+      '/package.json',
+      '/generated/openapi.json',
+      '/third-party/swagger-ui/LICENSE',
+    ]
+    for (const path of others) {
+      const text = await sendRaw(
+        gateway.url,
+        `GET ${path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n`,
+      )
+      expect(text, path).to.match(/^HTTP\/1\.1 40[04] /)
+      expect(text, path).to.match(/^cache-control: no-store\r$/m)
+      expect(text, path).to.match(/^x-content-type-options: nosniff\r$/m)
+      expect(text.length, path).to.be.lessThan(1000)
+    }
+  })
+
+  it('are only read', async () => {
+    for (const path of [...paths, '/', '/health', '/ready', '/metrics']) {
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        const response = await gateway.fetch(path, { method, key: null })
+        expect(response.headers.get('allow'), `${method} ${path}`).to.equal('HEAD, GET')
+        await expectError(response, { status: 405, code: 'method_not_allowed' })
+      }
+    }
+  })
+
+  it('are what a browser, a crawler and a generator of clients ask for', async () => {
+    const icon = await get('/favicon.ico')
+    expect(icon.headers['content-type']).to.equal('image/png')
+    expect(icon.bytes.subarray(1, 4).toString()).to.equal('PNG')
+    expect((await get('/robots.txt')).bytes.toString()).to.equal('User-agent: *\nDisallow: /\n')
+    const yaml = await get('/openapi.yaml')
+    expect(yaml.headers).to.include({
+      'content-type': 'application/yaml',
+      'access-control-allow-origin': '*',
+    })
+    expect(parse(yaml.bytes.toString())).to.deep.equal(contract)
+    const slash = await get('/docs/')
+    expect(slash.bytes.equals((await get('/docs')).bytes)).to.equal(true)
+  })
+
+  it('answer many who ask first at the same moment', async () => {
+    await using fresh = await startGateway()
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => fresh.fetch(bundle, { key: null })),
+    )
+    const texts = new Set(await Promise.all(answers.map((answer) => answer.text())))
+    expect(texts.size).to.equal(1)
+  })
+})
+
+describe('what is kept of Swagger UI', () => {
+  it('is what was taken from its package', () => {
+    const { sha256 } = JSON.parse(readFileSync(new URL('origin.json', origins), 'utf8')) as {
+      sha256: Record<string, string>
+    }
+    const found = readdirSync(origins)
+      .filter((name) => name !== 'origin.json')
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(new URL(name, origins)))
+          .digest('hex'),
+      ])
+    expect(Object.fromEntries(found)).to.deep.equal(sha256)
+  })
+})
