@@ -237,6 +237,7 @@ function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'r
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id)!,
     report: events.attempted,
     record: createLedger(store, limits, events.recorded),
+    onFault: events.faulted,
     readSources,
     finishPicture: createFinish(darkroom),
     clock: options.clock,

@@ -87,16 +87,11 @@ export function openCall(parts: CallParts, options: Options): Call {
   const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-
-  const record = (ending: Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended) => {
+  const record = recorder(parts, () => {
     deadline.clear()
     const durationMs = monotonic() - begunAt
-    const { model } = options
-    return parts.record(
-      usageRow({ model, context, modality, startedAt, durationMs, attempts, ...ending }),
-    )
-  }
-
+    return { model: options.model, context, modality, startedAt, durationMs, attempts }
+  })
   const same = { attempts, mode }
   const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({ ...told, ...same })
   return {
@@ -147,6 +142,15 @@ export function openCall(parts: CallParts, options: Options): Call {
   }
 }
 
+type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
+type SoFar = Omit<Parameters<typeof usageRow>[0], keyof EndOfCall> & { model: string }
+
+/** Records once: a call whose row could not be kept has no second one, which says something else. */
+function recorder({ record }: CallParts, soFar: () => SoFar): (end: EndOfCall) => Promise<void> {
+  let recorded: Promise<void> | undefined
+  return (end) => (recorded ??= record(usageRow({ ...soFar(), ...end })))
+}
+
 function lastOf(tried: ReadonlySet<Route>): Pick<Progress, 'model'> {
   const last = [...tried].at(-1)
   return last === undefined ? {} : { model: last.model.row }
@@ -195,7 +199,7 @@ export type Delivery = {
   warnings: readonly Warning[]
   limit: RequestLimit
   /** Passes the answer to waiting identical calls and to the cache; absent when not wanted. */
-  keep: ((answer: Remembered) => void) | undefined
+  keep: ((pack: () => Remembered) => void) | undefined
 }
 
 /** The outcome of a call that is answered in one piece. */
@@ -226,7 +230,10 @@ export async function deliverWhole<Result>(
     const { model, provider, warnings } = receipt
     // Deferred so that the answer is sent first; until then identical calls find it in flight.
     setImmediate(() =>
-      keep({ modelId: model.row.id, provider, usage, warnings, bytes, result: pack(result) }),
+      keep(() => {
+        const told = { modelId: model.row.id, provider, usage, warnings, bytes }
+        return { ...told, result: pack(result) }
+      }),
     )
   }
   return { result, usage, receipt, limit }

@@ -1,18 +1,18 @@
-import { openCall, type Answered, type CallParts, type Work } from './call.ts'
+import { openCall, type Answered, type CallParts, type Delivery, type Work } from './call.ts'
 import type { CallContext, Caller, RequestLimit } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import { createDeadlines } from './deadline.ts'
-import type { Progress } from './error.ts'
+import { toGatewayError, type Progress } from './error.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import { createFingerprint } from './recall/fingerprint.ts'
-import { createInFlight, type InFlight, type Making } from './recall/in-flight.ts'
+import { createInFlight, type InFlight, type Joined, type Making } from './recall/in-flight.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { selectRoutes, type Route, type RouteTable } from './route.ts'
 
@@ -29,6 +29,8 @@ export type GatewayParts = ImageParts &
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
+    /** Told of an error behind an answer that is out already. */
+    onFault: (error: unknown) => void
     findModel: (id: string) => Model
     limits: StreamLimits & {
       chatTimeoutMs: number
@@ -89,28 +91,31 @@ async function pass<Made, Answer>(
   try {
     // Before the cache lookup: a key must not get from the cache what it may not call.
     const looked = parts.routes(models, context.caller)
-    const found = looked instanceof Promise ? await looked : looked
-    asked = { limit, model: found.routes[0]!.model.row }
-    const warnings = [...work.warnings, ...found.warnings]
+    const able = looked instanceof Promise ? await looked : looked
+    asked = { limit, model: able.routes[0]!.model.row }
+    const warnings = [...work.warnings, ...able.warnings]
     const { strict, fallback } = context
-    const routes = parts.orderRoutes(takingPart(found.routes, work))
+    const routes = parts.orderRoutes(takingPart(able.routes, work))
     const selection = selectRoutes({ routes, check: work.check, warnings, strict, fallback })
     if (work.read !== undefined) await work.read(call.deadline.signal)
     const key = keyOf(context, work)
     const recalled = recall(parts, context, key, work.isShared ? call.deadline.signal : undefined)
-    const known = recalled instanceof Promise ? await recalled : recalled
+    const found = recalled instanceof Promise ? await recalled : recalled
+    making = found?.making
+    const known = found?.answer
     if (known !== undefined) {
       const { modelId, provider, usage } = known
       const model = parts.findModel(modelId)
       const receipt = await call.replay(model, provider, usage, known.warnings)
       return work.replay(known, receipt, limit)
     }
-    if (key !== undefined && work.isShared) making = parts.inFlight.begin(key)
+    if (key !== undefined && work.isShared) making ??= parts.inFlight.begin(key)
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings, limit, keep })
   } catch (thrown) {
-    const error = await call.fail(thrown)
+    // Whatever happens to its row, those who wait for the answer are freed.
+    const error = await call.fail(thrown).catch(toGatewayError)
     making?.fail(error)
     // Those who wait for the answer fail each with a progress of its own.
     throw error.after({ ...asked, ...call.progress() })
@@ -132,30 +137,42 @@ function keyOf(
 }
 
 /**
- * The answer of an identical call in flight (only with `signal`, which limits the wait), else the
- * cached one; undefined when this call has to make the answer, also as a promoted waiter.
+ * The answer of an identical call in flight (only with `signal`, which limits the wait) or the making
+ * of it, else the cached one; undefined when this call has to make the answer.
  */
 function recall(
   { inFlight, recall }: Parts,
   { cache }: CallContext,
   key: string | undefined,
   signal: AbortSignal | undefined,
-): ReturnType<GatewayParts['recall']> {
+): Promise<Joined<Remembered> | undefined> | Joined<Remembered> | undefined {
   if (key === undefined || !cache.recall) return undefined
   const running = signal && inFlight.find(key, signal)
-  return running ?? recall(key)
+  if (running !== undefined) return running
+  const known = recall(key)
+  if (known instanceof Promise) return known.then((answer) => answer && { answer })
+  return known && { answer: known }
 }
 
-/** Passes an answer to the identical calls that wait for it, and stores it in the cache. */
+/**
+ * Passes an answer to the identical calls that wait for it, and stores it in the cache. The answer is
+ * out by then: what goes wrong here is told, and neither ends the process nor lets others wait.
+ */
 function keeper(
-  { remember }: Parts,
+  { remember, onFault }: Parts,
   { cache }: CallContext,
   key: string | undefined,
   making: Making<Remembered> | undefined,
-): ((answer: Remembered) => void) | undefined {
+): Delivery['keep'] {
   if (key === undefined || (making === undefined && !cache.remember)) return undefined
-  return (answer) => {
-    making?.succeed(answer)
-    if (cache.remember) remember(key, answer, cache.ttlMs)
+  return (pack) => {
+    try {
+      const answer = pack()
+      making?.succeed(answer)
+      if (cache.remember) remember(key, answer, cache.ttlMs)
+    } catch (fault) {
+      making?.fail(toGatewayError(fault))
+      onFault(fault)
+    }
   }
 }

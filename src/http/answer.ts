@@ -106,15 +106,15 @@ async function sendEvents(
   const pings = setInterval(() => {
     if (response.socket?.writableNeedDrain !== true) sink.write(ping)
   }, pingIntervalMs)
-  let last: Buffer | undefined
   try {
     const ended = events(sink)
     // A first event that is there already has taken the head with it in one write.
     if (!sink.begun() && !response.destroyed) response.flushHeaders()
-    last = await ended
+    const last = await ended
+    // The last events and the end of the stream share one system call. A stream whose events fail
+    // is cut off instead: an end would say that it is whole.
+    response.end(response.destroyed ? undefined : last)
   } finally {
     clearInterval(pings)
-    // The last events and the end of the stream share one system call.
-    response.end(response.destroyed ? undefined : last)
   }
 }

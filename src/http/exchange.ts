@@ -83,6 +83,8 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       record.end()
     } catch (thrown) {
       context.respond = false
+      // An answer that could not be written: nobody will take the stream of its call.
+      if (!(thrown instanceof GatewayError)) state.ending.abort(callerLeft())
       await refuse(context, thrown, options)
       record.end(thrown)
     }

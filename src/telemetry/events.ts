@@ -24,26 +24,6 @@ type Exchange = {
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
-  const printExchange = (exchange: Exchange, endedAt: number): void => {
-    const { requestId, method, path, status, durationMs, caller, error, left } = exchange
-    metrics.requests.observe({ method, status }, durationMs / 1000)
-    const fields = {
-      time: new Date(endedAt).toISOString(),
-      requestId,
-      method,
-      path,
-      status,
-      durationMs,
-      left: left || undefined,
-      accountId: caller?.accountId,
-      keyId: caller?.keyId,
-    }
-    if (error === undefined) return log.info(fields, 'request')
-    const code = error instanceof GatewayError ? error.code : 'internal_error'
-    if (status >= 500)
-      return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
-    return log.info({ ...fields, code }, 'request refused')
-  }
   /** For lines that are printed at once, after the deferred ones. */
   const now = (): Log => {
     log.settle()
@@ -53,7 +33,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     /** A request was answered, or its caller left. */
     exchanged(exchange: Exchange): void {
       const endedAt = Date.now()
-      log.defer(() => printExchange(exchange, endedAt))
+      log.defer(() => printExchange({ log, metrics }, exchange, endedAt))
       if (exchange.error !== undefined) log.settle()
     },
     /** One try of one route is over. */
@@ -70,6 +50,10 @@ export function createEvents(log: Log, metrics: Metrics) {
     /** A call was recorded in the ledger. */
     recorded(row: UsageRow): void {
       log.defer(() => metrics.recorded(row))
+    },
+    /** Something went wrong behind an answer that was out already. */
+    faulted(error: unknown): void {
+      now().error({ cause: causeOf(error) }, 'fault behind an answer')
     },
     /** A tool call ended with an error, which its caller received. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
@@ -90,6 +74,30 @@ export function createEvents(log: Log, metrics: Metrics) {
       now().info('stopped')
     },
   }
+}
+
+function printExchange(
+  { log, metrics }: { log: Log; metrics: Metrics },
+  exchange: Exchange,
+  endedAt: number,
+): void {
+  const { requestId, method, path, status, durationMs, caller, error, left } = exchange
+  metrics.requests.observe({ method, status }, durationMs / 1000)
+  const fields = {
+    time: new Date(endedAt).toISOString(),
+    requestId,
+    method,
+    path,
+    status,
+    durationMs,
+    left: left || undefined,
+    accountId: caller?.accountId,
+    keyId: caller?.keyId,
+  }
+  if (error === undefined) return log.info(fields, 'request')
+  const code = error instanceof GatewayError ? error.code : 'internal_error'
+  if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
+  return log.info({ ...fields, code }, 'request refused')
 }
 
 /**

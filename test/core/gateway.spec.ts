@@ -1,32 +1,15 @@
 import { expect } from 'chai'
-import type { CallContext } from '../../src/core/caller.ts'
 import type { ChatAdapter, ChatRequest } from '../../src/core/chat/chat.ts'
 import { GatewayError } from '../../src/core/error.ts'
-import { pause } from '../../src/core/failover.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
-import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { ImageAdapter } from '../../src/core/image/image.ts'
 import type { Warning } from '../../src/core/model.ts'
-import type { UsageRow } from '../../src/core/receipt.ts'
-import type { Remembered } from '../../src/core/recall/remembered.ts'
 import type { Route } from '../../src/core/route.ts'
-import { modelOf, routeOf } from '../support/route.ts'
+import { contextOf, gatewayWith } from '../support/core-gateway.ts'
+import { routeOf } from '../support/route.ts'
 
 const request: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
 const adjusted: Warning = { param: 'seed', requested: 1, applied: null, reason: 'No seeds here.' }
-
-function contextOf(options: Partial<CallContext> = {}): CallContext {
-  return {
-    caller: { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null },
-    requestId: 'req_1',
-    face: 'chat',
-    ending: new AbortController(),
-    cache: { recall: true, remember: true, ttlMs: undefined },
-    strict: false,
-    fallback: true,
-    ...options,
-  }
-}
 
 /** A provider whose wire is the list `printed`: each request that is written adds its name. */
 function chatRoute(
@@ -53,40 +36,6 @@ function chatRoute(
     },
   }
   return routeOf(id, { chat })
-}
-
-function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
-  const kept = new Map<string, Remembered>()
-  const rows: UsageRow[] = []
-  const gateway = createGateway({
-    admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
-    recall: (key) => kept.get(key),
-    remember: (key, answer) => kept.set(key, answer),
-    routes: () => ({ routes, warnings: [] }),
-    orderRoutes: (all) => all,
-    failover: {
-      limits: { triesMax: 8, routeTriesMax: 1, retryDelayMs: 0, retryDelayMaxMs: 0 },
-      health: { began: () => undefined, ended: () => undefined },
-      sleep: pause,
-      random: () => 0,
-    },
-    findModel: modelOf,
-    report: () => undefined,
-    record: async (row) => void rows.push(row),
-    readSources: () => Promise.reject(new Error('There are no pictures.')),
-    finishPicture: async (picture) => ({ picture }),
-    clock: Date.now,
-    monotonic: Date.now,
-    limits: {
-      chatTimeoutMs: 5000,
-      imageTimeoutMs: 5000,
-      imageCallsConcurrentMax: 1,
-      cacheEntryBytesMax: 1000,
-      estimateBytesMax: 1000,
-    },
-    ...more,
-  })
-  return { gateway, kept, rows }
 }
 
 /** Behind the answer it is remembered. */

@@ -1,6 +1,6 @@
 import { joined, type Delivery } from '../call.ts'
 import type { RequestLimit } from '../caller.ts'
-import type { GatewayError } from '../error.ts'
+import { toGatewayError, type GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 import type { Remembered } from '../recall/remembered.ts'
@@ -35,30 +35,66 @@ type Begun = {
 }
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
-/** Forwards the events, then records the call, and resolves only when the row is durable. */
+/**
+ * Forwards the events, then records the call, and resolves only when the row is durable. A stream
+ * that nobody takes is recorded when its caller leaves or its time is up.
+ */
 export function deliverStream(begun: Begun): StreamedChat {
-  const { stream, route, request, limits } = begun
-  const { call, limit, keep } = begun.delivery
+  const { route } = begun
+  const { call, limit } = begun.delivery
+  const { signal } = call.deadline
   const warnings = joined(begun.delivery.warnings, begun.warnings)
+  let ended: Promise<StreamOutcome> | undefined
+  const abandon = () => {
+    ended ??= brokenOff(begun, signal.reason, Buffer.alloc(0))
+  }
+  if (signal.aborted) abandon()
+  else signal.addEventListener('abort', abandon, { once: true })
   return {
     receipt: call.receiptSoFar(route, warnings),
     limit,
-    pipe: async (sink) => {
-      const kept = keepEvents(sink, {
-        cacheBytesMax: keep === undefined ? 0 : limits.cacheEntryBytesMax,
-        estimateBytesMax: limits.estimateBytesMax,
-      })
-      try {
-        const { usage: reported, identity } = await stream.forward(kept.sink)
-        const usage = reported ?? estimateStream(request, kept.events())
-        const receipt = await call.succeed({ route, usage }, warnings)
-        if (kept.complete()) keep?.(remembered({ events: kept.events(), identity }, usage, receipt))
-        return { identity, usage, receipt }
-      } catch (thrown) {
-        const usage = partialUsage(stream, estimateStream(request, kept.events()))
-        return { error: await call.fail(thrown, { route, usage }) }
-      }
+    pipe: (sink) => {
+      signal.removeEventListener('abort', abandon)
+      return (ended ??= forward(begun, sink, warnings))
     },
+  }
+}
+
+async function forward(
+  begun: Begun,
+  sink: EventSink,
+  warnings: readonly Warning[],
+): Promise<StreamOutcome> {
+  const { stream, route, request, limits, delivery } = begun
+  const { call, keep } = delivery
+  const kept = keepEvents(sink, {
+    cacheBytesMax: keep === undefined ? 0 : limits.cacheEntryBytesMax,
+    estimateBytesMax: limits.estimateBytesMax,
+  })
+  try {
+    const { usage: reported, identity } = await stream.forward(kept.sink)
+    const usage = reported ?? estimateStream(request, kept.events())
+    const receipt = await call.succeed({ route, usage }, warnings)
+    if (kept.complete()) {
+      keep?.(() => remembered({ events: kept.events(), identity }, usage, receipt))
+    }
+    return { identity, usage, receipt }
+  } catch (thrown) {
+    return brokenOff(begun, thrown, kept.events())
+  }
+}
+
+/** Records a stream that did not come to its end, at the price of what was delivered. */
+async function brokenOff(
+  { stream, route, request, delivery: { call } }: Begun,
+  thrown: unknown,
+  events: Buffer,
+): Promise<StreamOutcome> {
+  try {
+    const usage = partialUsage(stream, estimateStream(request, events))
+    return { error: await call.fail(thrown, { route, usage }) }
+  } catch (unkept) {
+    return { error: toGatewayError(unkept) }
   }
 }
 

@@ -3,28 +3,28 @@ import { wasCancelled } from '../failure.ts'
 /** Answers in flight, by cache key, for identical calls to wait for. */
 export type InFlight<T> = {
   /**
-   * The answer in flight; undefined when there is none. The promise resolves with undefined when
-   * the call that was making the answer was cancelled and this waiter is promoted: it must `begin`
-   * at once. It rejects when the answer failed, or with the signal's reason.
+   * Waits for the answer in flight; undefined when there is none. Rejects when the answer failed,
+   * or with the signal's reason.
    */
-  find(key: string, signal: AbortSignal): Promise<T | undefined> | undefined
+  find(key: string, signal: AbortSignal): Promise<Joined<T>> | undefined
   /** Lets identical calls wait from now on, until this one succeeds or fails. */
   begin(key: string): Making<T>
 }
-/** Ends the wait of identical calls. */
+/** Ends the wait of identical calls; whoever holds it must call one of them. */
 export type Making<T> = { succeed(answer: T): void; fail(error: unknown): void }
+/** What a waiter gets: the answer, or the making of it when the caller who made it has left. */
+export type Joined<T> = { answer: T; making?: never } | { answer?: never; making: Making<T> }
 
 export function createInFlight<T>(): InFlight<T> {
   const running = new Map<string, Shared<T>>()
   return {
     find: (key, signal) => running.get(key)?.wait(signal),
     begin: (key) => {
-      const known = running.get(key)
-      if (known?.takeOver() === true) return known
       const shared = new Shared<T>(() => {
         if (running.get(key) === shared) running.delete(key)
       })
-      if (known === undefined) running.set(key, shared)
+      // One that does not take what is in flight makes its own answer, for nobody else.
+      if (!running.has(key)) running.set(key, shared)
       return shared
     },
   }
@@ -33,18 +33,17 @@ export function createInFlight<T>(): InFlight<T> {
 /** Most answers have no waiters, so promises are created only for those that exist. */
 class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
-  #waiting: Set<PromiseWithResolvers<T | undefined>> | undefined
-  #hasPromoted = false
+  #waiting: Set<PromiseWithResolvers<Joined<T>>> | undefined
 
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd
   }
 
-  wait(signal: AbortSignal): Promise<T | undefined> {
+  wait(signal: AbortSignal): Promise<Joined<T>> {
     const waiting = (this.#waiting ??= new Set())
-    const waiter = Promise.withResolvers<T | undefined>()
+    const waiter = Promise.withResolvers<Joined<T>>()
     waiting.add(waiter)
-    // A promoted waiter was removed from the set: when its caller leaves, `fail` promotes the next.
+    // Who makes the answer has left the set: when that caller leaves, `fail` passes it on.
     const leave = () => {
       if (waiting.delete(waiter)) waiter.reject(signal.reason)
     }
@@ -53,25 +52,17 @@ class Shared<T> implements Making<T> {
     return waiter.promise.finally(() => signal.removeEventListener('abort', leave))
   }
 
-  /** Whether a promoted waiter is expected to begin; true once per promotion. */
-  takeOver(): boolean {
-    const hasPromoted = this.#hasPromoted
-    this.#hasPromoted = false
-    return hasPromoted
-  }
-
   succeed(answer: T): void {
     this.#onEnd()
-    for (const { resolve } of this.#waiting ?? []) resolve(answer)
+    for (const { resolve } of this.#waiting ?? []) resolve({ answer })
   }
 
   fail(error: unknown): void {
     // When only this caller left, the others must neither fail nor each ask the provider.
-    const [promotedWaiter] = wasCancelled(error) ? (this.#waiting ?? []) : []
-    if (promotedWaiter !== undefined) {
-      this.#waiting?.delete(promotedWaiter)
-      this.#hasPromoted = true
-      promotedWaiter.resolve(undefined)
+    const [next] = wasCancelled(error) ? (this.#waiting ?? []) : []
+    if (next !== undefined) {
+      this.#waiting?.delete(next)
+      next.resolve({ making: this })
       return
     }
     this.#onEnd()

@@ -1,0 +1,170 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { ChatAdapter, ChatRequest, ChatTurn } from '../../src/core/chat/chat.ts'
+import { callerLeft } from '../../src/core/deadline.ts'
+import { ProviderFailure } from '../../src/core/failure.ts'
+import type { Route } from '../../src/core/route.ts'
+import { contextOf, gatewayWith } from '../support/core-gateway.ts'
+import { routeOf } from '../support/route.ts'
+
+const asked: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
+
+type VendorAnswer = 'answers' | 'fails' | 'breaks'
+
+/** A provider whose answer comes when the test says so, unless its caller leaves before. */
+function routeTo(answer: () => Promise<VendorAnswer>): Route {
+  const complete = async ({ signal }: ChatTurn) => {
+    const left = new Promise<never>((_resolve, reject) => {
+      if (signal.aborted) reject(signal.reason)
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+    const told = await Promise.race([answer(), left])
+    if (told === 'fails') throw new ProviderFailure('malformed', 'No.')
+    if (told === 'breaks') throw new Error('A bug.')
+    const message = { role: 'assistant' as const, content: 'Hi.', refusal: null }
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+    const completion = { id: 'one', object: 'chat.completion' as const, created: 1, model: 'one' }
+    const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
+    return { completion: { ...completion, choices }, usage, bytes: 10 }
+  }
+  const stream = () => Promise.reject(new Error('Nobody streams here.'))
+  const chat: ChatAdapter = {
+    prepare: () => ({ problems: [], warnings: [], complete, stream }),
+  }
+  return routeOf('one', { chat })
+}
+
+/** What a run of the property draws for each call. */
+const asCall = fc.record({
+  question: fc.constantFrom('a', 'b'),
+  leaves: fc.boolean(),
+  sharesAnswers: fc.boolean(),
+})
+/** What goes wrong, in the order in which it is asked for; after that all is well. */
+const asTroubles = fc.record({
+  vendor: fc.array(fc.constantFrom<VendorAnswer>('answers', 'fails', 'breaks'), { maxLength: 6 }),
+  recorded: fc.array(fc.boolean(), { maxLength: 6 }),
+  remembered: fc.array(fc.boolean(), { maxLength: 6 }),
+})
+
+type Asked = { question: string; leaves: boolean; sharesAnswers: boolean }
+type Troubles = { vendor: VendorAnswer[]; recorded: boolean[]; remembered: boolean[] }
+
+/** A gateway each of whose steps waits until the scheduler lets it go. */
+function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubles) {
+  const soon = (label: string) => scheduler.schedule(Promise.resolve(), label)
+  const route = routeTo(async () => {
+    await soon('vendor')
+    return vendor.shift() ?? 'answers'
+  })
+  const faults: unknown[] = []
+  const { gateway } = gatewayWith([route], {
+    recall: () => undefined,
+    remember: () => {
+      if (remembered.shift() === false) throw new Error('No memory.')
+    },
+    record: async () => {
+      await soon('record')
+      if (recorded.shift() === false) throw new Error('The disk is full.')
+    },
+    onFault: (fault) => void faults.push(fault),
+  })
+  const call = async ({ question, leaves, sharesAnswers }: Asked): Promise<string> => {
+    const ending = new AbortController()
+    const cache = { recall: sharesAnswers, remember: true, ttlMs: undefined }
+    if (leaves) void soon('leaves').then(() => ending.abort(callerLeft()))
+    const answer = gateway.chat({ ...asked, user: question }, contextOf({ ending, cache }))
+    return answer.then(
+      () => 'answered',
+      () => 'refused',
+    )
+  }
+  return { call, faults }
+}
+
+/** Lets all that is scheduled go, in the scheduler's order, until nothing more comes. */
+async function playOut(scheduler: fc.Scheduler): Promise<void> {
+  for (let idle = 0; idle < 3; idle++) {
+    if (scheduler.count() > 0) idle = 0
+    await scheduler.waitAll()
+    await turn()
+  }
+}
+
+describe('identical calls', () => {
+  it('never wait for one that has ended, however it ended', async () => {
+    const property = fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(asCall, { minLength: 2, maxLength: 6 }),
+      asTroubles,
+      async (scheduler, calls, troubles) => {
+        const { call } = stage(scheduler, troubles)
+        const ended: string[] = []
+        for (const one of calls) {
+          void scheduler.schedule(Promise.resolve(), 'arrives').then(async () => {
+            ended.push(await call(one))
+          })
+        }
+        await playOut(scheduler)
+        expect(ended, 'all of them end').to.have.length(calls.length)
+        for (const list of Object.values(troubles)) list.length = 0
+        for (const question of ['a', 'b']) {
+          let end = 'still waiting'
+          const next = call({ question, leaves: false, sharesAnswers: true })
+          void next.then((told) => (end = told))
+          await playOut(scheduler)
+          expect(end, 'the next one is answered at once').to.equal('answered')
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 300 })
+  })
+
+  it('tell of an answer that could not be remembered, and go on', async () => {
+    const scheduler = fc.sample(fc.scheduler(), 1)[0]!
+    const troubles = { vendor: [], recorded: [], remembered: [false] }
+    const { call, faults } = stage(scheduler, troubles)
+    const answer = call({ question: 'a', leaves: false, sharesAnswers: true })
+    await playOut(scheduler)
+    expect(await answer).to.equal('answered')
+    expect(faults).to.have.length(1)
+  })
+})
+
+describe('a stream', () => {
+  const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
+  const identity = { id: 'one', created: 1, model: 'one' }
+  const chat: ChatAdapter = {
+    prepare: () => ({
+      problems: [],
+      warnings: [],
+      complete: () => Promise.reject(new Error('Nobody answers here.')),
+      stream: async () => ({ forward: async () => ({ usage, identity }) }),
+    }),
+  }
+  const sink = { write: () => true, onDrain: () => undefined }
+
+  it('that nobody takes is recorded when its caller leaves, and ended for who takes it then', async () => {
+    const { gateway, rows } = gatewayWith([routeOf('one', { chat })])
+    const ending = new AbortController()
+    const { pipe } = await gateway.chatStream(asked, contextOf({ ending }))
+    ending.abort(callerLeft())
+    await turn()
+    expect(rows.map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
+    expect((await pipe(sink)).error).to.include({ code: 'timeout' })
+    expect(rows).to.have.length(1)
+  })
+
+  it('whose row cannot be kept ends with an error, after one try', async () => {
+    let tries = 0
+    const record = async () => {
+      tries++
+      throw new Error('The disk is full.')
+    }
+    const { gateway } = gatewayWith([routeOf('one', { chat })], { record })
+    const { pipe } = await gateway.chatStream(asked, contextOf())
+    expect((await pipe(sink)).error).to.include({ code: 'internal_error', status: 500 })
+    expect(tries).to.equal(1)
+  })
+})
