@@ -109,6 +109,18 @@ export interface components {
                  * @default 50331648
                  */
                 request_bytes_max: number;
+                /** @description Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 402653184. */
+                buffered_bytes_max?: number;
+                /**
+                 * @description How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short.
+                 * @default 2000
+                 */
+                slow_peer_grace_ms: number;
+                /**
+                 * @description How long a request's body may pause.
+                 * @default 30000
+                 */
+                request_idle_timeout_ms: number;
                 /**
                  * @description How long a request may take to arrive.
                  * @default 120000
@@ -501,6 +513,24 @@ export const settings = [
     "variable": null,
     "standard": 50331648,
     "description": "Size of a request's body."
+  },
+  {
+    "name": "limits.buffered_bytes_max",
+    "variable": null,
+    "standard": null,
+    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 402653184."
+  },
+  {
+    "name": "limits.slow_peer_grace_ms",
+    "variable": null,
+    "standard": 2000,
+    "description": "How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short."
+  },
+  {
+    "name": "limits.request_idle_timeout_ms",
+    "variable": null,
+    "standard": 30000,
+    "description": "How long a request's body may pause."
   },
   {
     "name": "limits.request_timeout_ms",

@@ -2,6 +2,7 @@ import { Router } from '@koa/router'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createLedger } from './accounts/ledger.ts'
+import { createBudget } from './bytes/budget.ts'
 import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
@@ -82,7 +83,9 @@ export async function assemble({
   moreTools = [],
 }: Options): Promise<Assembled> {
   const { limits } = config
-  const metrics = createMetrics()
+  const { bufferedBytesMax: bytesMax, slowPeerGraceMs: graceMs } = limits
+  const budget = createBudget({ bytesMax, graceMs, now: monotonic })
+  const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
   // Both are slow and independent of each other.
   const [store, loaded] = await Promise.all([openStore(config), loadContract()])
@@ -103,7 +106,7 @@ export async function assemble({
     handlers,
     forms: v1Forms,
     security: createSecurity(identify),
-    bodyBytesMax: limits.requestBytesMax,
+    limits,
   })
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
@@ -114,17 +117,10 @@ export async function assemble({
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
     onDrain: toolServer.close,
     onExchange: events.exchanged,
+    budget,
     monotonic,
   })
-  const checkReady = async () => {
-    if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
-    try {
-      await store.db.selectFrom('accounts').select('id').limit(1).execute()
-    } catch (cause) {
-      const message = 'The store does not answer. The log has the detail.'
-      throw new GatewayError('internal_error', message, { status: 503, cause })
-    }
-  }
+  const checkReady = readiness(server, store)
   const readMetrics = () => {
     log.settle()
     return metrics.read()
@@ -139,6 +135,19 @@ export async function assemble({
   const providerIds = [...providers.configured.keys()]
   const retiring = retiringDefaults(catalog, config)
   return { server, accounts, store, events, toolServer, providerIds, retiring, close }
+}
+
+/** Throws `overloaded` while the server drains, `internal_error` when the store does not answer. */
+function readiness(server: GatewayServer, store: Store): () => Promise<void> {
+  return async () => {
+    if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
+    try {
+      await store.db.selectFrom('accounts').select('id').limit(1).execute()
+    } catch (cause) {
+      const message = 'The store does not answer. The log has the detail.'
+      throw new GatewayError('internal_error', message, { status: 503, cause })
+    }
+  }
 }
 
 type ModelsOptions = Required<

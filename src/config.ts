@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { settingsCheck } from '../generated/settings-check.js'
 import { settings, type components } from '../generated/settings.ts'
+import { bufferedBytesDefault } from './bytes/machine-memory.ts'
 import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
 import { vendors } from './providers/index.ts'
@@ -113,7 +114,7 @@ export function loadConfig(variables: Variables): Loaded {
     routes: checked.routes,
     routeOrder: checked.route_order,
     endpoints: found.map(({ endpoint }) => endpoint),
-    limits: camelCased(checked.limits),
+    limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
   }
   const secrets = {
     metricsToken: checked.metrics_token,

@@ -15,10 +15,10 @@ const mayImport: Record<string, string[]> = {
   'main.ts': ['assemble.ts', 'config.ts', 'welcome.ts', ...parts, 'core'],
   'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
   'doctor.ts': ['config.ts', ...parts, 'core'],
-  'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core'],
+  'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
-  'config.ts': ['providers', 'core', 'generated'],
+  'config.ts': ['providers', ...ground],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
   http: ground,
   core: ['bytes', 'generated'],

@@ -1,4 +1,5 @@
 import type { components } from '../../generated/types.ts'
+import type { Hold } from '../bytes/budget.ts'
 
 export type Mode = components['schemas']['Mode']
 
@@ -36,6 +37,8 @@ export type CallContext = {
   face: Face
   /** Aborted to end the call early; the reason is a ProviderFailure. */
   ending: AbortController
+  /** What the call holds of the memory. */
+  hold: Hold
   /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
   /** A request that would be adjusted with a warning is refused instead. */

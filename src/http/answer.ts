@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
+import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { eventWriter } from './event-writer.ts'
+import { holdUnread } from './unread.ts'
 
 /** What a handler answers with; `send` writes it. */
 export type Answer = {
@@ -21,6 +23,8 @@ const ping = Buffer.from(': ping\n\n')
 type SendOptions = {
   requestId: string
   pingIntervalMs: number
+  /** Holds what the client has not read yet, and nothing else any more. */
+  hold: Hold
   /** A JSON answer is written at once; its end, which may close the connection, waits for this. */
   requestRead?: Promise<void> | undefined
 }
@@ -32,13 +36,15 @@ type SendOptions = {
 export function send(
   response: ServerResponse,
   answer: Answer,
-  { requestId, pingIntervalMs, requestRead }: SendOptions,
+  { requestId, pingIntervalMs, hold, requestRead }: SendOptions,
 ): Promise<void> | undefined {
   const { status, json, events } = answer
   // Passed to `writeHead` together: Node checks headers that are set one by one twice.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even when the client has left: its call has to be closed and recorded.
-  if (events !== undefined) return sendEvents(response, status, headers, events, pingIntervalMs)
+  if (events !== undefined) {
+    return sendEvents(response, { status, headers, events, pingIntervalMs, hold })
+  }
   if (response.destroyed || response.headersSent) return undefined
   if (json !== undefined) {
     headers['content-type'] = 'application/json'
@@ -47,6 +53,7 @@ export function send(
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
+  holdUnread(response, hold)
   return undefined
 }
 
@@ -90,19 +97,19 @@ function sendPieces(
   response.uncork()
 }
 
+type Events = Pick<SendOptions, 'pingIntervalMs' | 'hold'> &
+  Required<Pick<Answer, 'status' | 'headers' | 'events'>>
+
 async function sendEvents(
   response: ServerResponse,
-  status: number,
-  headers: Record<string, string>,
-  events: (sink: EventSink) => Promise<Buffer | undefined>,
-  pingIntervalMs: number,
+  { status, headers, events, pingIntervalMs, hold }: Events,
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
   headers['cache-control'] = 'no-cache, no-transform'
   // Keeps proxies such as nginx from buffering the events.
   headers['x-accel-buffering'] = 'no'
   if (!response.destroyed) response.writeHead(status, headers)
-  const sink = eventWriter(response)
+  const sink = eventWriter(response, hold)
   const pings = setInterval(() => {
     if (response.socket?.writableNeedDrain !== true) sink.write(ping)
   }, pingIntervalMs)
@@ -114,6 +121,8 @@ async function sendEvents(
     // The last events and the end of the stream share one system call. A stream whose events fail
     // is cut off instead: an end would say that it is whole.
     response.end(response.destroyed ? undefined : last)
+    sink.over()
+    holdUnread(response, hold)
   } finally {
     clearInterval(pings)
   }

@@ -24,7 +24,7 @@ import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
-import { bodyReader, piecesReader } from './read-body.ts'
+import { bodyReader, piecesReader, type BodyLimits } from './read-body.ts'
 import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
 
@@ -36,7 +36,7 @@ type Options = {
   /** For operations that also take a form. */
   forms: Partial<Record<OperationId, FormReading>>
   security: SecurityHandlers
-  bodyBytesMax: number
+  limits: BodyLimits
 }
 
 type ExchangeContext = Parameters<OperationHandler>[0]
@@ -129,23 +129,24 @@ const noContext = {} as BackendContext
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { handlers, forms, security, bodyBytesMax }: Options,
+  { handlers, forms, security, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
     // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
     const handle = handlers[id] as Operation<OperationId>
-    const readPieces = piecesReader(operation.bodyTypes, bodyBytesMax)
+    const readPieces = piecesReader(operation.bodyTypes, limits)
     const readBody = bodyReader(operation, forms[id])
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
       const query = readQuery(request, operation.queryNames)
       assertValid(queryChecks[id], query)
-      const read = readBody(request, await readPieces(request))
+      const read = readBody(request, await readPieces(request, state.hold), state.hold)
       const content = read instanceof Promise ? await read : read
-      const { requestId, ending, caller } = state
-      const call = { caller, requestId, ending, request, ...content, query, path: params, options }
+      const { requestId, ending, hold, caller } = state
+      const known = { caller, requestId, ending, hold, request }
+      const call = { ...known, ...content, query, path: params, options }
       // Body, query and headers have passed the checks of this operation.
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
     })
@@ -177,7 +178,9 @@ function handlerOf(described: BackendOperation, registered: Registered): Operati
   return async (context) => {
     const known = identify(context.req)
     // Awaiting a value that is no promise would still cost a turn of the microtask queue.
-    context.state.caller = known instanceof Promise ? await known : known
+    const caller = known instanceof Promise ? await known : known
+    context.state.caller = caller
+    context.state.hold.own(caller.accountId)
     await answer(noContext, context)
   }
 }

@@ -1,20 +1,54 @@
 import type { ServerResponse } from 'node:http'
+import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
+import { readerOf } from './unread.ts'
 
 /** Copying a larger event costs as much as the single write saves. */
 const framedBytesMax = 16_384
 const hexDigits = Buffer.from('0123456789abcdef')
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
+type EventWriter = EventSink & {
+  /** Whether an event was written. */
+  begun(): boolean
+  /** Nothing more is written. */
+  over(): void
+}
+
 /**
  * Writes events to a response whose head is written. Chunked framing (RFC 9112 section 7.1) is done
  * here: Node makes four buffers of each chunk, and one buffer saves a tenth of the CPU time of a
- * stream of small events (docs/performance.md#event-streams). `begun`: whether any was written.
+ * stream of small events (docs/performance.md#event-streams). What the client has not read is held.
  */
-export function eventWriter(response: ServerResponse): EventSink & { begun(): boolean } {
+export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   let begun = false
+  const onDrain: EventSink['onDrain'] = (listener) => {
+    const { socket } = response
+    if (socket?.writableNeedDrain) socket.once('drain', listener)
+    else response.once('drain', listener)
+  }
+  let unread = 0
+  let unwatch: (() => void) | undefined
+  const read = () => {
+    unwatch?.()
+    unwatch = undefined
+    hold.give(unread)
+    unread = 0
+  }
+  const holdUnread = (bytes: number) => {
+    unread += bytes
+    hold.grow(bytes)
+    if (unwatch !== undefined) return
+    unwatch = hold.watch(readerOf(response))
+    onDrain(read)
+  }
+  const took = (goesOn: boolean, { length }: Buffer): boolean => {
+    if (!goesOn) holdUnread(length)
+    return goesOn
+  }
   return {
     begun: () => begun,
+    over: read,
     write: (piece) => {
       if (response.destroyed) return true
       const { socket } = response
@@ -25,15 +59,11 @@ export function eventWriter(response: ServerResponse): EventSink & { begun(): bo
       begun = true
       // A chunk without bytes would end the stream.
       if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
-        return response.write(piece)
+        return took(response.write(piece), piece)
       }
-      return socket.write(frameOf(piece))
+      return took(socket.write(frameOf(piece)), piece)
     },
-    onDrain: (listener) => {
-      const { socket } = response
-      if (socket?.writableNeedDrain) socket.once('drain', listener)
-      else response.once('drain', listener)
-    },
+    onDrain,
   }
 }
 

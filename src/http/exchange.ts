@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
+import type { Budget, Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
@@ -33,6 +34,8 @@ export type ExchangeState = {
   requestId: string
   /** Aborted when the client disconnects. */
   ending: AbortController
+  /** What it holds of the memory; given back when it is over. */
+  hold: Hold
   /** The handler, when the path is one of the contract's without parameters. */
   operation?: OperationHandler | undefined
   caller?: Caller
@@ -48,6 +51,7 @@ export type ExchangeOptions = {
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
+  budget: Pick<Budget, 'open'>
   monotonic: () => number
 }
 
@@ -65,6 +69,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     const { req, res, state } = context
     state.requestId = newRequestId()
     state.ending = new AbortController()
+    state.hold = options.budget.open()
     if (draining()) res.setHeader('connection', 'close')
     // Answers that `send` does not write carry the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
@@ -76,9 +81,9 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       if (state.answer === undefined) return leaveToOthers(context, record, options)
       if (state.answer.held) record.leaveWork()
       context.respond = false
-      const { requestId } = state
+      const { requestId, hold } = state
       const { pingIntervalMs } = limits
-      const sent = send(res, state.answer, { requestId, pingIntervalMs })
+      const sent = send(res, state.answer, { requestId, pingIntervalMs, hold })
       if (sent !== undefined) await sent
       record.end()
     } catch (thrown) {
@@ -120,6 +125,7 @@ function openRecord(
   const startedAt = monotonic()
   let left = false
   let isClosed = false
+  let isOver = false
   let onClose: (() => void) | undefined
   res.once('close', () => {
     isClosed = true
@@ -128,8 +134,11 @@ function openRecord(
       state.ending.abort(callerLeft())
     }
     onClose?.()
+    if (isOver) state.hold.release()
   })
   const end = (thrown?: unknown) => {
+    isOver = true
+    if (isClosed) state.hold.release()
     leaveWork()
     const { requestId, caller } = state
     const { method = '' } = req
@@ -201,7 +210,7 @@ export function newRequestId(): string {
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
 async function refuse(
-  { req: request, res: response, state: { requestId } }: Context,
+  { req: request, res: response, state: { requestId, hold } }: Context,
   thrown: unknown,
   { limits: { lingerTimeoutMs, pingIntervalMs }, errorAnswerAt }: ExchangeOptions,
 ): Promise<void> {
@@ -214,7 +223,7 @@ async function refuse(
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
   const error = errorAnswer(toGatewayError(thrown), request)
-  await send(response, error, { requestId, pingIntervalMs, requestRead: read })
+  await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 
 /** Closing a connection in the middle of an upload may lose the answer before it is read. */

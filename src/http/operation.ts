@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { OperationId, RestOperationId } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
+import type { Hold } from '../bytes/budget.ts'
 import type { CallContext, Caller, Face } from '../core/caller.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
@@ -34,6 +35,8 @@ export type OperationCall<Id extends OperationId> = {
   options: GatewayOptions
   /** Aborted when the caller disconnects. */
   ending: AbortController
+  /** What the call holds of the memory. */
+  hold: Hold
   request: IncomingMessage
 }
 
@@ -48,7 +51,7 @@ export function contextOf<Id extends OperationId>(
   call: OperationCall<Id>,
   face: Face,
 ): CallContext {
-  const { caller, requestId, ending, options } = call
+  const { caller, requestId, ending, hold, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
@@ -58,6 +61,7 @@ export function contextOf<Id extends OperationId>(
     requestId,
     face,
     ending,
+    hold,
     cache: {
       recall: !off && !control.includes('no-cache'),
       remember: !off,

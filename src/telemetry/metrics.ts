@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { UsageRow } from '../core/receipt.ts'
 
 /** The metrics of one gateway, in the Prometheus format. */
@@ -6,14 +6,20 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 const durationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-export function createMetrics() {
+export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const ledger = createLedgerCounters(registers)
+  const buffered = new Gauge({
+    name: 'gateway_buffered_bytes',
+    help: 'Bytes of requests and answers that are held in memory.',
+    registers,
+  })
   return {
     read: async () => {
       ledger.settle()
+      buffered.set(bufferedBytes())
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
     recorded: ledger.add,

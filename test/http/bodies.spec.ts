@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { uncounted } from '../../src/bytes/budget.ts'
 import { readBody } from '../../src/http/read-body.ts'
 import { completion } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -138,7 +139,8 @@ describe('request bodies', () => {
 
   it('makes few pieces of many, however small they arrive', async () => {
     const server = createServer((request, response) => {
-      void readBody(request, mebibyte).then(({ length }) => response.end(`in ${length}`))
+      const limits = { requestBytesMax: mebibyte, requestIdleTimeoutMs: 1000 }
+      void readBody(request, uncounted, limits).then(({ length }) => response.end(`in ${length}`))
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo

@@ -4,6 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { uncounted } from '../../src/bytes/budget.ts'
 import { eventWriter } from '../../src/http/event-writer.ts'
 
 type Handle = (response: ServerResponse, path: string) => Promise<void> | void
@@ -25,7 +26,7 @@ describe('the writer of events', () => {
   it('gives the client what was written, whatever its pieces are', async () => {
     let pieces: Uint8Array[] = []
     const server = await serve(async (response) => {
-      const sink = eventWriter(response)
+      const sink = eventWriter(response, uncounted)
       for (const one of pieces) {
         sink.write(Buffer.from(one))
         if (one.length % 2 === 0) await turn()
@@ -45,7 +46,7 @@ describe('the writer of events', () => {
 
   it('frames nothing for a client of HTTP/1.0', async () => {
     const server = await serve(async (response) => {
-      const sink = eventWriter(response)
+      const sink = eventWriter(response, uncounted)
       for (const one of ['one ', 'two ', 'three']) {
         sink.write(Buffer.from(one))
         await turn()
@@ -61,7 +62,7 @@ describe('the writer of events', () => {
   it('keeps to its turn when requests are pipelined', async () => {
     const first = Promise.withResolvers<void>()
     const server = await serve(async (response, path) => {
-      const sink = eventWriter(response)
+      const sink = eventWriter(response, uncounted)
       for (let event = 0; event < 5; event++) {
         sink.write(Buffer.from(`${path}${event} `))
         await turn()
@@ -83,7 +84,7 @@ describe('the writer of events', () => {
   it('overtakes nothing that Node holds back', async () => {
     const large = 'x'.repeat(20_000)
     const server = await serve(async (response) => {
-      const sink = eventWriter(response)
+      const sink = eventWriter(response, uncounted)
       sink.write(Buffer.from('one '))
       await turn()
       // As newer Nodes do by themselves until the end of a turn.
@@ -103,7 +104,7 @@ describe('the writer of events', () => {
     let written = 0
     let drained = 0
     const server = await serve(async (response) => {
-      const sink = eventWriter(response)
+      const sink = eventWriter(response, uncounted)
       while (drained < 3) {
         written++
         if (sink.write(event)) continue

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { Router } from '@koa/router'
 import { expect } from 'chai'
 import { Provider, type Configuration } from 'oidc-provider'
+import { createBudget } from '../../src/bytes/budget.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
 import { createContractRouter, loadContract } from '../../src/http/contract-router.ts'
@@ -34,7 +35,7 @@ describe('what others than the contract answer', () => {
       },
       forms: {},
       security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
-      bodyBytesMax: 1000,
+      limits: { requestBytesMax: 1000, requestIdleTimeoutMs: 1000 },
     })
     server = createHttpServer({
       contract,
@@ -49,6 +50,7 @@ describe('what others than the contract answer', () => {
       errorAnswerAt: () => errorAnswer,
       allowCrossOrigin: () => false,
       onDrain: () => undefined,
+      budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
       onExchange: (exchange) => exchanges.push(exchange),
       monotonic: Date.now,
     })

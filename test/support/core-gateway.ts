@@ -1,3 +1,4 @@
+import { uncounted } from '../../src/bytes/budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
 import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
@@ -13,6 +14,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     requestId: 'req_1',
     face: 'chat',
     ending: new AbortController(),
+    hold: uncounted,
     cache: { recall: true, remember: true, ttlMs: undefined },
     strict: false,
     fallback: true,

@@ -1,0 +1,143 @@
+import {
+  accountFactor,
+  Books,
+  newWorkShare,
+  type Peer,
+  type Refusal,
+  type Watched,
+} from './books.ts'
+
+/** The bytes that the process may hold for all requests together. */
+export type Budget = {
+  /** What one request holds: nothing yet. */
+  open(): Hold
+  /** The bytes that are held. */
+  bytes(): number
+}
+
+type Options = {
+  bytesMax: number
+  /** How long who is slow may pause before others get the room. */
+  graceMs: number
+  /** Milliseconds of a clock that nobody sets. */
+  now?: () => number
+}
+
+/**
+ * Counts the bytes that are held and divides them: an account may hold three times what it leaves to
+ * others, and whoever pauses loses the room to new work (docs/behaviour.md#memory).
+ */
+export function createBudget({
+  bytesMax,
+  graceMs,
+  now = () => performance.now(),
+}: Options): Budget {
+  const books = new Books(bytesMax, graceMs, now)
+  return { open: () => new Hold(books), bytes: () => books.bytes }
+}
+
+/**
+ * What one request holds: its body, its upstreams' answers, its own answer until it is read. A class,
+ * since one is made for every request. Once released it counts nothing any more.
+ */
+export class Hold {
+  readonly #books: Books
+  #watched: Set<Watched> | undefined
+  accountId: string | undefined
+  bytes = 0
+  #isReleased = false
+
+  constructor(books: Books) {
+    this.#books = books
+  }
+
+  /** Names the account whose share it is; to be called before anything is held. */
+  own(accountId: string): void {
+    if (this.bytes === 0) this.accountId = accountId
+  }
+
+  /** For new work: takes the bytes, or tells why not. */
+  take(bytes: number): Refusal | undefined {
+    const books = this.#books
+    if (this.#isReleased || bytes === 0) return undefined
+    const most = (books.bytesMax * newWorkShare * accountFactor) / (accountFactor + 1)
+    if (this.bytes + bytes > most) return 'never'
+    const refusal = books.refusalAfterCuts(bytes, this.accountId, newWorkShare)
+    if (refusal === undefined) this.grow(bytes)
+    return refusal
+  }
+
+  /** For work that was taken: takes the bytes unless that is more than there are at all. */
+  takeMore(bytes: number): Refusal | undefined {
+    const books = this.#books
+    if (this.#isReleased) return undefined
+    if (this.bytes + bytes > books.bytesMax) return 'never'
+    if (books.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
+    this.grow(bytes)
+    return undefined
+  }
+
+  /**
+   * For an upstream's answer: takes the bytes now and returns true, or calls `go` when it has taken
+   * them later, or `refuse` when it never will.
+   */
+  draw(bytes: number, go: () => void, refuse: () => void): boolean {
+    if (this.#isReleased) return true
+    const fate = this.#books.fateOf(this, bytes)
+    if (fate === 'wait') this.#books.wait({ hold: this, bytes, go, refuse })
+    else if (fate === 'refuse') refuse()
+    return fate === 'go'
+  }
+
+  /** Waits no longer for what `draw` would call. Whether it did wait. */
+  leave(go: () => void): boolean {
+    for (const one of this.#books.waiting) {
+      if (one.go === go) return this.#books.waiting.delete(one)
+    }
+    return false
+  }
+
+  /** Counts bytes that are there already. */
+  grow(bytes: number): void {
+    if (this.#isReleased) return
+    this.bytes += bytes
+    this.#books.count(this.accountId, bytes)
+  }
+
+  give(bytes: number): void {
+    this.grow(-Math.min(bytes, this.bytes))
+  }
+
+  /** Holds this many bytes from now on. */
+  keep(bytes: number): void {
+    if (bytes !== this.bytes) this.grow(bytes - this.bytes)
+    this.#books.settle(this)
+  }
+
+  /** Watches who has to take or send what is held, until the returned function is called. */
+  watch(peer: Peer): () => void {
+    if (this.#isReleased) return () => undefined
+    const all = (this.#watched ??= new Set())
+    const watched = this.#books.watch(this, peer)
+    all.add(watched)
+    return () => {
+      all.delete(watched)
+      this.#books.watched.delete(watched)
+    }
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    if (this.#isReleased) return
+    this.keep(0)
+    this.#isReleased = true
+    const books = this.#books
+    for (const one of this.#watched ?? []) books.watched.delete(one)
+    if (books.waiting.size > 0) {
+      for (const one of books.waiting) if (one.hold === this) books.waiting.delete(one)
+    }
+  }
+}
+
+/** What is held beside the requests, and is bounded by other means. */
+export const uncounted: Hold = createBudget({ bytesMax: Infinity, graceMs: 1000 }).open()
