@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
@@ -204,26 +203,9 @@ describe('files that are served', () => {
   it('answer many who ask first at the same moment', async () => {
     await using fresh = await startGateway()
     const answers = await Promise.all(
-      Array.from({ length: 60 }, () => fresh.fetch(bundle, { key: null })),
+      Array.from({ length: 20 }, () => fresh.fetch(bundle, { key: null })),
     )
     const texts = new Set(await Promise.all(answers.map((answer) => answer.text())))
     expect(texts.size).to.equal(1)
-  })
-})
-
-describe('what is kept of Swagger UI', () => {
-  it('is what was taken from its package', () => {
-    const { sha256 } = JSON.parse(readFileSync(new URL('origin.json', origins), 'utf8')) as {
-      sha256: Record<string, string>
-    }
-    const found = readdirSync(origins)
-      .filter((name) => name !== 'origin.json')
-      .map((name) => [
-        name,
-        createHash('sha256')
-          .update(readFileSync(new URL(name, origins)))
-          .digest('hex'),
-      ])
-    expect(Object.fromEntries(found)).to.deep.equal(sha256)
   })
 })
