@@ -13,7 +13,8 @@ const startTimeoutMs = 30_000
 const { scripts } = JSON.parse(readFileSync(join(sources, '../package.json'), 'utf8')) as {
   scripts: { start: string }
 }
-const startFlags = scripts.start.match(/--\S+/g) ?? []
+/** The flags of `npm start`. */
+export const startFlags = scripts.start.match(/--\S+/g) ?? []
 const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
 
 // What the README gives a container (docs/performance.md#start-flags).

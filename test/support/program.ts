@@ -19,6 +19,7 @@ export type Ended = {
   stderr: string
 }
 export type Program = {
+  processId: number
   stdout(): string
   stderr(): string
   /** Kept when the program is gone and all that it printed is here. */
@@ -72,6 +73,7 @@ export function startProgram(
       })
     })
   return {
+    processId: child.pid!,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
     ended,

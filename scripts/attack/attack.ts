@@ -1,0 +1,40 @@
+import type { Target } from './target.ts'
+
+/** What did not hold, with the request that shows it. */
+export type Failure = { what: string; request: string | Buffer }
+
+/** What became of an attack. */
+export type Outcome = {
+  tried: number
+  failures: Failure[]
+  /** Numbers worth a look, by name. */
+  figures?: Record<string, string | number>
+}
+
+/** How much of an attack is tried: all of it, or as much as fits among the tests. */
+export type Dose = 'full' | 'quick'
+
+export type Context = {
+  /** The gateway that most attacks share, so that they meet what the others left behind. */
+  target: Target
+  seed: number
+  dose: Dose
+  /** How long an attack without an end of its own goes on. */
+  durationMs: number
+  /** The checkout whose gateway is attacked. */
+  project: string
+  /** For what an attack writes; removed at the end. */
+  folder: string
+}
+
+export type Attack = {
+  name: string
+  /** Its gateways are its own, with settings that suit it; the shared one is not touched. */
+  isAlone?: true
+  run(context: Context): Promise<Outcome>
+}
+
+/** What different failures have in common, so that each kind is shown once. */
+export function kindOf({ what }: Failure): string {
+  return what.replaceAll(/req_[0-9a-f]+|\d+|'[^']*'|"[^"]*"/g, '…')
+}

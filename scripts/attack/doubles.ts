@@ -1,0 +1,64 @@
+import { completion, streamed } from '../../test/support/chat-answers.ts'
+import { chatVendors } from '../../test/support/chat-vendors.ts'
+import { anthropicKey } from '../../test/support/anthropic-upstream.ts'
+import { geminiKey } from '../../test/support/gemini-upstream.ts'
+import { openAiKey } from '../../test/support/openai-upstream.ts'
+import { pixel } from '../../test/support/pixel.ts'
+import {
+  startUpstream,
+  type ReceivedRequest,
+  type ScriptedAnswer,
+  type Upstream,
+} from '../../test/support/upstream.ts'
+
+/** Well-behaved upstreams: the vendors with a wire of their own, and a server of the operator's. */
+export type Doubles = {
+  own: Upstream
+  /** What leads a gateway to the vendors' doubles. */
+  variables: Record<string, string>
+  stop(): Promise<void>
+}
+
+export async function startDoubles(): Promise<Doubles> {
+  const own = await startForgetful(answerOwn)
+  const [openai, anthropic, google] = await Promise.all(
+    chatVendors.map(({ double }) => startForgetful(double(() => ({ text: ['Hello ', 'there.'] })))),
+  )
+  return {
+    own,
+    variables: {
+      OPENAI_API_KEY: openAiKey,
+      OPENAI_BASE_URL: openai!.url,
+      ANTHROPIC_API_KEY: anthropicKey,
+      ANTHROPIC_BASE_URL: anthropic!.url,
+      GEMINI_API_KEY: geminiKey,
+      GEMINI_BASE_URL: google!.url,
+    },
+    stop: async () => {
+      await Promise.all([own, openai!, anthropic!, google!].map((upstream) => upstream.stop()))
+    },
+  }
+}
+
+/** An upstream that keeps none of its requests, of which an attack sends very many. */
+export async function startForgetful(
+  answer: (request: ReceivedRequest) => ScriptedAnswer,
+): Promise<Upstream> {
+  const upstream = await startUpstream()
+  upstream.answer((request) => {
+    upstream.requests.length = 0
+    return answer(request)
+  })
+  return upstream
+}
+
+const [, pixelBase64 = ''] = pixel.split(',')
+
+function answerOwn({ path, body }: ReceivedRequest): ScriptedAnswer {
+  const { stream, n } = body as { stream?: boolean; n?: number }
+  if (path.includes('/images/')) {
+    const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
+    return { body: { created: 1, data } }
+  }
+  return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
+}

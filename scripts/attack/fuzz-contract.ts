@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { kindOf, type Attack, type Context, type Failure, type Outcome } from './attack.ts'
+import { openLine, type Line } from './connection.ts'
+import { contractRequests } from './contract-requests.ts'
+import { bytesOf, type HttpRequest } from './http-request.ts'
+import { createPool } from './pool.ts'
+import { answerFaults, logFaults } from './verdict.ts'
+
+const requests = { full: 30_000, quick: 400 }
+const concurrent = 24
+const timeoutMs = 15_000
+/** How long the smallest request that fails in the same way is looked for. */
+const shrinkMs = 5000
+
+/** Requests of the contract, changed: whatever is asked, the answer is one that is promised. */
+export const fuzzContract: Attack = { name: 'contract', run }
+
+async function run({ target, seed, dose }: Context): Promise<Outcome> {
+  const logBefore = target.log().length
+  const arbitrary = contractRequests(target)
+  const secrets = [target.testKey, target.liveKey]
+  const lines = Array.from({ length: concurrent }, () => openLine(target.url))
+  const pool = createPool(lines)
+  const failures: (Failure & { index: number })[] = []
+  const statuses = new Map<number, number>()
+  let tried = 0
+  const property = fc.asyncProperty(arbitrary, async (request) => {
+    const index = tried++
+    await pool.run(async (line) => {
+      const { what, status } = await attempt(line, request, secrets)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      if (what !== undefined) failures.push({ what, request: bytesOf(request), index })
+    })
+  })
+  await fc.check(property, { seed, numRuns: requests[dose] })
+  await pool.idle()
+  const shown = await Promise.all(
+    firstOfEachKind(failures).map(async (failure) => ({
+      ...failure,
+      request: await smallest(failure, { seed, arbitrary, line: openLine(target.url), secrets }),
+    })),
+  )
+  lines.forEach((line) => line.close())
+  const rest = failures.filter((failure) => !shown.some(({ index }) => index === failure.index))
+  const logged = logFaults(target.log().slice(logBefore))
+  return tallied(
+    tried,
+    [...shown, ...rest, ...logged.map((what) => ({ what, request: '' }))],
+    statuses,
+  )
+}
+
+function tallied(tried: number, failures: Failure[], statuses: ReadonlyMap<number, number>) {
+  const sorted = [...statuses].sort(([one], [other]) => one - other)
+  const figures = { answers: sorted.map(([status, count]) => `${status}: ${count}`).join(', ') }
+  return { tried, failures, figures }
+}
+
+/** Sends a request, and says what is wrong with its answer. */
+async function attempt(
+  line: Line,
+  request: HttpRequest,
+  secrets: readonly string[],
+): Promise<{ what: string | undefined; status: number }> {
+  const { operation, method, path } = request
+  const asked = { isHead: () => method === 'HEAD', answersMax: 1, timeoutMs }
+  try {
+    const { answers, end } = await line.ask(bytesOf(request), asked)
+    const [answer] = answers
+    if (answer === undefined) return { what: `There is no answer (${end}).`, status: 0 }
+    const isEmpty = method === 'HEAD'
+    const named = answer.status >= 400 && isEmpty ? undefined : operation
+    const faults = answerFaults(answer, { operation: named, path, secrets })
+    const what =
+      faults.length === 0
+        ? undefined
+        : `${answer.status}: ${faults.join(' ')} ${answer.text.slice(0, 300)}`
+    return { what, status: answer.status }
+  } catch (error) {
+    return { what: error instanceof Error ? error.message : String(error), status: 0 }
+  }
+}
+
+function firstOfEachKind<One extends Failure>(failures: readonly One[]): One[] {
+  return [...Map.groupBy(failures, kindOf).values()].map(([first]) => first!).slice(0, 10)
+}
+
+type Shrinking = {
+  seed: number
+  arbitrary: fc.Arbitrary<HttpRequest>
+  line: Line
+  secrets: readonly string[]
+}
+
+/** The smallest request found that fails as this one did, or the request itself. */
+async function smallest(
+  failure: Failure & { index: number },
+  { seed, arbitrary, line, secrets }: Shrinking,
+): Promise<string | Buffer> {
+  let found = failure.request
+  const property = fc.asyncProperty(arbitrary, async (request) => {
+    const { what } = await attempt(line, request, secrets)
+    if (what === undefined || kindOf({ what, request: '' }) !== kindOf(failure)) return
+    found = bytesOf(request)
+    throw new Error(what)
+  })
+  const path = String(failure.index)
+  await fc.check(property, { seed, path, numRuns: 1, interruptAfterTimeLimit: shrinkMs })
+  line.close()
+  return found
+}

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import type { Attack, Context, Failure, Outcome } from './attack.ts'
+import { askOnce } from './connection.ts'
+import { createPool } from './pool.ts'
+import { errorFaults, logFaults } from './verdict.ts'
+import { wireMessage, type WireMessage } from './wire-messages.ts'
+
+const messages = { full: 6000, quick: 150 }
+const concurrent = 256
+/** Longer than the gateway waits for a request, in the settings of an attack. */
+const timeoutMs = 15_000
+
+/** Bytes that HTTP may be made of, in any order: they are answered or refused, and the connection ends. */
+export const fuzzWire: Attack = { name: 'wire', run }
+
+async function run({ target, seed, dose }: Context): Promise<Outcome> {
+  const logBefore = target.log().length
+  const failures: Failure[] = []
+  const pool = createPool(Array.from({ length: concurrent }, (_, index) => index))
+  let [tried, answered, longestMs] = [0, 0, 0]
+  const property = fc.asyncProperty(wireMessage, (message) =>
+    pool.run(async () => {
+      tried++
+      const { what, durationMs, answers } = await attempt(target.url, message)
+      answered += answers
+      longestMs = Math.max(longestMs, durationMs)
+      if (what !== undefined) failures.push({ what, request: message.bytes })
+    }),
+  )
+  await fc.check(property, { seed, numRuns: messages[dose] })
+  await pool.idle()
+  const logged = logFaults(target.log().slice(logBefore))
+  failures.push(...logged.map((what) => ({ what, request: '' })))
+  return { tried, failures, figures: { answers: answered, 'longest ms': longestMs.toFixed(0) } }
+}
+
+type Attempt = { what: string | undefined; durationMs: number; answers: number }
+
+async function attempt(
+  url: string,
+  { bytes, isHalfClosed, requestsMax }: WireMessage,
+): Promise<Attempt> {
+  try {
+    const heard = await askOnce(url, bytes, { isHalfClosed, timeoutMs })
+    const faults = heard.answers.flatMap((answer) => [
+      ...(answer.status >= 500 ? [`The status is ${answer.status}.`] : []),
+      ...(answer.status >= 400 && !answer.headers.has('x-request-id')
+        ? [`A ${answer.status} has no id.`]
+        : []),
+      ...errorFaults(answer),
+    ])
+    if (heard.end === 'timeout') faults.push('The connection stays open.')
+    if (heard.answers.length > requestsMax) faults.push('There are more answers than requests.')
+    return {
+      what: faults.length === 0 ? undefined : faults.join(' '),
+      durationMs: heard.durationMs,
+      answers: heard.answers.length,
+    }
+  } catch (error) {
+    return { what: String(error), durationMs: 0, answers: 0 }
+  }
+}

@@ -1,0 +1,37 @@
+/** The thread of watch.ts. */
+import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { descriptorsOf } from './watch.ts'
+
+const { processId, url } = workerData as { processId: number; url: string }
+const intervalMs = 25
+const timeoutMs = 10_000
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+const over = new AbortController()
+parentPort!.once('message', () => over.abort())
+
+let descriptorsMax = 0
+let pauseMsMax = 0
+while (!over.signal.aborted) {
+  const startedAt = performance.now()
+  await askHealth()
+  pauseMsMax = Math.max(pauseMsMax, performance.now() - startedAt)
+  descriptorsMax = Math.max(descriptorsMax, descriptorsOf(processId))
+  await sleep(intervalMs)
+}
+agent.destroy()
+parentPort!.postMessage({ descriptorsMax, pauseMsMax })
+
+/** An answer, or the lack of one, is only looked at for how long it took. */
+function askHealth(): Promise<void> {
+  return new Promise((resolve) => {
+    const asked = request(`${url}/health`, { agent, timeout: timeoutMs }, (response) => {
+      response.resume().once('close', resolve)
+    })
+    asked.once('timeout', () => asked.destroy())
+    asked.once('error', () => resolve())
+    asked.end()
+  })
+}
