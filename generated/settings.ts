@@ -322,6 +322,11 @@ export interface components {
                  */
                 key_cache_ms: number;
                 /**
+                 * @description How often the keys of open streams and long calls are looked up again, to end those of a revoked key.
+                 * @default 1000
+                 */
+                key_recheck_ms: number;
+                /**
                  * @description Keys that are kept in memory.
                  * @default 10000
                  */
@@ -771,6 +776,12 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "description": "How long a key that was looked up is trusted; a revoked key works at most so long."
+  },
+  {
+    "name": "limits.key_recheck_ms",
+    "variable": null,
+    "standard": 1000,
+    "description": "How often the keys of open streams and long calls are looked up again, to end those of a revoked key."
   },
   {
     "name": "limits.key_cache_entries_max",

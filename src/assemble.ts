@@ -1,6 +1,7 @@
 import { Router } from '@koa/router'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
+import { createKeyWatch } from './accounts/key-watch.ts'
 import { createLedger } from './accounts/ledger.ts'
 import { createBudget } from './bytes/budget.ts'
 import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
@@ -91,6 +92,7 @@ export async function assemble({
   const [store, loaded] = await Promise.all([openStore(config), loadContract()])
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
+  const keyWatch = createKeyWatch({ store, clock, ...limits })
   const parts = models({ config, secrets, clock, monotonic, publicNet })
   const { catalog, providers, routes, guarded, checkPicture } = parts
   const gateway = gatewayOf({ config, clock, monotonic, sleep, random, store, events, parts })
@@ -118,16 +120,18 @@ export async function assemble({
     onDrain: toolServer.close,
     onExchange: events.exchanged,
     budget,
+    followKey: keyWatch.follow,
     monotonic,
   })
-  const checkReady = readiness(server, store)
   const readMetrics = () => {
     log.settle()
     return metrics.read()
   }
+  const checkReady = readiness(server, store)
   bindPages(router, { readMetrics, metricsToken: secrets.metricsToken, checkReady })
 
   const close = async () => {
+    keyWatch.close()
     await providers.close()
     await guarded.close()
     await store.close()

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
+import type { ApiKeysTable } from '../storage/tables.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
 import { notAKey, readKey } from './read-key.ts'
 
@@ -58,7 +59,7 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
     .where('digest', '=', digest)
     .executeTakeFirst()
   if (row === undefined) throw invalidKey('There is no such API key.')
-  if (row.revoked_at !== null) throw invalidKey('This API key was revoked.')
+  if (row.revoked_at !== null) throw revoked()
   // The column is null or written by `createAccounts` from a list of strings.
   const models = row.allowed_models === null ? null : (JSON.parse(row.allowed_models) as string[])
   return {
@@ -70,7 +71,24 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
 
 function unexpired({ caller, expiresAt }: Known, now: number): Caller {
   if (expiresAt === null || expiresAt > now) return caller
-  throw new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
+  throw expired()
+}
+
+/** Why a key is none any more at a Unix time in milliseconds; undefined while it is one. */
+export function endOfKey(
+  row: Pick<ApiKeysTable, 'expires_at' | 'revoked_at'> | undefined,
+  nowMs: number,
+): GatewayError | undefined {
+  if (row === undefined || row.revoked_at !== null) return revoked()
+  return row.expires_at === null || row.expires_at > nowMs ? undefined : expired()
+}
+
+function revoked(): GatewayError {
+  return invalidKey('This API key was revoked.')
+}
+
+function expired(): GatewayError {
+  return new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
 }
 
 function invalidKey(message: string): GatewayError {

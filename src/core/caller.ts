@@ -35,7 +35,7 @@ export type CallContext = {
   /** Unique; identifies the call in logs and in the ledger. */
   requestId: string
   face: Face
-  /** Aborted to end the call early; the reason is a ProviderFailure. */
+  /** Aborted to end the call early, as when its caller leaves; the reason is a ProviderFailure. */
   ending: AbortController
   /** What the call holds of the memory. */
   hold: Hold

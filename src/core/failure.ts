@@ -114,6 +114,16 @@ export class ProviderFailure extends Error {
   }
 }
 
+/** Ends a call whose key was revoked or has expired meanwhile; `error` is for its caller. */
+export class KeyEnded extends ProviderFailure {
+  readonly error: GatewayError
+
+  constructor(error: GatewayError) {
+    super('cancelled', error.message)
+    this.error = error
+  }
+}
+
 /**
  * Of the failures of several routes, the one to report; undefined when there is none. A provider
  * error comes before an unknown model, since other providers do have it; a conversation that is too
@@ -142,6 +152,9 @@ export function wasCancelled(error: unknown): boolean {
 export function errorAfter(failure: ProviderFailure, routesTried: number): GatewayError {
   const { code } = failure
   const options = { cause: failure, param: failure.param }
+  if (failure instanceof KeyEnded) {
+    return new GatewayError(failure.error.code, failure.message, options)
+  }
   switch (code) {
     case 'provider_error': {
       // What the model said in the place of a picture is for the caller.

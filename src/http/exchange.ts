@@ -32,7 +32,7 @@ export type OperationHandler = (
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
-  /** Aborted when the client disconnects. */
+  /** Aborted when the client disconnects, or when its key ends. */
   ending: AbortController
   /** What it holds of the memory; given back when it is over. */
   hold: Hold
@@ -52,6 +52,8 @@ export type ExchangeOptions = {
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
   budget: Pick<Budget, 'open'>
+  /** Ends the exchange when its key ends; the returned function leaves it alone from then on. */
+  followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
   monotonic: () => number
 }
 
@@ -120,8 +122,9 @@ type ExchangeRecord = ReturnType<typeof openRecord>
 function openRecord(
   { req, res, state }: Context,
   leaveWork: () => void,
-  { onExchange, monotonic }: ExchangeOptions,
+  { onExchange, followKey, monotonic }: ExchangeOptions,
 ) {
+  const leaveKey = followKey(state)
   const startedAt = monotonic()
   let left = false
   let isClosed = false
@@ -140,6 +143,7 @@ function openRecord(
     isOver = true
     if (isClosed) state.hold.release()
     leaveWork()
+    leaveKey()
     const { requestId, caller } = state
     const { method = '' } = req
     const path = pathOf(req)

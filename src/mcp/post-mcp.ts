@@ -1,4 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
+import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
@@ -35,9 +36,16 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     const post: Post = { ...parts, context, line, concurrency }
     answerAll(messages, post)
       .finally(() => clearTimeout(slow))
-      .then(line.end, line.fail)
+      .then(() => endOrRefuse(line, context), line.fail)
     return line.answer
   }
+}
+
+/** Calls that are cancelled have no replies: who called with a key that ended is told so. */
+function endOrRefuse(line: AnswerLine, { ending }: CallContext): void {
+  const { reason } = ending.signal
+  if (reason instanceof KeyEnded) line.fail(reason.error)
+  else line.end()
 }
 
 /** Whether an Accept header names this media type; wildcards do not count. */

@@ -28,7 +28,11 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
     try {
       if (method !== 'tools/call') throw new JsonRpcError(rpcCodes.methodNotFound, 'Not supported.')
       const { message, context } = multiplexer.find(requestId)
-      return await callTool(message.params, { ...context, ending: endingWith(signal) }, notify)
+      return await callTool(
+        message.params,
+        { ...context, ending: endingWith(signal, context.ending.signal) },
+        notify,
+      )
     } finally {
       multiplexer.settle(requestId)
     }
@@ -39,9 +43,9 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
 }
 
 /** One controller for each request, so that the requests of a batch are cancelled separately. */
-function endingWith(signal: AbortSignal): AbortController {
+function endingWith(signal: AbortSignal, ofPost: AbortSignal): AbortController {
   const ending = new AbortController()
-  const leave = () => ending.abort(callerLeft())
+  const leave = () => ending.abort(ofPost.aborted ? ofPost.reason : callerLeft())
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave, { once: true })
   return ending

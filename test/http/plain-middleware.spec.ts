@@ -52,6 +52,7 @@ describe('what others than the contract answer', () => {
       onDrain: () => undefined,
       budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
       onExchange: (exchange) => exchanges.push(exchange),
+      followKey: () => () => undefined,
       monotonic: Date.now,
     })
     url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`
