@@ -12,6 +12,7 @@ import { createDispatch } from './transport/dispatch.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
 import { createKeyRing } from './transport/key-ring.ts'
+import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts'
 
 /** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
 export type EndpointConfig = {
@@ -39,6 +40,7 @@ type ProviderLimits = {
   circuitOpenMaxMs: number
   modelListTimeoutMs: number
   modelListBytesMax: number
+  modelListNamesMax: number
 }
 
 type Providers = {
@@ -74,7 +76,10 @@ export function createProviders(options: Options): Providers {
     bytesMax: limits.streamCoalescingBytesMax,
     streamsMin: limits.streamCoalescingStreamsMin,
   })
-  const built = endpoints.map((config) => build(config, { ...options, upstreamLimits, coalescing }))
+  // A vendor may tell the key of another one: both may stand behind the same proxy.
+  const texts = createVendorTexts(Object.values(options.keys).flat())
+  const context = { ...options, upstreamLimits, coalescing, texts }
+  const built = endpoints.map((config) => build(config, context))
   return {
     configured: new Map(built.map(({ provider }) => [provider.id, provider])),
     sandbox: createSandbox({
@@ -92,6 +97,7 @@ export function createProviders(options: Options): Providers {
 }
 
 type BuildContext = Omit<Options, 'endpoints'> & {
+  texts: VendorTexts
   upstreamLimits: UpstreamLimits
   coalescing: Endpoint['coalescing']
 }
@@ -117,7 +123,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   const endpoint: Endpoint = {
     id,
     dispatch: ring.dispatch,
-    redact: ring.redact,
+    texts: context.texts,
     limits: upstreamLimits,
     coalescing,
     fetchPicture: createFetchPicture({
@@ -131,7 +137,9 @@ function build(config: EndpointConfig, context: BuildContext) {
   const provider = {
     ...buildProvider(config, endpoint),
     hasSpareKey: ring.hasSpareKey,
-    ...(vendor && { listModels: modelLister(vendor, ring.dispatch, limits) }),
+    ...(vendor && {
+      listModels: modelLister(vendor, { dispatch: ring.dispatch, texts: context.texts, limits }),
+    }),
   }
   return { provider, close: pool.close }
 }

@@ -3,6 +3,12 @@ import { startGateway, type TestGateway } from './gateway.ts'
 import { hello, ownKey, ownProvider } from './own-endpoint.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
+type Options = {
+  /** The key of a vendor. */
+  keyOf?: (id: string) => string
+  limits?: Record<string, number>
+}
+
 /** A gateway in front of one upstream that stands for every vendor, and for a server of the operator's own. */
 export type EveryVendor = {
   gateway: TestGateway
@@ -11,20 +17,23 @@ export type EveryVendor = {
   stop(): Promise<void>
 }
 
-export async function startEveryVendor(): Promise<EveryVendor> {
+export async function startEveryVendor({
+  keyOf = () => ownKey,
+  limits = {},
+}: Options = {}): Promise<EveryVendor> {
   const upstream = await startUpstream()
-  const variables = vendors.flatMap(({ keyVariables, baseUrlVariable }) => [
-    [keyVariables[0]!, ownKey],
+  const variables = vendors.flatMap(({ id, keyVariables, baseUrlVariable }) => [
+    [keyVariables[0]!, keyOf(id)],
     [baseUrlVariable, upstream.url],
   ])
   const gateway = await startGateway({
     variables: {
-      OWN_API_KEY: ownKey,
+      OWN_API_KEY: keyOf('own'),
       ...(Object.fromEntries(variables) as Record<string, string>),
     },
     file: {
       providers: [ownProvider('own', upstream)],
-      limits: { cache_ttl_seconds: 0, route_tries_max: 1, circuit_failures_max: 1000 },
+      limits: { cache_ttl_seconds: 0, route_tries_max: 1, circuit_failures_max: 1000, ...limits },
     },
   })
   return {

@@ -1,6 +1,7 @@
 import type { ChatStream } from '../../src/core/chat/chat.ts'
 import type { ChatDialect } from '../../src/providers/openai-compatible/dialect.ts'
 import { startStream } from '../../src/providers/openai-compatible/event-stream.ts'
+import { ownTexts } from '../../src/providers/transport/vendor-texts.ts'
 import type { OpenAnswer } from '../../src/providers/transport/upstream.ts'
 
 /** The stream of an OpenAI-shaped upstream, outside a gateway. */
@@ -12,7 +13,7 @@ export function startOpenAiStream(
   return startStream(answer, {
     limits: { answerBytesMax, endTimeoutMs: 1 },
     dialect,
-    reading: { redact: (text) => text },
+    reading: { texts: ownTexts },
     fallback: { created: 1_767_225_600, model: 'fallback' },
     readWhole: () => {
       throw new Error('This answer is a stream.')

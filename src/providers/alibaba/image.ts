@@ -2,9 +2,11 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { membersOf } from '../wire/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { failureKind } from './failure.ts'
 
@@ -18,18 +20,18 @@ const path = '/api/v1/services/aigc/multimodal-generation/generation'
 
 /** Images over DashScope's synchronous call, as URLs (docs/vendors.md#model-studio-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, redact, limits, fetchPicture } = endpoint
+  const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal } = call
+      const { signal, count } = call
       const request = requestTo(path, wireRequest(call))
       const addresses = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const whole = wholeReader()
-        return { push: whole.push, finish: () => readAnswer(whole.finish()) }
+        return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
       })
       return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, signal))) }
     },
@@ -54,25 +56,28 @@ function wireRequest(call: ImageCall): object {
 }
 
 /** An error may come with status 200: then there is a code and no output. */
-function readAnswer(bytes: Buffer): string[] {
+function readAnswer(
+  bytes: Buffer,
+  { texts, count }: { texts: VendorTexts; count: number },
+): string[] {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   if (body.output === undefined && body.code !== undefined) {
-    throw new ProviderFailure(kindOf(500, body), body.message ?? body.code, { status: 200 })
+    const complaint = complaintOf(body)
+    throw failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
   }
   const addresses = (body.output?.choices ?? [])
     .flatMap(({ message }) => message?.content ?? [])
     .flatMap(({ image }) => (image === undefined ? [] : [image]))
-  if (addresses.length > 0) return addresses
+  if (addresses.length > 0) return addresses.slice(0, count)
   throw new ProviderFailure('malformed', 'The provider made no picture.')
 }
 
 function complaintOf(body: unknown): Complaint {
-  // Every member is optional; a message of another type ends as `malformed`.
-  const { code, message } = (body ?? {}) as WireAnswer
+  const { code, message } = membersOf(body)
   return {
-    ...(code === undefined ? {} : { code }),
-    ...(message === undefined ? {} : { message }),
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
   }
 }
 

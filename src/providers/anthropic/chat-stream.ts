@@ -5,6 +5,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import { ProviderFailure } from '../../core/failure.ts'
 import { answerId } from '../wire/answer-id.ts'
+import { callIdOf } from '../wire/call-id.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -13,6 +14,7 @@ import {
   type ChunkWriter,
   type Translator,
 } from '../wire/translated-stream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
@@ -32,20 +34,20 @@ type Options = {
   createdSeconds: number
   /** Named where the vendor does not say which model answers. */
   upstreamModel: string
-  redact: (text: string) => string
+  texts: VendorTexts
   answerBytesMax: number
 }
 
 /** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
 export function translator(options: Options): Translator {
-  const { createdSeconds, upstreamModel, redact, answerBytesMax } = options
-  let identity = { id: answerId(undefined), created: createdSeconds, model: upstreamModel }
+  const { createdSeconds, upstreamModel, texts, answerBytesMax } = options
+  let identity = { id: answerId(undefined, texts), created: createdSeconds, model: upstreamModel }
   let writer: ChunkWriter = chunkWriter(identity)
   let usage: WireUsage = {}
   let begun = false
   let finished = false
   let over = false
-  const readBlock = blockReader(answerBytesMax, upstreamModel)
+  const readBlock = blockReader({ bytesMax: answerBytesMax, upstreamModel, texts })
 
   const begin = () => {
     if (begun) return ''
@@ -60,14 +62,14 @@ export function translator(options: Options): Translator {
       switch (event.type) {
         case 'message_start': {
           // Compatible servers leave both out.
-          const { id, model }: Partial<Message> = event.message
+          const { id, model, usage: counted }: Partial<Message> = event.message
           identity = {
-            id: answerId(id),
+            id: answerId(id, texts),
             created: createdSeconds,
-            model: model ?? upstreamModel,
+            model: texts.name(model) ?? upstreamModel,
           }
           writer = chunkWriter(identity)
-          usage = event.message.usage
+          usage = counted ?? usage
           return ''
         }
         case 'content_block_start':
@@ -80,37 +82,46 @@ export function translator(options: Options): Translator {
           usage = { ...usage, ...present(event.usage) }
           if (event.delta.stop_reason === null) return ''
           finished = true
-          return begin() + writeEnd(writer, event.delta)
+          return begin() + writeEnd(writer, event.delta, texts)
         case 'message_stop':
           over = true
           return ''
         case 'error':
-          throw bodyFailure(event, redact)
+          throw bodyFailure(event, texts)
         default:
           return ''
       }
     },
     finish: () => {
       if (!finished) throw brokenOff()
-      return { usage: readUsage(usage), identity }
+      return { usage: readUsage(usage, texts), identity }
     },
-    usageSoFar: () => readUsage(usage),
+    usageSoFar: () => readUsage(usage, texts),
     isOver: () => over,
   }
 }
 
-function writeEnd(writer: ChunkWriter, delta: RawMessageDeltaEvent.Delta): string {
+function writeEnd(
+  writer: ChunkWriter,
+  delta: RawMessageDeltaEvent.Delta,
+  texts: VendorTexts,
+): string {
   const { stop_reason: reason, stop_details: details } = delta
   const told =
-    reason === 'refusal' ? writer.delta(0, `{"refusal":${JSON.stringify(refusalOf(details))}}`) : ''
+    reason === 'refusal'
+      ? writer.delta(0, `{"refusal":${JSON.stringify(refusalOf(details, texts))}}`)
+      : ''
   return told + writer.finish(0, finishReasonOf(reason))
 }
 
+type BlockOptions = { bytesMax: number; upstreamModel: string; texts: VendorTexts }
+
 /** Translates block events to JSON deltas; undefined for events without an OpenAI counterpart. */
-function blockReader(
-  bytesMax: number,
-  upstreamModel: string,
-): (event: BlockEvent) => string | undefined {
+function blockReader({
+  bytesMax,
+  upstreamModel,
+  texts,
+}: BlockOptions): (event: BlockEvent) => string | undefined {
   const tools = new Map<number, { call: number; empty: boolean }>()
   const thoughts = thoughtKeeper(bytesMax)
   return (event) => {
@@ -127,8 +138,13 @@ function blockReader(
       if (block.type !== 'tool_use') return undefined
       const index = tools.size
       tools.set(event.index, { call: index, empty: true })
-      const { id, name } = block
-      const call = { index, id, type: 'function', function: { name, arguments: '' } }
+      const { name } = block
+      const call = {
+        index,
+        id: callIdOf(block.id, texts),
+        type: 'function',
+        function: { name, arguments: '' },
+      }
       return toolDelta(withThoughts(call, thoughts.take(), upstreamModel))
     }
     const { delta } = event

@@ -5,7 +5,9 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
+import { callIdOf } from '../wire/call-id.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
@@ -20,7 +22,7 @@ const path = '/v1/messages'
 
 /** Chat over the Messages API. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, redact, limits, coalescing } = endpoint
+  const { dispatch, texts, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.answerBytesMax
   return {
@@ -31,10 +33,10 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         warnings,
         complete: ({ signal, createdSeconds }) =>
           receive({ dispatch, request: requestTo(path, body), signal, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, redact)
+            if (head.status !== 200) return readFailure(head, texts)
             const whole = wholeReader()
             const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
-            const finish = () => readMessage(whole.finish(), asked, redact)
+            const finish = () => readMessage(whole.finish(), asked, texts)
             return { push: whole.push, finish }
           }),
         stream: async ({ signal, createdSeconds }) => {
@@ -46,10 +48,10 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           })
           if (answer.head.status === 200) {
             const { upstreamModel } = target
-            const options = { createdSeconds, upstreamModel, redact, answerBytesMax: bytesMax }
+            const options = { createdSeconds, upstreamModel, texts, answerBytesMax: bytesMax }
             return translateStream(answer, limits, translator(options))
           }
-          const failure = readFailure(answer.head, redact)
+          const failure = readFailure(answer.head, texts)
           await answer.each(failure.push)
           return failure.finish()
         },
@@ -60,35 +62,37 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 
 type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
 
-function readMessage(bytes: Buffer, asked: Asked, redact: (text: string) => string): ChatAnswer {
+function readMessage(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const wire = parseJson(bytes) as (Partial<Message> & { error?: unknown }) | null
-  if (wire?.error !== undefined) throw bodyFailure(wire, redact)
+  if (wire?.error !== undefined) throw bodyFailure(wire, texts)
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
   }
-  const message = answerOf(wire.content, asked.upstreamModel)
+  const message = answerOf(wire.content, asked.upstreamModel, texts)
   if (wire.stop_reason === 'refusal') {
-    message.refusal = refusalOf(wire.stop_details)
+    message.refusal = refusalOf(wire.stop_details, texts)
     if (message.content === '') message.content = null
   }
   const completion: ChatCompletion = {
-    id: answerId(wire.id),
+    id: answerId(wire.id, texts),
     object: 'chat.completion',
     created: asked.createdSeconds,
-    model: wire.model ?? asked.upstreamModel,
+    model: texts.name(wire.model) ?? asked.upstreamModel,
     choices: [
       { index: 0, message, logprobs: null, finish_reason: finishReasonOf(wire.stop_reason) },
     ],
   }
   const usage =
-    readUsage(wire.usage) ?? estimateTokens(conversationText(asked.request), spokenText(message))
+    readUsage(wire.usage, texts) ??
+    estimateTokens(conversationText(asked.request), spokenText(message))
   return { completion, usage, bytes: bytes.length }
 }
 
 function answerOf(
   blocks: Message['content'],
   upstreamModel: string,
+  texts: VendorTexts,
 ): ChatCompletion['choices'][number]['message'] {
   let text = ''
   let thinking = ''
@@ -102,7 +106,7 @@ function answerOf(
     const before = thoughts
     thoughts = []
     const call = { name: block.name, arguments: JSON.stringify(block.input ?? {}) }
-    const made = { id: block.id, type: 'function' as const, function: call }
+    const made = { id: callIdOf(block.id, texts), type: 'function' as const, function: call }
     return [withThoughts(made, before, upstreamModel)]
   })
   return {

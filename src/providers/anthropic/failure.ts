@@ -2,22 +2,19 @@ import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { membersOf, textIn } from '../wire/any-json.ts'
 
 /** Reads an error answer and throws a ProviderFailure (docs/vendors.md#anthropic-errors). */
-export function readFailure(
-  head: UpstreamHead,
-  redact: (text: string) => string,
-): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, redact)
+export function readFailure(head: UpstreamHead, texts: VendorTexts): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, texts)
 }
 
 /** The failure in an `error` event of a stream, or in the body of a 200. */
-export function bodyFailure(body: unknown, redact: (text: string) => string): ProviderFailure {
+export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure {
   const complaint = complaintOf(body)
-  const { message = 'The provider failed while it answered.' } = complaint
   const status = 500
-  return failureOf(kindOf(status, complaint), { ...complaint, message }, { status, redact })
+  return failureOf(kindOf(status, complaint), complaint, { status, texts, inBand: true })
 }
 
 function complaintOf(body: unknown): Complaint {

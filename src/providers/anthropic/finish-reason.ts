@@ -1,4 +1,5 @@
-import { membersOf, textIn } from '../wire/any-json.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { membersOf } from '../wire/any-json.ts'
 
 const reasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -16,8 +17,8 @@ export function finishReasonOf(reason: string | null | undefined): string {
 }
 
 /** What a refusal says of itself. */
-export function refusalOf(details: unknown): string {
+export function refusalOf(details: unknown, texts: VendorTexts): string {
   const { explanation, category } = membersOf(details)
-  const why = textIn(category)
-  return textIn(explanation) ?? `The provider refused to answer${why ? ` (${why})` : ''}.`
+  const why = texts.words(category)
+  return texts.words(explanation) || `The provider refused to answer${why ? ` (${why})` : ''}.`
 }

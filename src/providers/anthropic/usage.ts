@@ -1,4 +1,6 @@
 import type { Usage } from '../../core/price.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { servedTier } from '../wire/served-tier.ts'
 import { isTokenCount, tokenCount } from '../wire/token-count.ts'
 
 /** Anthropic's token counts; the last event of a stream repeats some of them. */
@@ -12,7 +14,7 @@ export type WireUsage = {
 }
 
 /** Adds the cached input, which Anthropic counts apart (docs/vendors.md#anthropic-answer). */
-export function readUsage(wire: WireUsage | undefined): Usage | undefined {
+export function readUsage(wire: WireUsage | undefined, texts: VendorTexts): Usage | undefined {
   if (!isTokenCount(wire?.input_tokens)) return undefined
   const cachedInputTokens = tokenCount(wire.cache_read_input_tokens)
   const cacheWriteTokens = tokenCount(wire.cache_creation_input_tokens)
@@ -26,6 +28,6 @@ export function readUsage(wire: WireUsage | undefined): Usage | undefined {
     ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
-    ...(typeof tier !== 'string' || tier === 'standard' ? {} : { serviceTier: tier }),
+    ...servedTier(tier, texts),
   }
 }

@@ -5,8 +5,9 @@ import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/complaint.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
@@ -21,7 +22,7 @@ type WireAnswer = {
 
 /** Images over Ark's one endpoint, edits included (docs/vendors.md#modelark-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, redact, limits } = endpoint
+  const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
@@ -30,9 +31,9 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
       return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const reader = base64Reader('b64_json')
-        return { push: reader.push, finish: () => readAnswer(reader.finish()) }
+        return { push: reader.push, finish: () => readAnswer(reader.finish(), texts) }
       })
     },
   }
@@ -55,16 +56,16 @@ function wireRequest({ request, plan, target }: ImageCall): object {
 }
 
 /** A 200 may hold an error, for the whole answer or for one picture. */
-function readAnswer({ json, texts }: SplicedJson): ImageResult {
+function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): ImageResult {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], error, usage } = (json ?? {}) as WireAnswer
   const failed = error ?? data.find((item) => item.error !== undefined)?.error
   if (failed !== undefined && failed !== null) {
-    const { message = 'The provider failed.' } = failed
-    throw new ProviderFailure(kindOf(500, failed), message, { status: 200 })
+    const complaint = complaintOf({ error: failed })
+    throw failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
   }
   const pictures = data.flatMap(({ b64_json: mark }): Picture[] => {
-    const picture = readPicture(texts[Number(mark?.slice(1))] ?? [])
+    const picture = readPicture(base64[Number(mark?.slice(1))] ?? [])
     return picture === undefined ? [] : [picture]
   })
   if (pictures.length === 0) throw new ProviderFailure('malformed', 'The provider made no picture.')

@@ -1,4 +1,5 @@
 import { ProviderFailure } from '../../core/failure.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { WireUsage } from './usage.ts'
 
 export type WirePart = {
@@ -45,10 +46,21 @@ const ended: Readonly<Record<string, string>> = {
   CONTINUATION: 'length',
 }
 
+/** No model gives more answers to a request. */
+const choicesMax = 128
+
+/** Which answer a candidate is; `place` where it does not say. Throws a ProviderFailure. */
+export function choiceIndex(candidate: WireCandidate, place: number): number {
+  const { index = place } = candidate
+  if (Number.isSafeInteger(index) && index >= 0 && index < choicesMax) return index
+  throw new ProviderFailure('malformed', 'The answer has a choice that nobody asked for.')
+}
+
 /** Throws a ProviderFailure `content_policy` when the prompt was blocked. */
-export function refuseBlocked({ promptFeedback }: WireAnswer): void {
+export function refuseBlocked({ promptFeedback }: WireAnswer, texts: VendorTexts): void {
   if (promptFeedback?.blockReason === undefined) return
-  throw refusal(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason)
+  const { blockReason, blockReasonMessage } = promptFeedback
+  throw refusedFor(blockReasonMessage ?? blockReason, texts)
 }
 
 /**
@@ -62,33 +74,39 @@ export function finishReasonOf(
   if (blocked.has(finishReason)) return 'content_filter'
   const reason = Object.hasOwn(ended, finishReason) ? ended[finishReason]! : undefined
   if (reason === undefined && !said.anything) {
-    throw new ProviderFailure('malformed', `The provider gave no answer (${finishReason}).`)
+    throw new ProviderFailure('malformed', 'The provider gave no answer.')
   }
   if (reason === 'length') return reason
   return said.calls > 0 ? 'tool_calls' : 'stop'
 }
 
 /** Why a candidate was blocked; undefined for one that was not. */
-export function refusalOf({ finishReason = '', finishMessage }: WireCandidate): string | undefined {
+export function refusalOf(
+  { finishReason = '', finishMessage }: WireCandidate,
+  texts: VendorTexts,
+): string | undefined {
   if (!blocked.has(finishReason)) return undefined
-  return finishMessage ?? `The provider held the answer back (${finishReason}).`
+  return texts.words(finishMessage) || `The provider held the answer back (${finishReason}).`
 }
 
-function refusal(reason: string): ProviderFailure {
-  const message = `The provider refused the request as unsafe: ${reason}.`
-  return new ProviderFailure('content_policy', message)
+/** The failure of a request that is refused for its content; `reason` is in the vendor's words. */
+export function refusedFor(reason: unknown, texts: VendorTexts): ProviderFailure {
+  const why = texts.words(reason).replace(/\.$/, '')
+  const message = `The provider refused the request as unsafe${why && `: ${why}`}.`
+  return new ProviderFailure('content_policy', message, { status: 200 })
 }
 
 /** A call in OpenAI's form, with the thought signature that must come back with its result. */
 export function toolCallOf(
   { functionCall, thoughtSignature }: WirePart,
   place: { answer: string; choice: number; call: number },
+  texts: VendorTexts,
 ) {
   const { id, name, args = {} } = functionCall ?? {}
   if (!name) throw new ProviderFailure('malformed', 'The provider calls a tool without a name.')
   return {
     // Without an id of its own: unlike that of any other call of a conversation.
-    id: id || `call_${place.answer}_${place.choice}_${place.call}`,
+    id: texts.name(id) ?? `call_${place.answer}_${place.choice}_${place.call}`,
     type: 'function' as const,
     function: { name, arguments: JSON.stringify(args) },
     ...(thoughtSignature === undefined

@@ -8,7 +8,9 @@ import {
   type ChunkWriter,
   type Translator,
 } from '../wire/translated-stream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import {
+  choiceIndex,
   finishReasonOf,
   logprobsOf,
   refusalOf,
@@ -31,27 +33,29 @@ type Options = {
   createdSeconds: number
   /** Named where the vendor does not say which model answers. */
   upstreamModel: string
-  redact: (text: string) => string
+  texts: VendorTexts
 }
 
 /** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
-export function translator({ createdSeconds, upstreamModel, redact }: Options): Translator {
+export function translator({ createdSeconds, upstreamModel, texts }: Options): Translator {
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
   const counts = countKeeper()
   let finished = false
-  const choices: (Choice | undefined)[] = []
+  const choices = new Map<number, Choice>()
 
   const readCandidate = (candidate: WireCandidate): string => {
-    const { index = 0, content, finishReason, logprobsResult } = candidate
-    const choice = (choices[index] ??= { begun: false, anything: false, calls: 0 })
+    const { content, finishReason, logprobsResult } = candidate
+    const index = choiceIndex(candidate, 0)
+    const choice = choices.get(index) ?? { begun: false, anything: false, calls: 0 }
+    choices.set(index, choice)
     let chunks = ''
     const begin = () => {
       if (!choice.begun) chunks += writer.delta(index, roleDelta)
       choice.begun = true
     }
     for (const part of content?.parts ?? []) {
-      const delta = deltaOf(part, choice, { answer: identity!.id, choice: index })
+      const delta = deltaOf(part, choice, { answer: identity!.id, choice: index, texts })
       if (delta === undefined) continue
       begin()
       chunks += writer.delta(index, delta)
@@ -62,7 +66,7 @@ export function translator({ createdSeconds, upstreamModel, redact }: Options): 
     const reason = finishReasonOf(candidate, choice)
     begin()
     finished = true
-    const refusal = refusalOf(candidate)
+    const refusal = refusalOf(candidate, texts)
     if (refusal !== undefined) {
       chunks += writer.delta(index, `{"refusal":${JSON.stringify(refusal)}}`)
     }
@@ -72,17 +76,19 @@ export function translator({ createdSeconds, upstreamModel, redact }: Options): 
   return {
     read: (data) => {
       const text = identity === undefined ? null : textEvent.exec(data)
-      if (text !== null && choices[0]?.begun === true) {
+      const first = text === null ? undefined : choices.get(0)
+      if (text !== null && first?.begun === true) {
         counts.later(data)
-        choices[0].anything = true
+        first.anything = true
         return writer.delta(0, `{"content":${text[1]}}`)
       }
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
-      if (answer.error !== undefined) throw bodyFailure(answer, redact)
-      refuseBlocked(answer)
+      if (answer.error !== undefined) throw bodyFailure(answer, texts)
+      refuseBlocked(answer, texts)
       if (identity === undefined) {
-        const { responseId, modelVersion: model = upstreamModel } = answer
-        identity = { id: answerId(responseId), created: createdSeconds, model }
+        const { responseId, modelVersion } = answer
+        const model = texts.name(modelVersion) ?? upstreamModel
+        identity = { id: answerId(responseId, texts), created: createdSeconds, model }
         writer = chunkWriter(identity)
       }
       counts.now(answer.usageMetadata)
@@ -102,12 +108,12 @@ export function translator({ createdSeconds, upstreamModel, redact }: Options): 
 function deltaOf(
   part: WirePart,
   said: Choice,
-  place: { answer: string; choice: number },
+  { texts, ...place }: { answer: string; choice: number; texts: VendorTexts },
 ): string | undefined {
   if (part.functionCall !== undefined) {
     const index = said.calls++
     said.anything = true
-    const call = { index, ...toolCallOf(part, { ...place, call: index }) }
+    const call = { index, ...toolCallOf(part, { ...place, call: index }, texts) }
     return `{"tool_calls":[${JSON.stringify(call)}]}`
   }
   if (part.text === undefined || part.text === '') return undefined

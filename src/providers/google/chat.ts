@@ -4,10 +4,12 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import {
+  choiceIndex,
   finishReasonOf,
   logprobsOf,
   refusalOf,
@@ -23,7 +25,7 @@ import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
-  const { dispatch, redact, limits, coalescing, readSources } = endpoint
+  const { dispatch, texts, limits, coalescing, readSources } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
@@ -42,10 +44,10 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         complete: async ({ signal, createdSeconds }) => {
           const sent = await send('generateContent', signal)
           return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, redact)
+            if (head.status !== 200) return readFailure(head, texts)
             const whole = wholeReader()
             const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
-            const finish = () => readAnswer(whole.finish(), asked, redact)
+            const finish = () => readAnswer(whole.finish(), asked, texts)
             return { push: whole.push, finish }
           })
         },
@@ -56,10 +58,10 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             return translateStream(
               answer,
               limits,
-              translator({ createdSeconds, upstreamModel: target.upstreamModel, redact }),
+              translator({ createdSeconds, upstreamModel: target.upstreamModel, texts }),
             )
           }
-          const failure = readFailure(answer.head, redact)
+          const failure = readFailure(answer.head, texts)
           await answer.each(failure.push)
           return failure.finish()
         },
@@ -70,22 +72,24 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 
 type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
 
-function readAnswer(bytes: Buffer, asked: Asked, redact: (text: string) => string): ChatAnswer {
+function readAnswer(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
-  if (answer.error !== undefined) throw bodyFailure(answer, redact)
-  refuseBlocked(answer)
-  const { candidates, responseId, modelVersion = asked.upstreamModel, usageMetadata } = answer
+  if (answer.error !== undefined) throw bodyFailure(answer, texts)
+  refuseBlocked(answer, texts)
+  const { candidates, responseId, modelVersion, usageMetadata } = answer
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no candidates.')
   }
-  const id = answerId(responseId)
+  const id = answerId(responseId, texts)
   const completion: ChatCompletion = {
     id,
     object: 'chat.completion',
     created: asked.createdSeconds,
-    model: modelVersion,
-    choices: candidates.map((candidate, place) => choiceOf(candidate, place, id)),
+    model: texts.name(modelVersion) ?? asked.upstreamModel,
+    choices: candidates.map((candidate, place) =>
+      choiceOf(candidate, { place, answer: id, texts }),
+    ),
   }
   const said = completion.choices.map(({ message }) => spokenText(message)).join('')
   const usage = readUsage(usageMetadata) ?? estimateTokens(conversationText(asked.request), said)
@@ -94,10 +98,9 @@ function readAnswer(bytes: Buffer, asked: Asked, redact: (text: string) => strin
 
 function choiceOf(
   candidate: WireCandidate,
-  place: number,
-  answer: string,
+  { place, answer, texts }: { place: number; answer: string; texts: VendorTexts },
 ): ChatCompletion['choices'][number] {
-  const { index = place } = candidate
+  const index = choiceIndex(candidate, place)
   const parts = candidate.content?.parts ?? []
   const text = (thought: boolean) =>
     parts.map((part) => ((part.thought === true) === thought ? (part.text ?? '') : '')).join('')
@@ -105,8 +108,8 @@ function choiceOf(
   const reasoning = text(true)
   const calls = parts
     .filter(({ functionCall }) => functionCall !== undefined)
-    .map((part, call) => toolCallOf(part, { answer, choice: index, call }))
-  const refusal = refusalOf(candidate) ?? null
+    .map((part, call) => toolCallOf(part, { answer, choice: index, call }, texts))
+  const refusal = refusalOf(candidate, texts) ?? null
   const silent = content === '' && (calls.length > 0 || refusal !== null)
   return {
     index,

@@ -1,24 +1,21 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
-import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
+import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { itemsOf, membersOf, textIn } from '../wire/any-json.ts'
 
 /** Reads an error answer and throws a ProviderFailure (docs/vendors.md#gemini-errors). */
-export function readFailure(
-  head: UpstreamHead,
-  redact: (text: string) => string,
-): PieceReader<never> {
-  return failureReader(head, complaintOf, kindOf, redact)
+export function readFailure(head: UpstreamHead, texts: VendorTexts): PieceReader<never> {
+  return failureReader(head, complaintOf, kindOf, texts)
 }
 
 /** The failure that an event of a stream, or the body of a 200, reports in `error`. */
-export function bodyFailure(body: unknown, redact: (text: string) => string): ProviderFailure {
+export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure {
   const complaint = complaintOf(body)
-  const { message = 'The provider failed while it answered.' } = complaint
   const code = Number(membersOf(errorIn(body))['code'])
-  const status = code >= 400 ? code : 500
-  return failureOf(kindOf(status, complaint), { ...complaint, message }, { status, redact })
+  const status = isErrorStatus(code) ? code : 500
+  return failureOf(kindOf(status, complaint), complaint, { status, texts, inBand: true })
 }
 
 /** Some gateways in front of the vendor wrap the error in a list. */

@@ -18,9 +18,10 @@ import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { failureOf } from '../transport/complaint.ts'
 import { receive } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { pictureText, printJson, type LongText } from '../wire/long-text.ts'
-import { blocked } from './answer.ts'
+import { blocked, refusedFor } from './answer.ts'
 import { readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
 
@@ -41,7 +42,7 @@ type WireRequest = {
 
 /** Images over `generateContent`, one a call (docs/vendors.md#gemini-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, redact, limits } = endpoint
+  const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
@@ -50,9 +51,9 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       const path = `/v1beta/models/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const request = requestTo(path, wireRequest(call))
       return receive({ dispatch, request, signal: call.signal, bytesMax }, (head) => {
-        if (head.status !== 200) return readFailure(head, redact)
+        if (head.status !== 200) return readFailure(head, texts)
         const reader = base64Reader('data')
-        return { push: reader.push, finish: () => readAnswer(reader.finish(), redact) }
+        return { push: reader.push, finish: () => readAnswer(reader.finish(), texts) }
       })
     },
   }
@@ -81,11 +82,11 @@ function wireRequest(call: ImageCall): WireRequest {
   }
 }
 
-function readAnswer({ json, texts }: SplicedJson, redact: Redact): ImageResult {
+function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): ImageResult {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
-    throw refused(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason, redact)
+    throw refusedFor(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason, texts)
   }
   const [candidate] = candidates
   if (candidate === undefined) throw new ProviderFailure('malformed', 'The answer is empty.')
@@ -93,8 +94,8 @@ function readAnswer({ json, texts }: SplicedJson, redact: Redact): ImageResult {
   const text = parts.map((part) => part.text ?? '').join('')
   // Drafts come first: the last image is the final one.
   const final = parts.findLast(({ inlineData }) => inlineData?.data !== undefined)
-  if (final === undefined) throw pictureless(candidate, text, redact)
-  const picture = readPicture(texts[Number(final.inlineData!.data!.slice(1))] ?? [])
+  if (final === undefined) throw pictureless(candidate, text, texts)
+  const picture = readPicture(base64[Number(final.inlineData!.data!.slice(1))] ?? [])
   if (picture === undefined) {
     throw new ProviderFailure('malformed', 'The provider answered with no PNG, JPEG or WebP.')
   }
@@ -106,8 +107,6 @@ function readAnswer({ json, texts }: SplicedJson, redact: Redact): ImageResult {
   }
 }
 
-type Redact = (text: string) => string
-
 /** Finish reasons of which the same request may well end otherwise (docs/vendors.md#gemini-images). */
 const again = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])
 /** Too like to what was learned: another vendor's model was taught otherwise. */
@@ -116,10 +115,10 @@ const recited = new Set(['RECITATION', 'IMAGE_RECITATION'])
 function pictureless(
   { finishReason = 'STOP', finishMessage }: NonNullable<WireAnswer['candidates']>[0],
   text: string,
-  redact: Redact,
+  texts: VendorTexts,
 ): ProviderFailure {
   if (blocked.has(finishReason) && !recited.has(finishReason)) {
-    return refused(finishMessage ?? finishReason, redact)
+    return refusedFor(finishMessage ?? finishReason, texts)
   }
   const said = finishMessage ?? text
   const message =
@@ -127,10 +126,5 @@ function pictureless(
       ? `The model made no picture (${finishReason}). Try again, or say it in other words.`
       : `The model made no picture and answered: ${said}`
   const kind = again.has(finishReason) ? 'no_picture' : 'malformed'
-  return failureOf(kind, { message }, { status: 200, redact })
-}
-
-function refused(reason: string, redact: Redact): ProviderFailure {
-  const message = `The provider refused the request as unsafe: ${reason}.`
-  return failureOf('content_policy', { message }, { status: 200, redact })
+  return failureOf(kind, { message }, { status: 200, texts })
 }

@@ -18,6 +18,7 @@ import {
   type UpstreamHead,
 } from '../transport/upstream.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { servedTier } from '../wire/served-tier.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
@@ -28,16 +29,16 @@ import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
 import { createChunkRepair } from './repair-chunk.ts'
-import { readUsage, servedTier, usageIn } from './usage.ts'
+import { readUsage, usageIn } from './usage.ts'
 
 const path = '/chat/completions'
 
 /** Chat over `POST /chat/completions`. */
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
-  const { dispatch, redact, limits, coalescing, dialect = plainDialect } = endpoint
+  const { dispatch, texts, limits, coalescing, dialect = plainDialect } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
-  const reading: ErrorReading = { redact, failureKind: dialect.failureKind }
+  const reading: ErrorReading = { texts, failureKind: dialect.failureKind }
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target, dialect)
@@ -98,17 +99,22 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   if (!Array.isArray(choices) || choices.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no choices.')
   }
-  const completion = repairAnswer(body, fallback, dialect.finishReasons)
+  const naming = { fallback, texts: reading.texts }
+  const completion = repairAnswer(body, naming, dialect.finishReasons)
   const counted = readUsage(usageIn(body, dialect.usageMember), dialect.readCost)
-  const usage = { ...(counted ?? estimateUsage(request, completion)), ...servedTier(tier) }
+  const usage = {
+    ...(counted ?? estimateUsage(request, completion)),
+    ...servedTier(tier, reading.texts),
+  }
   return { completion, usage, bytes: bytes.length }
 }
 
 /** Some servers stream though nobody asked for it. */
 function readStreamed(bytes: Buffer, { request, dialect, reading, fallback }: Reading): ChatAnswer {
-  const repair = createChunkRepair(fallback, dialect.finishReasons)
+  const naming = { fallback, texts: reading.texts }
+  const repair = createChunkRepair(naming, dialect.finishReasons)
   const lane = eventLane({ repair, dialect, reading, eventBytesMax: bytes.length + 1 })
-  const completion = repairAnswer(assembledAnswer(bytes, lane), fallback)
+  const completion = repairAnswer(assembledAnswer(bytes, lane), naming)
   const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
   return { completion, usage, bytes: bytes.length }
 }

@@ -4,12 +4,13 @@ import type { Usage } from '../../core/price.ts'
 import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
+import { servedTier } from '../wire/served-tier.ts'
 import type { ChatDialect } from './dialect.ts'
 import { arrivedEvents, endOfForm, formOf, rewritten, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import type { ChunkRepair } from './repair-chunk.ts'
-import { readUsage, servedTier, usageIn } from './usage.ts'
+import { readUsage, usageIn } from './usage.ts'
 
 type Options = {
   repair: ChunkRepair
@@ -130,7 +131,7 @@ function eventReader(
   return {
     readEvent,
     isOver: () => over,
-    usage: () => usage && { ...usage, ...servedTier(tier) },
+    usage: () => usage && { ...usage, ...servedTier(tier, reading.texts) },
   }
 }
 

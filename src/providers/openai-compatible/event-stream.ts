@@ -29,7 +29,7 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
   const { limits, dialect, reading, fallback } = options
   if (isJson(answer)) return forwardedStream(answer, limits, wholeAnswer(options))
   if (!beginsEvent(beginning(answer))) assertEvents(answer)
-  const repair = createChunkRepair(fallback, dialect.finishReasons)
+  const repair = createChunkRepair({ fallback, texts: reading.texts }, dialect.finishReasons)
   const eventBytesMax = limits.answerBytesMax
   return forwardedStream(answer, limits, eventLane({ repair, dialect, reading, eventBytesMax }))
 }

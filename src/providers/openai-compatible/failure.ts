@@ -1,13 +1,14 @@
 import type { FailureKind, ProviderFailure } from '../../core/failure.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
-import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
+import { failureReader, isErrorStatus, kindOfStatus } from '../transport/http-failure.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
+import { itemsOf, membersOf } from '../wire/any-json.ts'
 import { complaintOf } from './complaint.ts'
 
 /** How one vendor's errors are read. */
 export type ErrorReading = {
-  /** Removes every key of ours from a text. */
-  redact: (text: string) => string
+  texts: VendorTexts
   /** The kind that a vendor's own code means; undefined where the status decides. */
   failureKind?: ((complaint: Complaint) => FailureKind | undefined) | undefined
 }
@@ -15,20 +16,30 @@ export type ErrorReading = {
 /** Reads an OpenAI-shaped error answer and throws it as a ProviderFailure. */
 export function readFailure(head: UpstreamHead, reading: ErrorReading): PieceReader<never> {
   const kind = (status: number, complaint: Complaint) => kindOf(status, complaint, reading)
-  return failureReader(head, complaintOf, kind, reading.redact)
+  return failureReader(head, complaintOf, kind, reading.texts)
 }
 
 /** The error in the body of a 200 or in an event; undefined when there is none. */
 export function bodyFailure(body: unknown, reading: ErrorReading): ProviderFailure | undefined {
-  return isError(body) ? eventFailure(body, reading) : undefined
+  if (isError(body)) return eventFailure(body, reading)
+  const failed = itemsOf(membersOf(body)['choices']).find((choice) =>
+    isTold(membersOf(choice)['error']),
+  )
+  return failed === undefined
+    ? undefined
+    : eventFailure({ error: membersOf(failed)['error'] }, reading)
+}
+
+function isTold(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== '' && error !== false
 }
 
 /** The error that an event tells which is named `error`. */
 export function eventFailure(body: unknown, reading: ErrorReading): ProviderFailure {
   const complaint = complaintOf(body)
   const status = statusOf(complaint)
-  const { redact } = reading
-  return failureOf(kindOf(status, complaint, reading), complaint, { status, redact, inBand: true })
+  const { texts } = reading
+  return failureOf(kindOf(status, complaint, reading), complaint, { status, texts, inBand: true })
 }
 
 /** Nested, or flat, as old servers write it: then there is no answer beside it. */
@@ -36,7 +47,7 @@ function isError(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
   // Any object's members may be read as unknown.
   const { error, object, choices, message, detail, success } = body as Record<string, unknown>
-  if (error !== undefined && error !== null && error !== '' && error !== false) return true
+  if (isTold(error)) return true
   if (choices !== undefined) return false
   return object === 'error' || success === false || isWords(message) || isWords(detail)
 }
@@ -81,7 +92,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 function statusOf({ code, type }: Complaint): number {
   const number = Number(code)
-  if (number >= 400 && number < 600) return number
+  if (isErrorStatus(number)) return number
   return known(statuses, code) ?? known(statuses, type) ?? 500
 }
 

@@ -1,23 +1,35 @@
 import { randomBytes } from 'node:crypto'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
-import { isName } from './members.ts'
+
+/** What an answer is called that does not say it, and how its own names are read. */
+export type Naming = { fallback: Omit<ChunkIdentity, 'id'>; texts: VendorTexts }
 
 /** Whether an answer or chunk has what all of OpenAI's have. */
-export function isWhole({ id, object, created, model }: Members, named: string): boolean {
-  return isName(id) && object === named && Number.isSafeInteger(created) && isName(model)
+export function isWhole(
+  { id, object, created, model }: Members,
+  named: string,
+  texts: VendorTexts,
+): boolean {
+  const isCalled = texts.name(id) !== undefined && texts.name(model) !== undefined
+  return isCalled && object === named && Number.isSafeInteger(created) && isDate(created)
+}
+
+function isDate(seconds: unknown): seconds is number {
+  return typeof seconds === 'number' && seconds >= 0 && seconds <= Number.MAX_SAFE_INTEGER
 }
 
 /** The same with what the vendor left out: `id`, or a new one, and the rest from `fallback`. */
 export function completeIdentity(
   given: Members,
-  fallback: Omit<ChunkIdentity, 'id'>,
+  { fallback, texts }: Naming,
   id?: string,
 ): ChunkIdentity {
-  const { created, model } = given
+  const { created } = given
   return {
-    id: isName(given['id']) ? given['id'] : (id ?? `chatcmpl-${randomBytes(16).toString('hex')}`),
-    created: typeof created === 'number' && created >= 0 ? Math.floor(created) : fallback.created,
-    model: isName(model) ? model : fallback.model,
+    id: texts.name(given['id']) ?? id ?? `chatcmpl-${randomBytes(16).toString('hex')}`,
+    created: isDate(created) ? Math.floor(created) : fallback.created,
+    model: texts.name(given['model']) ?? fallback.model,
   }
 }

@@ -17,6 +17,7 @@ import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/price.ts'
 import { jsonRequests, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { printJson } from '../wire/long-text.ts'
 import { tokenCount } from '../wire/token-count.ts'
@@ -49,16 +50,17 @@ type WireRequest = Omit<
 
 /** Images over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
-  const { dispatch, redact, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
+  const { dispatch, texts, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
   const { unlisted, isRefused } = imageDialect
   const bytesMax = limits.answerBytesMax
-  const reading = { redact, readCost: dialect?.readCost, isRefused }
+  const { readCost } = dialect ?? {}
   const requestFor = imageRequests(endpoint)
   return {
     ...(unlisted === undefined ? {} : { unlisted }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal } = call
+      const { signal, count } = call
+      const reading = { count, texts, readCost, isRefused }
       const request = requestFor(call)
       const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
@@ -120,8 +122,11 @@ function sizeInPixels({ vendorPixels }: ImagePlan): { size?: string } {
   return vendorPixels === undefined ? {} : { size: pixelsText(vendorPixels) }
 }
 
+const qualityCharactersMax = 40
+
 type Reading = {
-  redact: (text: string) => string
+  count: number
+  texts: VendorTexts
   readCost: ReadCost | undefined
   isRefused: ImageDialect['isRefused']
 }
@@ -129,27 +134,31 @@ type Reading = {
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(
-  { json, texts }: SplicedJson,
-  { redact, readCost, isRefused }: Reading,
+  { json, texts: base64 }: SplicedJson,
+  { count, texts, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
-  const failure = bodyFailure(json, { redact })
+  const failure = bodyFailure(json, { texts })
   if (failure !== undefined) throw failure
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
   if (isRefused !== undefined && data.some(isRefused)) {
     throw new ProviderFailure('content_policy', 'The provider refused the picture as unsafe.')
   }
-  const items = data.map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
-    const picture = typeof url === 'string' ? url : readPicture(texts[Number(mark.slice(1))] ?? [])
-    if (picture !== undefined) return { picture, revisedPrompt }
-    throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
-  })
+  const items = data
+    .slice(0, count)
+    .map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
+      const picture =
+        typeof url === 'string' ? url : readPicture(base64[Number(mark.slice(1))] ?? [])
+      if (picture !== undefined) return { picture, revisedPrompt }
+      throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
+    })
   if (items.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
   const counted = readUsage(usage, readCost)
+  const named = texts.name(quality, qualityCharactersMax)
   return {
     items,
     ...(counted === undefined ? {} : { usage: counted }),
-    ...(typeof quality === 'string' ? { quality } : {}),
+    ...(named === undefined ? {} : { quality: named }),
     ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
   }
 }

@@ -15,6 +15,18 @@ export function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
+/** No vendor gives more answers to a request. */
+const choicesMax = 128
+
+/** The answers that are listed. Throws a ProviderFailure. */
+export function readChoices(choices: unknown): readonly unknown[] {
+  return Array.isArray(choices) && choices.length <= choicesMax ? choices : malformed()
+}
+
+export function isChoiceIndex(value: unknown): value is number {
+  return isIndex(value) && value < choicesMax
+}
+
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

@@ -1,30 +1,32 @@
-import type { ChatCompletion, ChunkIdentity } from '../../core/chat/chat.ts'
+import type { ChatCompletion } from '../../core/chat/chat.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
 import { finishReasonOf } from './finish-reason.ts'
-import { completeIdentity } from './identity.ts'
-import { isIndex, readMembers } from './members.ts'
+import { answerContent, choiceContent, messageContent } from './content.ts'
+import { completeIdentity, type Naming } from './identity.ts'
+import { isChoiceIndex, readChoices, readMembers } from './members.ts'
 import { repairCalls } from './repair-calls.ts'
 import { withPlainThoughts } from './thoughts.ts'
 
 /**
- * A vendor's answer as one of OpenAI's, which has members that others leave out. `fallback` is what it is
- * called when its vendor does not say. Throws a ProviderFailure when it is no answer.
+ * A vendor's answer as one of OpenAI's, which has members that others leave out. Throws a ProviderFailure
+ * when it is no answer.
  */
 export function repairAnswer(
   answer: Members,
-  fallback: Omit<ChunkIdentity, 'id'>,
+  naming: Naming,
   finishReasons?: Readonly<Record<string, string>>,
 ): ChatCompletion {
+  const { texts } = naming
   // The gateway adds its own `usage` and `warnings` to an answer.
   const { usage: _usage, warnings: _warnings, choices, ...rest } = answer
-  const { id, created, model } = completeIdentity(answer, fallback)
-  const listed = Array.isArray(choices) ? choices : []
-  const repaired = listed.map((choice, place) =>
-    repairChoice(readMembers(choice), place, finishReasons),
+  const { id, created, model } = completeIdentity(answer, naming)
+  const repaired = readChoices(choices).map((choice, place) =>
+    repairChoice(readMembers(choice), { place, texts, finishReasons }),
   )
   // Checked member by member above; the vendor's further members are passed on.
   return {
-    ...rest,
+    ...texts.members(rest, answerContent),
     id,
     object: 'chat.completion',
     created,
@@ -33,25 +35,30 @@ export function repairAnswer(
   } as ChatCompletion
 }
 
+type Repair = {
+  place: number
+  texts: VendorTexts
+  finishReasons: Readonly<Record<string, string>> | undefined
+}
+
 function repairChoice(
   { index, message: said, logprobs = null, finish_reason: reason, ...others }: Members,
-  place: number,
-  finishReasons: Readonly<Record<string, string>> | undefined,
+  { place, texts, finishReasons }: Repair,
 ): Members {
-  const { tool_calls: given, role: _role, ...texts } = withPlainThoughts(readMembers(said))
-  const { content = null, refusal = null, ...rest } = texts
-  const calls = repairCalls(given)
+  const { tool_calls: given, role: _role, ...words } = withPlainThoughts(readMembers(said))
+  const { content = null, refusal = null, ...rest } = words
+  const calls = repairCalls(given, texts)
   return {
-    index: isIndex(index) ? index : place,
+    index: isChoiceIndex(index) ? index : place,
     message: {
       role: 'assistant',
       content,
       refusal,
-      ...rest,
+      ...texts.members(rest, messageContent),
       ...(calls === undefined ? {} : { tool_calls: calls }),
     },
     logprobs,
     finish_reason: finishReasonOf(reason, calls !== undefined, finishReasons),
-    ...others,
+    ...texts.members(others, choiceContent),
   }
 }

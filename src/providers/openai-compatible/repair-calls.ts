@@ -1,16 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
+import { callIdOf, newCallId } from '../wire/call-id.ts'
+import { callContent } from './content.ts'
 import { isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
 
 /** The calls of a whole answer as OpenAI writes them; undefined for none. Throws a ProviderFailure. */
-export function repairCalls(calls: unknown): Members[] | undefined {
+export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined {
   if (calls === undefined || calls === null) return undefined
-  if (!Array.isArray(calls)) malformed()
+  if (!Array.isArray(calls) || calls.length > callsMax) malformed()
   const ids = new Set<string>()
   const repaired = calls.map((given): Members => {
-    const { index: _index, id: told, ...call } = readMembers(given)
-    const id = isName(told) && !ids.has(told) ? told : newId()
+    const { index: _index, id: told, ...more } = readMembers(given)
+    const own = callIdOf(told, texts)
+    const id = ids.has(own) ? newCallId() : own
     ids.add(id)
+    const call = texts.members(more, callContent)
     if (isCustom(call)) return { id, ...call }
     const { name, arguments: args, ...rest } = readMembers(call['function'])
     if (!isName(name)) malformed()
@@ -30,20 +34,36 @@ export type CallRepair = {
   rest(): Members[]
 }
 
-type Call = { index: number; id: string; name: string; hasArguments: boolean; isCustom: boolean }
+/** More calls than tools that any vendor takes. */
+const callsMax = 1024
 
-export function createCallRepair(): CallRepair {
+type Call = {
+  index: number
+  id: string
+  /** As the vendor says it. */
+  told: unknown
+  name: string
+  hasArguments: boolean
+  isCustom: boolean
+}
+
+export function createCallRepair(texts: VendorTexts): CallRepair {
   const calls: Call[] = []
   const called = new Map<unknown, Call>()
 
   const begin = (piece: Members): Call => {
     const { id, index } = piece
     const { name } = functionOf(piece)
-    const isFree = isIndex(index) && calls.every((call) => call.index !== index)
-    const isOwn = isName(id) && calls.every((call) => call.id !== id)
+    if (calls.length >= callsMax) malformed()
+    // Clients put calls in a list by their index, which must have no holes.
+    const isNext = isIndex(index) && index <= calls.length
+    const isFree = isNext && calls.every((call) => call.index !== index)
+    const own = callIdOf(id, texts)
+    const isOwn = calls.every((call) => call.id !== own)
     const call: Call = {
       index: isFree ? index : calls.length,
-      id: isOwn ? id : newId(),
+      id: isOwn ? own : newCallId(),
+      told: id,
       name: isName(name) ? name : '',
       hasArguments: false,
       isCustom: isCustom(piece),
@@ -54,7 +74,8 @@ export function createCallRepair(): CallRepair {
   }
 
   const readPiece = (given: unknown): unknown => {
-    const piece = readMembers(given)
+    const told = readMembers(given)
+    const piece = texts.members(told, callContent)
     const known = knownCall(piece, calls, called)
     const call = known ?? begin(piece)
     const { id, type, index, function: said, ...rest } = piece
@@ -70,7 +91,8 @@ export function createCallRepair(): CallRepair {
     const toldId = known === undefined ? call.id : undefined
     const toldType = known === undefined ? 'function' : undefined
     const same = said !== null && index === call.index && id === toldId && type === toldType
-    if (same && name === toldName && args === toldText) return given
+    const isSame = same && piece === told && name === toldName && args === toldText
+    if (isSame) return given
     return {
       index: call.index,
       ...(known === undefined ? { id: toldId, type: toldType } : {}),
@@ -104,11 +126,11 @@ function knownCall(
 ): Call | undefined {
   const { id, index } = piece
   const isNamed = isName(functionOf(piece)['name'])
-  const ofId = isName(id) ? calls.find((call) => call.id === id) : undefined
+  const ofId = isName(id) ? calls.find((call) => call.told === id) : undefined
   if (isAbsent(index)) return isName(id) ? ofId : isNamed ? undefined : calls.at(-1)
   const ofIndex = called.get(index)
   // Some vendors give every call the same index.
-  const isOther = ofIndex !== undefined && isNamed && isName(id) && ofIndex.id !== id
+  const isOther = ofIndex !== undefined && isNamed && isName(id) && ofIndex.told !== id
   return isOther ? ofId : ofIndex
 }
 
@@ -125,8 +147,4 @@ function isCustom(call: Members): boolean {
 function textOf(args: unknown): string {
   if (typeof args === 'string') return args
   return isAbsent(args) ? '' : JSON.stringify(args)
-}
-
-function newId(): string {
-  return `call_${randomBytes(12).toString('hex')}`
 }

@@ -1,4 +1,6 @@
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
+import { choiceContent, messageContent } from './content.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { isAbsent, malformed, readMembers } from './members.ts'
 import { createCallRepair } from './repair-calls.ts'
@@ -18,14 +20,19 @@ export type ChoiceRepair = {
 
 type FinishReasons = Readonly<Record<string, string>>
 
-export function createChoiceRepair(index: number, finishReasons?: FinishReasons): ChoiceRepair {
-  const calls = createCallRepair()
+export function createChoiceRepair(
+  index: number,
+  texts: VendorTexts,
+  finishReasons?: FinishReasons,
+): ChoiceRepair {
+  const calls = createCallRepair(texts)
   let begun = false
   let finished = false
   let steady = false
 
   const readDelta = (given: Members): Members => {
-    const delta = withRole(withPlainThoughts(given), begun)
+    const plain = texts.members(withPlainThoughts(given), messageContent)
+    const delta = withRole(plain, begun)
     const { tool_calls: told, ...rest } = delta
     if (told === undefined) return delta
     if (told !== null && !Array.isArray(told)) malformed()
@@ -39,7 +46,8 @@ export function createChoiceRepair(index: number, finishReasons?: FinishReasons)
 
   return {
     read: (choice) => {
-      const { index: _index, delta: said, message, finish_reason: told, ...others } = choice
+      const clean = texts.members(choice, choiceContent)
+      const { index: _index, delta: said, message, finish_reason: told, ...others } = clean
       steady = begun
       let delta = readDelta(isAbsent(said ?? message) ? {} : readMembers(said ?? message))
       begun = true
@@ -50,7 +58,8 @@ export function createChoiceRepair(index: number, finishReasons?: FinishReasons)
         if (!finished) delta = withCalls(delta, calls.rest())
         finished = true
       }
-      const same = choice['index'] === index && delta === said && reason === told
+      const same =
+        clean === choice && choice['index'] === index && delta === said && reason === told
       return same ? choice : { index, delta, ...others, finish_reason: reason }
     },
     isSteady: () => steady,

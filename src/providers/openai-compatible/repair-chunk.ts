@@ -1,7 +1,8 @@
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 import type { Members } from '../wire/any-json.ts'
-import { completeIdentity, isWhole } from './identity.ts'
-import { isIndex, malformed, readMembers } from './members.ts'
+import { answerContent } from './content.ts'
+import { completeIdentity, isWhole, type Naming } from './identity.ts'
+import { isAbsent, isChoiceIndex, readChoices, readMembers } from './members.ts'
 import { createChoiceRepair, type ChoiceRepair } from './repair-choice.ts'
 
 /** Makes each chunk of a stream one of OpenAI's, which has members that others leave out. */
@@ -22,19 +23,19 @@ export type ChunkRepair = {
 
 const object = 'chat.completion.chunk'
 
-/** `fallback` is what the stream is called when its vendor does not name it. */
 export function createChunkRepair(
-  fallback: Omit<ChunkIdentity, 'id'>,
+  naming: Naming,
   finishReasons?: Readonly<Record<string, string>>,
 ): ChunkRepair {
+  const { texts } = naming
   const choices = new Map<number, ChoiceRepair>()
   let identity: ChunkIdentity | undefined
   let steady = false
 
   const readChoice = (value: unknown, place: number): Members => {
     const choice = readMembers(value)
-    const index = isIndex(choice['index']) ? choice['index'] : place
-    const repair = choices.get(index) ?? createChoiceRepair(index, finishReasons)
+    const index = isChoiceIndex(choice['index']) ? choice['index'] : place
+    const repair = choices.get(index) ?? createChoiceRepair(index, texts, finishReasons)
     choices.set(index, repair)
     const read = repair.read(choice)
     if (!repair.isSteady()) steady = false
@@ -44,17 +45,20 @@ export function createChunkRepair(
 
   return {
     read: (chunk) => {
-      const { choices: listed, usage } = chunk
-      identity ??= completeIdentity(chunk, fallback)
-      if (listed === undefined || listed === null) return undefined
-      if (!Array.isArray(listed)) malformed()
+      identity ??= completeIdentity(chunk, naming)
+      const { usage } = chunk
+      if (isAbsent(chunk['choices'])) return undefined
+      const listed = readChoices(chunk['choices'])
       if (listed.length === 0) return undefined
+      const clean = texts.members(chunk, answerContent)
       steady = !usage
       const read = listed.map(readChoice)
       const same = read.every((choice, place) => choice === listed[place])
-      if (same && !usage && isWhole(chunk, object)) return chunk
-      const { usage: _usage, ...rest } = chunk
-      const whole = completeIdentity(chunk, identity, identity.id)
+      const isClean = clean === chunk && chunk['warnings'] === undefined
+      if (same && !usage && isClean && isWhole(chunk, object, texts)) return chunk
+      // The gateway adds its own.
+      const { usage: _usage, warnings: _warnings, ...rest } = clean
+      const whole = completeIdentity(chunk, naming, identity.id)
       return { ...rest, ...whole, object, choices: read, ...(usage === null ? { usage } : {}) }
     },
     isSteady: () => steady,
@@ -63,6 +67,6 @@ export function createChunkRepair(
       all()
         .filter((choice) => !choice.hasFinished())
         .map((choice) => ({ ...identity!, object, choices: [choice.end()] })),
-    identity: () => identity ?? completeIdentity({}, fallback),
+    identity: () => identity ?? completeIdentity({}, naming),
   }
 }

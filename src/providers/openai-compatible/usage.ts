@@ -23,16 +23,6 @@ export type WireUsage = {
 /** What the vendor charges, as its `usage` tells; undefined when it does not, or nonsense. */
 export type ReadCost = (wire: object) => ReportedCost | undefined
 
-/** Names of the tier that everybody is served in. */
-const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
-
-/** The tier of an answer in its vendor's word; nothing when it is the ordinary one. */
-export function servedTier(tier: unknown): Pick<Usage, 'serviceTier'> {
-  return typeof tier !== 'string' || ordinaryTiers.has(tier)
-    ? {}
-    : { serviceTier: tier.slice(0, 40) }
-}
-
 /** Canonical token counts and cost; undefined when the upstream sent no counts. */
 export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usage | undefined {
   if (!isTokenCount(wire?.prompt_tokens)) return undefined

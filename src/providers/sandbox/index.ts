@@ -6,6 +6,7 @@ import type { ImageDialect } from '../openai-compatible/image-dialect.ts'
 import { openAiCompatible } from '../openai-compatible/provider.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
+import { ownTexts } from '../transport/vendor-texts.ts'
 import { pictureText } from '../wire/long-text.ts'
 import type { Render } from './pictures.ts'
 import { playedRequest, type ThoughtsShown } from './played.ts'
@@ -61,7 +62,7 @@ function simulate(
   const { id, chat, image } = openAiCompatible({
     id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
     dispatch: sandboxUpstream({ routeIndex, render, clock }),
-    redact: (text) => text,
+    texts: ownTexts,
     limits,
     coalescing,
     ...noPictures,

@@ -4,7 +4,7 @@ import {
   type FailureKind,
   type RejectionCode,
 } from '../../core/failure.ts'
-import { plainWords } from './plain-words.ts'
+import type { VendorTexts } from './vendor-texts.ts'
 
 /** The error that an upstream reports, independent of the shape of its body. */
 export type Complaint = {
@@ -20,12 +20,9 @@ type Options = {
   status: number
   /** Whether a 200 or an event of it reports the error; `status` is then what the error means. */
   inBand?: true
-  /** Removes every key of ours from a text. */
-  redact: (text: string) => string
+  texts: VendorTexts
   retryAfterSeconds?: number | undefined
 }
-
-const messageCharactersMax = 500
 
 /** Codes and types that mean a conversation longer than the model reads. */
 const tooLongCodes = new Set([
@@ -34,6 +31,7 @@ const tooLongCodes = new Set([
   'model_context_window_exceeded',
   'exceed_context_size_error',
 ])
+const charactersRead = 2000
 /** Words of vendors that have no code for it (docs/vendors.md#forms-of-errors). */
 const tooLongWords = [
   /context[_ ](?:length|window)[_ ]exceeded/i,
@@ -53,17 +51,16 @@ const tooLongWords = [
 
 /** A complaint as the ProviderFailure of `kind`, or of a narrower one that its words tell. */
 export function failureOf(kind: FailureKind, complaint: Complaint, options: Options) {
-  const { status, redact, inBand, retryAfterSeconds } = options
+  const { status, texts, inBand, retryAfterSeconds } = options
   const told = isTooLong(kind, complaint) ? 'context_length' : kind
-  // Keys first: a shorter text may hold a part of one that is not recognised.
-  const words = plainWords(redact(complaint.message ?? '')).slice(0, messageCharactersMax)
+  const words = texts.words(complaint.message)
   const silent = inBand
     ? 'The provider failed while it answered.'
     : `The provider answered ${status}.`
   return new ProviderFailure(told, words || silent, {
     status,
     said: inBand && words,
-    param: plainParam(complaint.param),
+    param: plainParam(complaint.param, texts),
     code: told === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
   })
@@ -73,15 +70,17 @@ export function failureOf(kind: FailureKind, complaint: Complaint, options: Opti
 const plainPath = /^[a-z][a-z0-9_]*(?:\[\d{1,4}\]|\.[a-z][a-z0-9_]*)*$/
 const paramCharactersMax = 100
 
-function plainParam(param = ''): string | undefined {
-  const path = param.replace(/^body\./, '').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
-  return path.length <= paramCharactersMax && plainPath.test(path) ? path : undefined
+function plainParam(param: string | undefined, texts: VendorTexts): string | undefined {
+  const told = texts.name(param, paramCharactersMax) ?? ''
+  const path = told.replace(/^body\./, '').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+  return plainPath.test(path) ? path : undefined
 }
 
 function isTooLong(kind: FailureKind, { code = '', type = '', message = '' }: Complaint): boolean {
   if (kind !== 'rejected' && kind !== 'too_large') return false
   if (tooLongCodes.has(code) || tooLongCodes.has(type)) return true
-  return tooLongWords.some((words) => words.test(message))
+  const beginning = message.slice(0, charactersRead)
+  return tooLongWords.some((words) => words.test(beginning))
 }
 
 function rejectionCode({ code }: Complaint): RejectionCode | undefined {

@@ -2,14 +2,15 @@ import type { ReadSources } from '../../core/image/image.ts'
 import type { Coalescing } from './coalescing.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
+import type { VendorTexts } from './vendor-texts.ts'
 
 /** What adapters need of one configured vendor or server. */
 export type Endpoint = {
   id: string
   /** Sends signed requests to paths below the vendor's base URL. */
   dispatch: Dispatch
-  /** Removes every key from a text. */
-  redact: (text: string) => string
+  /** What a vendor's texts pass on their way to a caller. */
+  texts: VendorTexts
   limits: UpstreamLimits
   coalescing: Coalescing
   /** Downloads a picture that the vendor answered as a URL. */

@@ -1,15 +1,16 @@
 import type { FailureKind } from '../../core/failure.ts'
 import { failureOf, type Complaint } from './complaint.ts'
+import type { VendorTexts } from './vendor-texts.ts'
 import { wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
 const answerBytesKept = 64 * 1024
 
-/** Reads an error answer and throws it as a ProviderFailure with a redacted message. */
+/** Reads an error answer and throws it as a ProviderFailure in words that a caller may read. */
 export function failureReader(
   head: UpstreamHead,
   complaintOf: (body: unknown) => Complaint,
   kindOf: (status: number, complaint: Complaint) => FailureKind,
-  redact: (text: string) => string,
+  texts: VendorTexts,
 ): PieceReader<never> {
   const whole = wholeReader()
   let bytes = 0
@@ -23,7 +24,7 @@ export function failureReader(
       const { status } = head
       throw failureOf(kindOf(status, complaint), complaint, {
         status,
-        redact,
+        texts,
         retryAfterSeconds: retryAfterSeconds(head),
       })
     },
@@ -60,6 +61,11 @@ export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
   const seconds = (Date.parse(text) - Date.parse(String(headers['date']))) / 1000
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
+}
+
+/** Whether a number that a body holds is a status of HTTP that means an error. */
+export function isErrorStatus(code: number): boolean {
+  return Number.isInteger(code) && code >= 400 && code < 600
 }
 
 /** The kind of a failure by its status alone (docs/vendors.md#failure-kinds). */

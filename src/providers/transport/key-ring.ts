@@ -5,8 +5,6 @@ import { retryAfterSeconds } from './http-failure.ts'
 type KeyRing = {
   /** Sends a request signed with the next key that is not resting, or unsigned without keys. */
   dispatch: Dispatch
-  /** Removes every key from a text. */
-  redact(text: string): string
   /** Whether there are several keys and one is not resting. */
   hasSpareKey(): boolean
 }
@@ -37,13 +35,11 @@ export function createKeyRing(options: Options): KeyRing {
     headers: keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key },
     restsUntil: 0,
   }))
-  const redact = (text: string) =>
-    keys.reduce((clean, key) => clean.replaceAll(key, '[removed]'), text)
   const [only] = ring
   if (ring.length < 2) {
     const signed: Dispatch = (request, receiver) =>
       dispatch({ ...request, headers: { ...request.headers, ...only?.headers } }, receiver)
-    return { dispatch: signed, redact, hasSpareKey: () => false }
+    return { dispatch: signed, hasSpareKey: () => false }
   }
 
   let turn = 0
@@ -61,7 +57,6 @@ export function createKeyRing(options: Options): KeyRing {
   const badKeyMark = options.badKeyMark === undefined ? undefined : Buffer.from(options.badKeyMark)
 
   return {
-    redact,
     hasSpareKey: () => ring.some(({ restsUntil }) => restsUntil <= monotonic()),
     dispatch: (request, receiver) => {
       const key = next()

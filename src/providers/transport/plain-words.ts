@@ -8,16 +8,17 @@ const isInside = new RegExp(`^(?:${addressNumber}|${insideName})$`, 'i')
 
 type Replacement = readonly [RegExp, string | ((found: string) => string)]
 
-/** What is taken out of a vendor's words, in this order. */
-const replacements: readonly Replacement[] = [
-  // Where a program tells how it failed, its folders follow.
-  [/\s*(?:Traceback \(most recent call last\)|Stack trace:|\n\s+at \S+ ?\().*/s, ''],
+/** What may be a secret. */
+const secrets: readonly Replacement[] = [
   [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
   [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],
   [/\b(?:sk|pk|rk|gsk|csk|xai|hf|r8|tgp|fw|nvapi|pplx)[-_][\w*.-]{8,}/g, '[removed]'],
   [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,}\.[\w.-]+/g, '[removed]'],
   [/\b(?:org|proj|acct)[-_](?=[\w-]*\d)[\w-]{8,}/g, '[removed]'],
-  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]+/gi, publicAddress],
+]
+const webAddress = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]+/gi
+/** What is a place in somebody's network, or a folder. */
+const places: readonly Replacement[] = [
   [
     new RegExp(
       String.raw`(?<![\w.-])(?:${addressNumber}|${insideName})(?::\d{1,5})?(?![\w-])`,
@@ -25,10 +26,21 @@ const replacements: readonly Replacement[] = [
     ),
     '[address]',
   ],
-  [/(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}:\d{2,5}\b/gi, '[address]'],
   [/(?<![\w/.:\]])\/(?!v\d)(?:[\w.@~-]+\/)+[\w.@~-]*/g, '[path]'],
   [/\b[a-z]:\\[^\s"'<>|]+/gi, '[path]'],
 ]
+
+/** What is taken out of a vendor's words, in this order. */
+const ofWords: readonly Replacement[] = [
+  // Where a program tells how it failed, its folders follow.
+  [/(?<!\s)\s*(?:Traceback \(most recent call last\)|Stack trace:|\n\s+at \S+ ?\().*/s, ''],
+  ...secrets,
+  [webAddress, publicAddress],
+  ...places,
+  [/(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}:\d{2,5}\b/gi, '[address]'],
+]
+const ofTexts = [webAddress, ...[...secrets, ...places].map(([pattern]) => pattern)]
+const anyOfTexts = new RegExp(ofTexts.map(({ source }) => source).join('|'), 'i')
 
 /**
  * A vendor's words as one line of plain text, without what may be a secret, a place in somebody's network or
@@ -37,23 +49,50 @@ const replacements: readonly Replacement[] = [
 export function plainWords(words: string): string {
   let plain = looksLikeHtml.test(words) ? htmlText(words) : words
   plain = plain.slice(0, charactersRead)
-  for (const [pattern, replacement] of replacements) {
-    // TypeScript has no overload for both kinds of replacement at once.
-    plain = plain.replace(pattern, replacement as string)
-  }
+  plain = replaced(plain, ofWords)
   // oxlint-disable-next-line no-control-regex
   return plain.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+}
+
+/**
+ * A text of an answer, unchanged but for what may be a secret, a place in a network or a folder: public
+ * addresses, such as those of its sources, stay whole.
+ */
+export function withoutPlaces(text: string): string {
+  let told = ''
+  let at = 0
+  for (const { 0: address, index } of text.matchAll(webAddress)) {
+    told += replaced(replaced(text.slice(at, index), secrets), places)
+    told += isPublic(address) ? replaced(address, secrets) : '[address]'
+    at = index + address.length
+  }
+  return told + replaced(replaced(text.slice(at), secrets), places)
+}
+
+/** Whether a text has surely nothing of that; a quick look. */
+export function isPlain(text: string): boolean {
+  return !anyOfTexts.test(text)
+}
+
+function replaced(text: string, replacements: readonly Replacement[]): string {
+  return replacements.reduce(
+    // TypeScript has no overload for both kinds of replacement at once.
+    (told, [pattern, replacement]) => told.replace(pattern, replacement as string),
+    text,
+  )
+}
+
+function isPublic(address: string): boolean {
+  const url = URL.parse(address)
+  if (url === null || url.username !== '' || url.password !== '') return false
+  return !isInside.test(url.hostname) && url.hostname.includes('.')
 }
 
 function publicAddress(found: string): string {
   // A full stop behind an address ends a sentence.
   const [, text = '', end = ''] = /^(.*?)([.,;:)\]]*)$/s.exec(found) ?? []
   const url = URL.parse(text)
-  const isPublic =
-    url?.protocol === 'https:' && url.port === '' && url.username === '' && url.password === ''
-  if (!isPublic || isInside.test(url.hostname) || !url.hostname.includes('.')) {
-    return `[address]${end}`
-  }
+  if (url?.protocol !== 'https:' || url.port !== '' || !isPublic(text)) return `[address]${end}`
   return `${url.origin}${url.pathname === '/' ? '' : url.pathname}${end}`
 }
 

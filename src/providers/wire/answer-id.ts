@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { textIn } from './any-json.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 
-/** The id of an answer; a new one of OpenAI's form where the vendor gives none. */
-export function answerId(given: unknown): string {
-  return textIn(given) ?? `chatcmpl-${randomUUID().replaceAll('-', '')}`
+/** The id of an answer; a new one of OpenAI's form where the vendor gives none that can be passed on. */
+export function answerId(given: unknown, texts: VendorTexts): string {
+  return texts.name(given) ?? `chatcmpl-${randomUUID().replaceAll('-', '')}`
 }

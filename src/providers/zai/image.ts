@@ -4,8 +4,9 @@ import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/complaint.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import type { Complaint } from '../transport/complaint.ts'
+import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { failureKind } from './failure.ts'
 
@@ -17,7 +18,7 @@ type WireAnswer = {
 
 /** Images over `POST /images/generations`, one a call, as a URL (docs/vendors.md#zai-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
-  const { dispatch, redact, limits, fetchPicture } = endpoint
+  const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.answerBytesMax
   return {
@@ -26,9 +27,9 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       const { signal } = call
       const request = requestTo('/images/generations', wireRequest(call))
       const address = await receive({ dispatch, request, signal, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, redact)
+        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const whole = wholeReader()
-        return { push: whole.push, finish: () => readAnswer(whole.finish()) }
+        return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
       })
       return { pictures: [await fetchPicture(address, signal)] }
     },
@@ -45,15 +46,14 @@ function wireRequest({ request, plan, target }: ImageCall): object {
   }
 }
 
-function readAnswer(bytes: Buffer): string {
+function readAnswer(bytes: Buffer, texts: VendorTexts): string {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   const address = body.data?.[0]?.url
   if (address !== undefined && address !== '') return address
   if (body.error !== undefined) {
     const complaint = complaintOf(body)
-    const { message = 'The provider failed.' } = complaint
-    throw new ProviderFailure(kindOf(500, complaint), message, { status: 200 })
+    throw failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
   }
   if (body.content_filter !== undefined) {
     throw new ProviderFailure('content_policy', 'The provider refused the request as unsafe.')

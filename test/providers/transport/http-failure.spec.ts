@@ -7,20 +7,12 @@ import {
   kindOfStatus,
   retryAfterSeconds,
 } from '../../../src/providers/transport/http-failure.ts'
-
-import { createKeyRing } from '../../../src/providers/transport/key-ring.ts'
+import { createVendorTexts } from '../../../src/providers/transport/vendor-texts.ts'
 
 type Headers = Record<string, string | string[]>
 
 const secrets = ['sk-proj-0123456789', 'second-key']
-/** As the key ring takes keys out of a text. */
-const { redact } = createKeyRing({
-  dispatch: () => undefined,
-  keys: secrets,
-  restMs: 0,
-  restMaxMs: 0,
-  monotonic: () => 0,
-})
+const texts = createVendorTexts(secrets)
 const complaintOf = (body: unknown) => (body as { error?: Complaint } | null)?.error ?? {}
 
 function refusal(
@@ -28,7 +20,7 @@ function refusal(
   status = 400,
   headers: Headers = {},
 ): ProviderFailure | undefined {
-  const reader = failureReader({ status, headers }, complaintOf, kindOfStatus, redact)
+  const reader = failureReader({ status, headers }, complaintOf, kindOfStatus, texts)
   for (const piece of pieces) reader.push(Buffer.from(piece))
   try {
     reader.finish()

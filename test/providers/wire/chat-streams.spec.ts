@@ -5,6 +5,7 @@ import { ProviderFailure } from '../../../src/core/failure.ts'
 import { translator as anthropic } from '../../../src/providers/anthropic/chat-stream.ts'
 import { translator as gemini } from '../../../src/providers/google/chat-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
+import { ownTexts } from '../../../src/providers/transport/vendor-texts.ts'
 import { translateStream } from '../../../src/providers/wire/translated-stream.ts'
 import { anthropicEvents } from '../../support/anthropic-answers.ts'
 import { readChunks } from '../../support/event-stream.ts'
@@ -21,7 +22,7 @@ type Wire = {
   error: string
 }
 const limits = { answerBytesMax: 1_000_000, endTimeoutMs: 1 }
-const options = { createdSeconds: 1, upstreamModel: 'some', redact: (text: string) => text }
+const options = { createdSeconds: 1, upstreamModel: 'some', texts: ownTexts }
 const counted = { stream_options: { include_usage: true } }
 
 const wires: Wire[] = [

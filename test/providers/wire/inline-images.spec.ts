@@ -7,6 +7,7 @@ import { openAiCompatible } from '../../../src/providers/openai-compatible/provi
 import { coalesceStreams } from '../../../src/providers/transport/coalescing.ts'
 import type { Dispatch, UpstreamRequest } from '../../../src/providers/transport/dispatch.ts'
 import { noPictures, type Endpoint } from '../../../src/providers/transport/endpoint.ts'
+import { ownTexts } from '../../../src/providers/transport/vendor-texts.ts'
 import { pixel } from '../../support/pixel.ts'
 import { routeOf } from '../../support/route.ts'
 
@@ -37,8 +38,15 @@ function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: Ups
   }
   const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, endTimeoutMs: 1, answerBytesMax: 1 }
   const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
-  const redact = (text: string) => text
-  const endpoint = { id: 'own', dispatch, redact, limits, coalescing, ...noPictures, readSources }
+  const endpoint = {
+    id: 'own',
+    dispatch,
+    texts: ownTexts,
+    limits,
+    coalescing,
+    ...noPictures,
+    readSources,
+  }
   return { endpoint, sent }
 }
 
