@@ -122,6 +122,11 @@ export interface components {
                  */
                 request_idle_timeout_ms: number;
                 /**
+                 * @description Values of a JSON body, members of objects and items of lists together.
+                 * @default 250000
+                 */
+                request_values_max: number;
+                /**
                  * @description How long a request may take to arrive.
                  * @default 120000
                  */
@@ -536,6 +541,12 @@ export const settings = [
     "variable": null,
     "standard": 30000,
     "description": "How long a request's body may pause."
+  },
+  {
+    "name": "limits.request_values_max",
+    "variable": null,
+    "standard": 250000,
+    "description": "Values of a JSON body, members of objects and items of lists together."
   },
   {
     "name": "limits.request_timeout_ms",

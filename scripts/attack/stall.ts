@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { bodies, type Body } from './bodies.ts'
+import type { Pause } from './loop-watch.ts'
 import { models, startWatchedGateway, type WatchedGateway } from './watched-gateway.ts'
 
 // node scripts/attack/stall.ts [--megabytes 32] [--only text] [--main src/main.ts]: sends each of
@@ -9,23 +10,42 @@ import { models, startWatchedGateway, type WatchedGateway } from './watched-gate
 const pauseMs = 100
 const honestTimes = 5
 
-/** What one body did to the gateway. */
-export type Outcome = { name: string; status: number | string; cpuMs: number; clockMs: number }
+/** What one body did to the gateway: the answer to the last of its sizes, the longest pause of all. */
+export type Outcome = { name: string; bytes: number; status: number | string } & Pause
 
-/** Sends one body and waits for its answer, at most `timeoutMs`. */
+/** A size that is refused as too large is halved so often: as much as is read may be the worst. */
+const halvingsMax = 10
+
+/** Sends one body and waits for its answer; again with half of its bytes while that is 413. */
 export async function attack(
-  { url, key, longestPause }: WatchedGateway,
-  { name, path, headers, write }: Body,
-  bytes: number,
-  timeoutMs = 120_000,
+  gateway: WatchedGateway,
+  body: Body,
+  bytesMax: number,
 ): Promise<Outcome> {
+  const { name } = body
+  let [cpuMs, clockMs] = [0, 0]
+  for (let halvings = 0, bytes = bytesMax; ; halvings++, bytes = Math.floor(bytes / 2)) {
+    const { status, pause } = await send(gateway, body, bytes)
+    cpuMs = Math.max(cpuMs, pause.cpuMs)
+    clockMs = Math.max(clockMs, pause.clockMs)
+    if (status !== 413 || halvings === halvingsMax) return { name, bytes, status, cpuMs, clockMs }
+  }
+}
+
+const answerTimeoutMs = 120_000
+
+async function send(
+  { url, key, longestPause }: WatchedGateway,
+  { path, headers, write }: Body,
+  bytes: number,
+): Promise<{ status: number | string; pause: Pause }> {
   const body = new Uint8Array(write(bytes))
   await longestPause()
   const status = await fetch(url + path, {
     method: 'POST',
     body,
-    headers: { ...headers, authorization: `Bearer ${key}`, 'cache-control': 'no-store' },
-    signal: AbortSignal.timeout(timeoutMs),
+    headers: { ...headers, authorization: `Bearer ${key}`, 'cache-control': 'no-cache' },
+    signal: AbortSignal.timeout(answerTimeoutMs),
   }).then(
     async (answer) => {
       await answer.arrayBuffer()
@@ -33,7 +53,7 @@ export async function attack(
     },
     (error: unknown) => String(error),
   )
-  return { name, status, ...(await longestPause()) }
+  return { status, pause: await longestPause() }
 }
 
 /** What a body may take on this machine, from what honest ones took. */
@@ -75,10 +95,9 @@ async function main(): Promise<void> {
   if (over.length > 0) process.exitCode = 1
 }
 
-function tell({ name, status, cpuMs, clockMs }: Outcome): void {
-  console.log(
-    `${cpuMs.toFixed(0).padStart(7)} ms (${clockMs.toFixed(0)} by the clock)  ${status}  ${name}`,
-  )
+function tell({ name, bytes, status, cpuMs, clockMs }: Outcome): void {
+  const pause = `${cpuMs.toFixed(0).padStart(7)} ms (${clockMs.toFixed(0)} by the clock)`
+  console.log(`${pause}  ${status}  ${(bytes / 1024 / 1024).toFixed(2)} MiB  ${name}`)
 }
 
 if (import.meta.main) await main()

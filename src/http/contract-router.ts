@@ -136,7 +136,7 @@ function registerHandlers(
     // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
     const handle = handlers[id] as Operation<OperationId>
     const readPieces = piecesReader(operation.bodyTypes, limits)
-    const readBody = bodyReader(operation, forms[id])
+    const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)

@@ -1,18 +1,23 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/error.ts'
+import { checkJsonBounds, refuseInfinity } from './json-bounds.ts'
 import { findJsonFault } from './json-fault.ts'
 
 /**
- * Parses a JSON body. Throws `invalid_json`, which tells where and why, or `invalid_value` when it
- * is nested too deeply or encoded twice. `original` is the body as it was sent, for the place.
+ * Parses a JSON body. Throws `invalid_json`, which tells where and why, `invalid_value` when it is
+ * nested too deeply, encoded twice or has a number out of range, or `request_too_large` when it has
+ * more than `valuesMax` members and items. `original` is the body as it was sent, for the place.
  */
-export function parseBody(bytes: Buffer, original: () => Buffer = () => bytes): unknown {
+export function parseBody(
+  bytes: Buffer,
+  valuesMax: number,
+  original: () => Buffer = () => bytes,
+): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body. Send a JSON object.')
   if (!isUtf8(bytes)) throw notUtf8(bytes)
+  const { overflows } = checkJsonBounds(bytes, valuesMax)
   const value = parseJson(bytes, original)
-  if (isNestedDeeper(bytes, levelsMax)) {
-    throw new GatewayError('invalid_value', `The body is nested deeper than ${levelsMax} levels.`)
-  }
+  if (overflows) refuseInfinity(value)
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) {
     const text = 'The body is JSON inside of a string: it was encoded twice.'
     throw new GatewayError('invalid_value', `${text} Send the object itself, without quotes.`)
@@ -61,33 +66,6 @@ function notUtf8(bytes: Buffer): GatewayError {
   const isUtf16 =
     utf16Marks.some((mark) => startsWith(bytes, mark)) || bytes.subarray(0, 4).includes(0)
   return invalidJson(`The body is ${isUtf16 ? 'UTF-16' : 'not UTF-8'}. Send JSON in UTF-8.`)
-}
-
-/** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
-const levelsMax = 1000
-const [quote, backslash] = [0x22, 0x5c]
-
-/** Whether valid JSON has more levels; skips over strings, which are most of a body. */
-function isNestedDeeper(bytes: Buffer, levels: number): boolean {
-  if (bytes.length <= 2 * levels) return false
-  let depth = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    if (byte === quote) at = endOfString(bytes, at)
-    else if (byte === 0x5b || byte === 0x7b) depth++
-    else if (byte === 0x5d || byte === 0x7d) depth--
-    if (depth > levels) return true
-  }
-  return false
-}
-
-/** Where a string ends: at a quote after an even number of backslashes. */
-function endOfString(bytes: Buffer, start: number): number {
-  for (let end = bytes.indexOf(quote, start + 1); ; end = bytes.indexOf(quote, end + 1)) {
-    let before = end
-    while (bytes[before - 1] === backslash) before--
-    if ((end - before) % 2 === 0) return end
-  }
 }
 
 function invalidJson(message: string, cause?: unknown): GatewayError {

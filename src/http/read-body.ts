@@ -19,7 +19,11 @@ type Described = (typeof operations)[number]
 type ReadBody = { body: unknown; texts: LeftTexts; names: FormReading['names'] }
 const ownNames: FormReading['names'] = {}
 
-export type BodyLimits = { requestBytesMax: number; requestIdleTimeoutMs: number }
+export type BodyLimits = {
+  requestBytesMax: number
+  requestValuesMax: number
+  requestIdleTimeoutMs: number
+}
 
 /** Reads the bytes of a body. Throws `unsupported_media_type`, or what `readBody` throws. */
 export function piecesReader(
@@ -37,6 +41,7 @@ export function piecesReader(
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
+  { requestValuesMax }: BodyLimits,
 ): (request: IncomingMessage, pieces: Pieces, hold: Hold) => Promise<ReadBody> | ReadBody {
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest') {
@@ -52,7 +57,8 @@ export function bodyReader(
     return read
   }
   return (request, pieces, hold) => {
-    if (form === undefined || !isForm(request)) return checked(readJson(pieces, hold))
+    if (form === undefined || !isForm(request))
+      return checked(readJson(pieces, hold, requestValuesMax))
     return readForm(request, pieces, form).then(checked)
   }
 }
@@ -67,10 +73,11 @@ function holdParsed(pieces: Pieces, hold: Hold): void {
   if (refusal !== undefined) throw noRoom(refusal)
 }
 
-function readJson(body: Pieces, hold: Hold): ReadBody {
+function readJson(body: Pieces, hold: Hold, valuesMax: number): ReadBody {
   const { pieces, texts } = leaveTexts(body)
   holdParsed(pieces, hold)
-  return { body: parseBody(joinPieces(pieces), () => joinPieces(body)), texts, names: ownNames }
+  const value = parseBody(joinPieces(pieces), valuesMax, () => joinPieces(body))
+  return { body: value, texts, names: ownNames }
 }
 
 async function readForm(

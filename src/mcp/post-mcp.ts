@@ -3,7 +3,7 @@ import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
-import { readMessages, type Message, type RequestMessage } from './messages.ts'
+import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
 import type { AnswerAtOnce } from './methods.ts'
 import type { Multiplexer } from './multiplexer.ts'
 
@@ -12,8 +12,7 @@ type Options = {
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
   answerAtOnce: AnswerAtOnce
-  limits: {
-    batchMessagesMax: number
+  limits: MessageLimits & {
     batchCallsConcurrentMax: number
     toolStreamAfterMs: number
   }
@@ -22,7 +21,7 @@ type Options = {
 /** POST /mcp: one message or a batch. */
 export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
   return async (call) => {
-    const { isBatch, messages } = readMessages(call.body, limits.batchMessagesMax)
+    const { isBatch, messages } = readMessages(call.body, limits)
     const [first] = messages
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
     if (!isBatch && first?.kind === 'request' && !isWork(first)) {

@@ -139,7 +139,11 @@ describe('request bodies', () => {
 
   it('makes few pieces of many, however small they arrive', async () => {
     const server = createServer((request, response) => {
-      const limits = { requestBytesMax: mebibyte, requestIdleTimeoutMs: 1000 }
+      const limits = {
+        requestBytesMax: mebibyte,
+        requestValuesMax: 1000,
+        requestIdleTimeoutMs: 1000,
+      }
       void readBody(request, uncounted, limits).then(({ length }) => response.end(`in ${length}`))
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -35,7 +35,7 @@ describe('what others than the contract answer', () => {
       },
       forms: {},
       security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
-      limits: { requestBytesMax: 1000, requestIdleTimeoutMs: 1000 },
+      limits: { requestBytesMax: 1000, requestValuesMax: 1000, requestIdleTimeoutMs: 1000 },
     })
     server = createHttpServer({
       contract,
