@@ -3,7 +3,7 @@ import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createKeyWatch } from './accounts/key-watch.ts'
 import { createLedger } from './accounts/ledger.ts'
-import { createBudget } from './bytes/budget.ts'
+import { createBudget, type Budget } from './bytes/budget.ts'
 import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
@@ -93,7 +93,7 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
-  const parts = models({ config, secrets, clock, monotonic, publicNet })
+  const parts = models({ config, secrets, clock, monotonic, publicNet, budget })
   const { catalog, providers, routes, guarded, checkPicture } = parts
   const gateway = gatewayOf({ config, clock, monotonic, sleep, random, store, events, parts })
 
@@ -156,10 +156,10 @@ function readiness(server: GatewayServer, store: Store): () => Promise<void> {
 
 type ModelsOptions = Required<
   Pick<Options, 'config' | 'secrets' | 'clock' | 'monotonic' | 'publicNet'>
->
+> & { budget: Budget }
 
 /** The catalog, the providers, the routes between them, and what fetches and reads pictures. */
-function models({ config, secrets, clock, monotonic, publicNet }: ModelsOptions) {
+function models({ config, secrets, clock, monotonic, publicNet, budget }: ModelsOptions) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
@@ -171,7 +171,7 @@ function models({ config, secrets, clock, monotonic, publicNet }: ModelsOptions)
     connectionsMax: limits.upstreamConnectionsMax,
     ...publicNet,
   })
-  const darkroom = createDarkroom(limits)
+  const darkroom = createDarkroom(limits, budget)
   const readSources = createReadSources({ fetch: guarded.fetch, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
   const providers = createProviders({

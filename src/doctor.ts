@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createAccounts } from './accounts/accounts.ts'
+import { uncounted } from './bytes/budget.ts'
 import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import type { Config, Secrets } from './config.ts'
 import { ProviderFailure } from './core/failure.ts'
@@ -123,6 +124,7 @@ async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
           idleTimeoutMs: probeTimeoutMs,
         },
         signal: AbortSignal.timeout(probeTimeoutMs),
+        hold: uncounted,
         bytesMax: probeBytesMax,
       },
       (head) => ({ push: wholeReader().push, finish: () => head.status }),

@@ -14,7 +14,7 @@ const ground = ['core', 'bytes', 'generated']
 const mayImport: Record<string, string[]> = {
   'main.ts': ['assemble.ts', 'config.ts', 'welcome.ts', ...parts, 'core'],
   'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
-  'doctor.ts': ['config.ts', ...parts, 'core'],
+  'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
   'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.

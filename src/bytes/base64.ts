@@ -51,6 +51,11 @@ export function createBase64Encoder(): Base64Encoder {
   }
 }
 
+/** How many bytes the base64 of a piece takes. */
+export function encodedBytes({ length }: Buffer): number {
+  return Math.ceil(length / 3) * 4
+}
+
 /** Encodes bytes that have all arrived. */
 export function encodeBase64(pieces: Pieces): Buffer[] {
   const encoder = createBase64Encoder()

@@ -1,3 +1,4 @@
+import type { Hold } from '../bytes/budget.ts'
 import type { CallContext, RequestLimit } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError, type Progress } from './error.ts'
@@ -51,6 +52,8 @@ type TryOptions = {
 /** One call: its deadline, its attempts and its row in the ledger. */
 export type Call = {
   startedAt: number
+  /** What the call holds of the memory. */
+  hold: Hold
   deadline: Deadline
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
@@ -96,6 +99,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({ ...told, ...same })
   return {
     startedAt,
+    hold: context.hold,
     deadline,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
@@ -179,7 +183,7 @@ export type Work<Made, Answer> = {
   /** Whether a route can do it, as far as is known before the vendor's request is built. */
   check(route: Route): Readiness
   /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
-  read?(signal: AbortSignal): Promise<void>
+  read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>
   /** What the cache key covers; called after `read`. */
   canonical(): unknown
   /** Whether identical calls in flight share one upstream call. */

@@ -4,7 +4,7 @@ type Kind = {
   mayTryNext: boolean
   mayTryAgain: boolean
   code: ErrorCode
-  /** The request is at fault, and nothing is said of the route. */
+  /** The request is at fault, or the gateway, and nothing is said of the route. */
   callersFault?: true
 }
 
@@ -41,6 +41,8 @@ const kinds = {
     code: 'content_policy_violation',
     callersFault: true,
   },
+  // Our own fault: the answer was paid for, so that no other provider is asked.
+  no_memory: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
 } as const satisfies Record<string, Kind>
 
@@ -103,7 +105,7 @@ export class ProviderFailure extends Error {
     return kinds[this.kind].mayTryAgain
   }
 
-  /** Whether the request is at fault: then the route is as healthy as it was. */
+  /** Whether the provider is not at fault: then the route is as healthy as it was. */
   get isCallersFault(): boolean {
     return (kinds[this.kind] as Kind).callersFault === true
   }
@@ -184,6 +186,12 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
         code,
         'The provider of this model limits the rate of requests. Try again later.',
         { ...options, retryAfterSeconds: failure.retryAfterSeconds ?? 5 },
+      )
+    case 'overloaded':
+      return new GatewayError(
+        code,
+        'The answer took more memory than the gateway had left. Try again in a moment.',
+        { ...options, retryAfterSeconds: 1 },
       )
     case 'model_not_found':
       return new GatewayError(code, 'The provider does not have this model.', {

@@ -97,7 +97,7 @@ async function pass<Made, Answer>(
     const { strict, fallback } = context
     const routes = parts.orderRoutes(takingPart(able.routes, work))
     const selection = selectRoutes({ routes, check: work.check, warnings, strict, fallback })
-    if (work.read !== undefined) await work.read(call.deadline.signal)
+    if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
     const key = keyOf(context, work)
     const recalled = recall(parts, context, key, work.isShared ? call.deadline.signal : undefined)
     const found = recalled instanceof Promise ? await recalled : recalled

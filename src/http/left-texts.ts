@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { base64Length } from '../bytes/base64.ts'
+import type { Hold } from '../bytes/budget.ts'
 import {
   indexInPieces,
   joinPieces,
@@ -8,6 +9,7 @@ import {
   type Pieces,
 } from '../bytes/pieces.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
+import { noRoom } from '../core/room.ts'
 
 /** A JSON body with tickets (random UUIDs) in the places of the texts that were cut out of it. */
 type LightBody = { pieces: Pieces; texts: LeftTexts }
@@ -61,11 +63,14 @@ function byteAt(body: Pieces, at: number): number | undefined {
   return slicePieces(body, at, at + 1)[0]?.[0]
 }
 
-/** The value with each ticket in a data URL replaced by its text again. */
-export function withTexts<T>(value: T, texts: LeftTexts): T {
+/**
+ * The value with each ticket in a data URL replaced by its text again. Throws a GatewayError when there
+ * is no room for the texts as strings, in the value and in what a provider is sent.
+ */
+export function withTexts<T>(value: T, texts: LeftTexts, hold: Hold): T {
   if (texts.size === 0) return value
   const put = (inner: unknown): unknown => {
-    if (typeof inner === 'string') return textOf(inner, texts)
+    if (typeof inner === 'string') return textOf(inner, texts, hold)
     if (Array.isArray(inner)) return inner.map(put)
     if (typeof inner !== 'object' || inner === null) return inner
     return Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, put(one)]))
@@ -74,8 +79,11 @@ export function withTexts<T>(value: T, texts: LeftTexts): T {
   return put(value) as T
 }
 
-function textOf(url: string, texts: LeftTexts): string {
+function textOf(url: string, texts: LeftTexts, hold: Hold): string {
   const start = url.indexOf(',') + 1
   const text = texts.get(url.slice(start))
-  return text === undefined ? url : url.slice(0, start) + joinPieces(text).toString('latin1')
+  if (text === undefined) return url
+  const refusal = hold.takeMore(3 * piecesLength(text))
+  if (refusal !== undefined) throw noRoom(refusal)
+  return url.slice(0, start) + joinPieces(text).toString('latin1')
 }

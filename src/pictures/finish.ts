@@ -1,5 +1,6 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
+import type { Budget } from '../bytes/budget.ts'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
@@ -9,12 +10,26 @@ import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
+const bytesPerPixel = 4
+
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
-export function createDarkroom({ rendersConcurrentMax, rendersQueuedMax }: Limits): Darkroom {
+export function createDarkroom(
+  { rendersConcurrentMax, rendersQueuedMax }: Limits,
+  budget: Pick<Budget, 'open'>,
+): Darkroom {
   const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)
-  return async (work) => {
+  const held = async <T>(pixels: number, work: () => Promise<T>): Promise<T> => {
+    const hold = budget.open()
     try {
-      return await policy.execute(work)
+      if (hold.takeMore(pixels * bytesPerPixel) === undefined) return await work()
+      throw new ProviderFailure('no_memory', 'There is no memory left for the picture.')
+    } finally {
+      hold.release()
+    }
+  }
+  return async (pixels, work) => {
+    try {
+      return await policy.execute(() => held(pixels, work))
     } catch (error) {
       if (!(error instanceof BulkheadRejectedError)) throw error
       throw new GatewayError('overloaded', 'Too many pictures are in work. Try again.', {
@@ -34,7 +49,9 @@ export function createFinish(darkroom: Darkroom): FinishPicture {
   return async (picture, plan) => {
     const change = changeOf(picture, plan)
     if (change === undefined) return { picture }
-    const converted = await darkroom(async () => {
+    const asked = plan.targetPixels ?? plan.askedPixels ?? { width: 0, height: 0 }
+    const pixels = picture.width * picture.height + asked.width * asked.height
+    const converted = await darkroom(pixels, async () => {
       try {
         return await convert(picture, plan)
       } catch (cause) {

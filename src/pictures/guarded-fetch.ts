@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import ipaddr from 'ipaddr.js'
 import { GatewayError } from '../core/error.ts'
+import { ProviderFailure } from '../core/failure.ts'
 import { Agent, buildConnector, request as send } from 'undici'
 
 /** Why an address was not fetched; the message may be shown to the caller. */
@@ -126,6 +127,8 @@ async function fetchOnce(
     return undefined
   } catch (error) {
     if (error instanceof FetchRefusal || error instanceof GatewayError) throw error
+    // What the sink threw: there is no memory left.
+    if (error instanceof ProviderFailure) throw error
     // A refusal in `connect` or `lookup` arrives as the cause of a failed connection.
     if (error instanceof Error && error.cause instanceof FetchRefusal) throw error.cause
     throw new FetchRefusal('unreachable', 'The address cannot be fetched.', error)

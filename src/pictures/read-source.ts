@@ -1,4 +1,4 @@
-import { createBase64Encoder, decodedLength } from '../bytes/base64.ts'
+import { createBase64Encoder, decodedLength, encodedBytes } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type NamedAddress,
   type ReadSources,
 } from '../core/image/image.ts'
+import { noRoom } from '../core/room.ts'
 import { checkPicture, type PictureLimits } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
@@ -17,7 +18,7 @@ type Options = Pick<GuardedFetch, 'fetch'> & { limits: Limits }
 /** Reads input pictures and checks that each is complete and within the limits. */
 export function createReadSources({ fetch, limits }: Options): ReadSources {
   const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
-  return async (addresses, signal, texts = noTexts) => {
+  return async (addresses, { signal, hold }, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
       left -= bytes
@@ -31,6 +32,8 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
       const encoder = createBase64Encoder()
       const push = (piece: Buffer) => {
         spend(piece.length, param)
+        const refusal = hold.take(encodedBytes(piece))
+        if (refusal !== undefined) throw noRoom(refusal)
         encoder.push(piece)
       }
       try {

@@ -1,3 +1,4 @@
+import { uncounted } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Dispatch } from './transport/dispatch.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
@@ -27,7 +28,7 @@ export function modelLister(
     idleTimeoutMs: timeoutMs,
   }
   return (signal) =>
-    receive({ dispatch, request, signal, bytesMax }, ({ status }) => {
+    receive({ dispatch, request, signal, hold: uncounted, bytesMax }, ({ status }) => {
       const whole = wholeReader()
       const finish = () => {
         if (status !== 200) throw new ProviderFailure('malformed', 'There is no list of models.')

@@ -41,7 +41,7 @@ export async function chatImages(
   // One group's options, as checked above; ImageConfig merges those of all groups.
   const config: ImageConfig = given
   // Warnings quote the request with its texts; `messages` is never ignored and stays out.
-  const asked = withTexts({ ...request, messages: [] }, texts)
+  const asked = withTexts({ ...request, messages: [] }, texts, context.hold)
   const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
   const addresses = conversationImages(request)
   const image = chatToImage(request, config)

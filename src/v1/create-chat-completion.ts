@@ -41,7 +41,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
       checkConversation(body)
       return chatImages({ body, texts }, model, context, options)
     }
-    const request: ChatRequest = withTexts(body, texts)
+    const request: ChatRequest = withTexts(body, texts, call.hold)
     if (request.stream === true) {
       const streamed = await gateway.chatStream(request, context)
       const headers = receiptHeaders(streamed.receipt, streamed.limit)

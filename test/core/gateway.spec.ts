@@ -109,7 +109,7 @@ describe('the input pictures of a call', () => {
     let reason: unknown
     const { gateway, rows } = gatewayWith([painter], {
       limits,
-      readSources: (_addresses, signal) =>
+      readSources: (_addresses, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => {
             reason = signal.reason

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { uncounted } from '../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
 import { leaveTexts, withTexts } from '../../src/http/left-texts.ts'
@@ -79,7 +80,7 @@ function outcome(read: () => unknown): unknown {
 function readLight(pieces: readonly Buffer[]): unknown {
   const light = leaveTexts(pieces)
   const whole = () => joinPieces(pieces)
-  return withTexts(parseBody(joinPieces(light.pieces), valuesMax, whole), light.texts)
+  return withTexts(parseBody(joinPieces(light.pieces), valuesMax, whole), light.texts, uncounted)
 }
 
 describe('a JSON body whose pictures are left out', () => {

@@ -64,6 +64,7 @@ const told: Record<FailureKind, { status: number; code: string }> = {
   context_length: { status: 400, code: 'context_length_exceeded' },
   too_large: { status: 413, code: 'request_too_large' },
   content_policy: { status: 400, code: 'content_policy_violation' },
+  no_memory: { status: 503, code: 'overloaded' },
   cancelled: { status: 504, code: 'timeout' },
 }
 

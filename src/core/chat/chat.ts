@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 
@@ -39,6 +40,8 @@ export type ChatStream = {
 /** One try of one route. */
 export type ChatTurn = {
   signal: AbortSignal
+  /** What the call holds of the memory. */
+  hold: Hold
   /** Unix time, for upstreams that do not date their answers. */
   createdSeconds: number
 }

@@ -1,3 +1,4 @@
+import type { Hold } from '../../bytes/budget.ts'
 import { joined, type Delivery } from '../call.ts'
 import type { RequestLimit } from '../caller.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
@@ -70,6 +71,7 @@ async function forward(
   const kept = keepEvents(sink, {
     cacheBytesMax: keep === undefined ? 0 : limits.cacheEntryBytesMax,
     estimateBytesMax: limits.estimateBytesMax,
+    hold: call.hold,
   })
   try {
     const { usage: reported, identity } = await stream.forward(kept.sink)
@@ -142,7 +144,7 @@ type KeptEvents = {
 }
 
 /** What is kept for the cache, 0 for nothing, and what is kept to estimate the answer's tokens. */
-type Limits = { cacheBytesMax: number; estimateBytesMax: number }
+type Limits = { cacheBytesMax: number; estimateBytesMax: number; hold: Hold }
 
 const slabBytes = 8192
 
@@ -152,18 +154,27 @@ const slabBytes = 8192
  */
 export function keepEvents(
   sink: EventSink,
-  { cacheBytesMax, estimateBytesMax }: Limits,
+  { cacheBytesMax, estimateBytesMax, hold }: Limits,
 ): KeptEvents {
-  const bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
+  let bytesMax = Math.max(cacheBytesMax, estimateBytesMax)
   const full: Buffer[] = []
   let slab = Buffer.alloc(0)
   let used = 0
   let bytes = 0
 
+  /** Memory for a further slab: what is kept for the cache is the first that is done without. */
+  const mayTake = (more: number): boolean =>
+    (bytes <= estimateBytesMax ? hold.takeMore(more) : hold.take(more)) === undefined
+
   const keep = (piece: Buffer) => {
     if (used + piece.length > slab.length) {
+      const more = Math.max(slabBytes, piece.length)
+      if (!mayTake(more)) {
+        bytesMax = 0
+        return
+      }
       if (used > 0) full.push(slab.subarray(0, used))
-      slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, piece.length))
+      slab = Buffer.allocUnsafeSlow(more)
       used = 0
     }
     slab.set(piece, used)
@@ -172,7 +183,7 @@ export function keepEvents(
 
   return {
     events: () => Buffer.concat([...full, slab.subarray(0, used)]),
-    complete: () => bytes <= cacheBytesMax,
+    complete: () => bytes <= Math.min(cacheBytesMax, bytesMax),
     sink: {
       onDrain: sink.onDrain,
       write: (piece) => {

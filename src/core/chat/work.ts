@@ -30,6 +30,8 @@ export function chatWork(
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage, bytes } = value
       const result = { completion, text: JSON.stringify(completion) }
+      // The completion and its text; what was read of the provider is held already.
+      call.hold.grow(2 * bytes)
       return { route, usage, result, bytes, warnings: prepared(route).warnings }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
@@ -103,6 +105,6 @@ function unable(route: Route): PreparedChat {
   return { problems, warnings: [], complete: refuse, stream: refuse }
 }
 
-function turnOf({ deadline, startedAt }: Call): ChatTurn {
-  return { signal: deadline.signal, createdSeconds: Math.floor(startedAt / 1000) }
+function turnOf({ deadline, hold, startedAt }: Call): ChatTurn {
+  return { signal: deadline.signal, hold, createdSeconds: Math.floor(startedAt / 1000) }
 }

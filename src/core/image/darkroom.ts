@@ -1,5 +1,6 @@
 /**
- * Runs CPU-heavy work (rendering, converting) with limited concurrency and a bounded queue.
- * Throws `overloaded` when the queue is full.
+ * Runs CPU-heavy work (rendering, converting) on so many pixels, with limited concurrency and a bounded
+ * queue. Throws `overloaded` when the queue is full, a ProviderFailure `no_memory` when there is no
+ * memory for the pixels.
  */
-export type Darkroom = <T>(work: () => Promise<T>) => Promise<T>
+export type Darkroom = <T>(pixels: number, work: () => Promise<T>) => Promise<T>

@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target } from '../model.ts'
 import type { Usage } from '../price.ts'
@@ -42,7 +43,7 @@ export const noTexts: LeftTexts = new Map()
  */
 export type ReadSources = (
   addresses: readonly NamedAddress[],
-  signal: AbortSignal,
+  call: Pick<ImageCall, 'signal' | 'hold'>,
   texts?: LeftTexts,
 ) => Promise<ImageSource[]>
 
@@ -124,6 +125,8 @@ export type ImageCall = {
   count: number
   index: number
   signal: AbortSignal
+  /** What the call holds of the memory. */
+  hold: Hold
 }
 
 /** What a model's pictures can be, as a catalog row says it. */

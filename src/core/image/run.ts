@@ -92,6 +92,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
           count,
           index,
           signal,
+          hold: call.hold,
         })
         const finish = (one: Picture) => parts.finishPicture(one, plan)
         const finished = await Promise.all(made.pictures.map(finish))

@@ -82,8 +82,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     warnings,
     prompt: () => request.prompt,
     check,
-    read: async (signal) => {
-      if (addresses.length > 0) request.sources = await parts.readSources(addresses, signal, texts)
+    read: async (call) => {
+      if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
     },
     canonical: () => ({
       ...request,

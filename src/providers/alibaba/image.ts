@@ -26,14 +26,14 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, count } = call
+      const { signal, hold, count } = call
       const request = requestTo(path, wireRequest(call))
-      const addresses = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+      const addresses = await receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
         if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const whole = wholeReader()
         return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
       })
-      return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, signal))) }
+      return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, call))) }
     },
   }
 }

@@ -31,19 +31,20 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       return {
         problems,
         warnings,
-        complete: ({ signal, createdSeconds }) =>
-          receive({ dispatch, request: requestTo(path, body), signal, bytesMax }, (head) => {
+        complete: ({ signal, hold, createdSeconds }) =>
+          receive({ dispatch, request: requestTo(path, body), signal, hold, bytesMax }, (head) => {
             if (head.status !== 200) return readFailure(head, texts)
             const whole = wholeReader()
             const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
             const finish = () => readMessage(whole.finish(), asked, texts)
             return { push: whole.push, finish }
           }),
-        stream: async ({ signal, createdSeconds }) => {
+        stream: async ({ signal, hold, createdSeconds }) => {
           const answer = await open({
             dispatch,
             request: requestTo(path, body),
             signal,
+            hold,
             coalescing,
           })
           if (answer.head.status === 200) {

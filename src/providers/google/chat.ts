@@ -1,4 +1,10 @@
-import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import type {
+  ChatAdapter,
+  ChatAnswer,
+  ChatCompletion,
+  ChatRequest,
+  ChatTurn,
+} from '../../core/chat/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
@@ -32,18 +38,19 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
       const fetches = needsInlining(request)
-      const send = async (method: string, signal: AbortSignal) => {
+      const send = async (method: string, turn: ChatTurn) => {
         const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:${method}`
         if (!fetches) return requestTo(path, body)
-        const inlined = await inlineImages(request, readSources, signal)
+        const inlined = await inlineImages(request, readSources, turn)
         return requestTo(path, writeChat(inlined, target).body)
       }
       return {
         problems,
         warnings,
-        complete: async ({ signal, createdSeconds }) => {
-          const sent = await send('generateContent', signal)
-          return receive({ dispatch, request: sent, signal, bytesMax }, (head) => {
+        complete: async (turn) => {
+          const { signal, hold, createdSeconds } = turn
+          const sent = await send('generateContent', turn)
+          return receive({ dispatch, request: sent, signal, hold, bytesMax }, (head) => {
             if (head.status !== 200) return readFailure(head, texts)
             const whole = wholeReader()
             const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
@@ -51,9 +58,10 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             return { push: whole.push, finish }
           })
         },
-        stream: async ({ signal, createdSeconds }) => {
-          const sent = await send('streamGenerateContent?alt=sse', signal)
-          const answer = await open({ dispatch, request: sent, signal, coalescing })
+        stream: async (turn) => {
+          const { signal, hold, createdSeconds } = turn
+          const sent = await send('streamGenerateContent?alt=sse', turn)
+          const answer = await open({ dispatch, request: sent, signal, hold, coalescing })
           if (answer.head.status === 200) {
             return translateStream(
               answer,

@@ -3,6 +3,7 @@ import type {
   ChatAnswer,
   ChatCompletion,
   ChatRequest,
+  ChatTurn,
   ChunkIdentity,
 } from '../../core/chat/chat.ts'
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
@@ -43,8 +44,8 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target, dialect)
       const fetches = dialect.inlineImages === true && needsInlining(request)
-      const written = async (signal: AbortSignal) => {
-        const inlined = await inlineImages(request, endpoint.readSources, signal)
+      const written = async (turn: ChatTurn) => {
+        const inlined = await inlineImages(request, endpoint.readSources, turn)
         return writeChat(inlined, target, dialect).body
       }
       const readingFor = (created: number): Reading => {
@@ -54,19 +55,21 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
       return {
         problems,
         warnings,
-        complete: async ({ signal, createdSeconds }) => {
-          const sent = requestTo(path, fetches ? await written(signal) : body)
+        complete: async (turn) => {
+          const { signal, hold, createdSeconds } = turn
+          const sent = requestTo(path, fetches ? await written(turn) : body)
           const how = readingFor(createdSeconds)
           const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
             if (head.status !== 200) return readFailure(head, reading)
             const whole = wholeReader()
             return { push: whole.push, finish: () => readCompletion(whole.finish(), how) }
           }
-          return receive({ dispatch, request: sent, signal, bytesMax }, read)
+          return receive({ dispatch, request: sent, signal, hold, bytesMax }, read)
         },
-        stream: async ({ signal, createdSeconds }) => {
-          const sent = requestTo(path, fetches ? await written(signal) : body)
-          const answer = await open({ dispatch, request: sent, signal, coalescing })
+        stream: async (turn) => {
+          const { signal, hold, createdSeconds } = turn
+          const sent = requestTo(path, fetches ? await written(turn) : body)
+          const answer = await open({ dispatch, request: sent, signal, hold, coalescing })
           if (answer.head.status === 200) {
             const how = readingFor(createdSeconds)
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)

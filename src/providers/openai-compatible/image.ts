@@ -59,16 +59,17 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     ...(unlisted === undefined ? {} : { unlisted }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, count } = call
+      const { signal, hold, count } = call
       const reading = { count, texts, readCost, isRefused }
       const request = requestFor(call)
-      const { items, ...rest } = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+      const how = { dispatch, request, signal, hold, bytesMax }
+      const { items, ...rest } = await receive(how, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
       })
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
-        const made = typeof picture === 'string' ? await fetchPicture(picture, signal) : picture
+        const made = typeof picture === 'string' ? await fetchPicture(picture, call) : picture
         return revisedPrompt === undefined ? made : { ...made, revisedPrompt }
       })
       return { ...rest, pictures: await Promise.all(pictures) }

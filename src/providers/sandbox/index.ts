@@ -49,12 +49,15 @@ function isNotFailover(prompt: string): boolean {
   return typeof asked === 'string' || !asked.has('first-route-fails')
 }
 
+/** A picture is drawn, and then put under its caption. */
+const layers = 2
+
 function simulate(
   routeIndex: number,
   { limits, coalescing, darkroom, playChat, clock }: Options,
 ): Provider {
   const render: Render = (request) =>
-    darkroom(async () => {
+    darkroom(request.width * request.height * layers, async () => {
       // Loaded with the first picture: live keys never need it.
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)

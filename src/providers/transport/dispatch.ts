@@ -13,6 +13,10 @@ export type UpstreamRequest = {
   /** How long the body may pause. */
   idleTimeoutMs: number
 }
+export type UpstreamHead = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+}
 export type UpstreamControl = { pause(): void; resume(): void; abort(reason: Error): void }
 /** Receives one answer: its head, its pieces, and then either `end` or `error`, once. */
 export type Receiver = {

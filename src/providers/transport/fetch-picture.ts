@@ -1,8 +1,10 @@
-import { createBase64Encoder } from '../../bytes/base64.ts'
+import { createBase64Encoder, encodedBytes } from '../../bytes/base64.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import type { Dispatch } from './dispatch.ts'
+import { noMemory } from './drawing.ts'
 import { receive, type PieceReader } from './upstream.ts'
 
 /** Downloads from an untrusted URL; rejects when it is not public. */
@@ -12,7 +14,10 @@ export type FetchPublic = (
   sink: { push(piece: Buffer): void },
 ) => Promise<void>
 /** Downloads a picture that a vendor answered as a URL. Throws a ProviderFailure. */
-export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture>
+export type FetchPicture = (
+  address: string,
+  call: { signal: AbortSignal; hold: Hold },
+) => Promise<Picture>
 
 type Options = {
   fetchPublic: FetchPublic
@@ -27,14 +32,14 @@ export function createFetchPicture(options: Options): FetchPicture {
   const { fetchPublic, dispatchToOrigin: dispatch, baseUrl, limits } = options
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
-  const fetchOnce: FetchPicture = async (address, signal) => {
+  const fetchOnce: FetchPicture = async (address, { signal, hold }) => {
     const url = URL.parse(address)
     if (url === null) throw malformed('The provider answered with something that is no address.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
       const { headersTimeoutMs, idleTimeoutMs } = limits
       const request = { method: 'GET', path, headers: {}, headersTimeoutMs, idleTimeoutMs } as const
-      return receive({ dispatch, request, signal, bytesMax }, ({ status }) =>
+      return receive({ dispatch, request, signal, hold, bytesMax }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }
@@ -42,23 +47,34 @@ export function createFetchPicture(options: Options): FetchPicture {
     if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
     const reader = pictureReader()
     try {
-      await fetchPublic(url.href, { bytesMax, signal }, reader)
+      await fetchPublic(url.href, { bytesMax, signal }, heldBy(hold, reader))
     } catch (cause) {
+      if (cause instanceof ProviderFailure) throw cause
       if (signal.aborted && signal.reason instanceof ProviderFailure) throw signal.reason
       throw malformed("The provider's picture cannot be fetched.", cause)
     }
     return reader.finish()
   }
-  return async (address, signal) => {
+  return async (address, call) => {
     try {
-      return await fetchOnce(address, signal)
+      return await fetchOnce(address, call)
     } catch (error) {
       // The picture is made and paid for: one failed download must not lose it.
       // An error of any other class has no status, and is retried too.
-      const { status = 500 } = error as Partial<ProviderFailure>
-      if (signal.aborted || status < 500) throw error
-      return fetchOnce(address, signal)
+      const { status = 500, kind } = error as Partial<ProviderFailure>
+      if (call.signal.aborted || status < 500 || kind === 'no_memory') throw error
+      return fetchOnce(address, call)
     }
+  }
+}
+
+/** Takes pieces as long as there is room for their base64. Throws `no_memory`. */
+function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>) {
+  return {
+    push: (piece: Buffer) => {
+      if (hold.takeMore(encodedBytes(piece)) !== undefined) throw noMemory()
+      push(piece)
+    },
   }
 }
 

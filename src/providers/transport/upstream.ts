@@ -1,12 +1,11 @@
+import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Coalescing } from './coalescing.ts'
-import type { Dispatch, UpstreamControl, UpstreamRequest } from './dispatch.ts'
+import type { Dispatch, UpstreamControl, UpstreamHead, UpstreamRequest } from './dispatch.ts'
+import { drawOn, noMemory } from './drawing.ts'
 
-export type UpstreamHead = {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-}
+export type { UpstreamHead } from './dispatch.ts'
 /** Reads an answer piece by piece; `finish` gives what it holds. */
 export type PieceReader<T> = { push(piece: Buffer): void; finish(): T }
 
@@ -14,41 +13,52 @@ type Options = {
   dispatch: Dispatch
   request: UpstreamRequest
   signal: AbortSignal
+  /** What the call holds of the memory: what is read of the answer stays in it. */
+  hold: Hold
   bytesMax: number
 }
 
 /**
  * Sends a request and reads the whole answer, with the reader that `readerFor` picks by its head.
  * Throws a ProviderFailure: `unreachable`, `timeout`, `malformed` when the answer cannot be read or
- * is larger than `bytesMax`, what the reader throws, or the reason with which `signal` aborts.
+ * is larger than `bytesMax`, `no_memory` when there is no room for it, what the reader throws, or the
+ * reason with which `signal` aborts.
  */
 export function receive<T>(
-  { dispatch, request, signal, bytesMax }: Options,
+  { dispatch, request, signal, hold, bytesMax }: Options,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let reader: PieceReader<T> | undefined
     let bytes = 0
     const link = linkSignal(signal)
+    const room = drawOn({ hold, control: link.control, abort: link.abort })
     const fail = (error: unknown) => {
       link.clear()
-      reject(toFailure(error, signal))
+      const rested = room.giveBack()
+      const failure = toFailure(error, signal)
+      reject(rested && failure.kind === 'timeout' ? noMemory() : failure)
     }
     dispatch(request, {
       start: link.start,
       head: (status, headers) => {
         reader = readerFor({ status, headers })
+        room.announce({ headers }, bytesMax)
       },
       data: (piece) => {
         bytes += piece.length
-        if (bytes <= bytesMax) reader?.push(piece)
-        else link.abort(new ProviderFailure('malformed', 'The answer is too large.'))
+        if (bytes <= bytesMax) {
+          reader?.push(piece)
+          room.arrived(bytes)
+        } else link.abort(new ProviderFailure('malformed', 'The answer is too large.'))
       },
       end: () => {
         link.clear()
+        room.settle()
         try {
           resolve(reader!.finish())
         } catch (error) {
+          room.giveBack()
           // Readers do not validate answers: another shape ends in a TypeError.
           const message = 'The answer is not what the provider promises.'
           reject(
@@ -91,6 +101,8 @@ export type OpenAnswer = {
   pause(): void
   resume(): void
   abort(reason: ProviderFailure): void
+  /** What the call holds of the memory. */
+  hold: Hold
   /** Aborts it when it has not ended by then, for an answer whose content is complete. */
   endWithin(timeoutMs: number): void
 }
@@ -100,6 +112,7 @@ export function open({
   dispatch,
   request,
   signal,
+  hold,
   coalescing,
 }: Omit<Options, 'bytesMax'> & { coalescing: Coalescing }): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
@@ -115,6 +128,7 @@ export function open({
         pause: () => link.control().pause(),
         resume: () => link.control().resume(),
         abort: link.abort,
+        hold,
         endWithin: (timeoutMs) => {
           if (passage.isOver()) return
           const reason = new ProviderFailure('cancelled', 'The stream was over.')

@@ -1,6 +1,7 @@
 import { joinPieces } from '../../bytes/pieces.ts'
 import type { EventSink } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { noMemory } from '../transport/drawing.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 
 /** An answer as the events that it is made of; it rests until somebody listens. */
@@ -24,7 +25,19 @@ export type EventReader = {
  * there never is, or what the reader throws.
  */
 export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
+  const { hold } = answer
   const waiting: Buffer[] = []
+  /** Bytes of an event that is not whole yet. */
+  let carried = 0
+  const carry = (bytes: number) => {
+    const refusal = bytes === 0 ? undefined : hold.takeMore(bytes)
+    if (refusal !== undefined) throw noMemory()
+    carried += bytes
+  }
+  const drop = () => {
+    hold.give(carried)
+    carried = 0
+  }
   const opened = Promise.withResolvers<void>()
   let failure: unknown
   let hand = (events: Buffer) => {
@@ -32,21 +45,24 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
     answer.pause()
     opened.resolve()
   }
-  const handOn = (read: () => Buffer | undefined) => {
+  const handOn = (bytes: number, read: () => Buffer | undefined) => {
     if (failure !== undefined) return
     try {
       const handed = read()
-      if (handed !== undefined) hand(handed)
+      if (handed === undefined) return carry(bytes)
+      if (carried > 0) drop()
+      hand(handed)
     } catch (thrown) {
       failure = thrown
+      drop()
       if (thrown instanceof ProviderFailure) answer.abort(thrown)
       opened.resolve()
     }
   }
   const ended = answer
-    .each((piece) => handOn(() => reader.push(piece)))
+    .each((piece) => handOn(piece.length, () => reader.push(piece)))
     .then(() => {
-      handOn(() => reader.end())
+      handOn(0, () => reader.end())
       if (failure !== undefined) throw failure
     })
   // `ended` rejects for the code that forwards the stream as well.

@@ -11,10 +11,10 @@ export function needsInlining(request: ChatRequest): boolean {
 export async function inlineImages(
   request: ChatRequest,
   readSources: ReadSources,
-  signal: AbortSignal,
+  call: Parameters<ReadSources>[1],
 ): Promise<ChatRequest> {
   const remote = remoteImages(request)
-  const images = await readSources(remote, signal)
+  const images = await readSources(remote, call)
   const urls = new Map(
     remote.map(({ address }, index) => {
       const { format, base64 } = images[index]!

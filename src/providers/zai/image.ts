@@ -24,14 +24,14 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: () => 1,
     generate: async (call) => {
-      const { signal } = call
+      const { signal, hold } = call
       const request = requestTo('/images/generations', wireRequest(call))
-      const address = await receive({ dispatch, request, signal, bytesMax }, (head) => {
+      const address = await receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
         if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const whole = wholeReader()
         return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
       })
-      return { pictures: [await fetchPicture(address, signal)] }
+      return { pictures: [await fetchPicture(address, call)] }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { uncounted } from '../../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { keepEvents } from '../../../src/core/chat/stream.ts'
 
@@ -18,7 +19,11 @@ const pieces = fc.array(
   ),
 )
 
-const keeping = (cacheBytesMax: number) => ({ cacheBytesMax, estimateBytesMax: 1_048_576 })
+const keeping = (cacheBytesMax: number) => ({
+  cacheBytesMax,
+  estimateBytesMax: 1_048_576,
+  hold: uncounted,
+})
 
 describe('what is kept of a stream', () => {
   it('is what passed, whatever its pieces are', () => {

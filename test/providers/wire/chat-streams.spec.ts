@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { uncounted } from '../../../src/bytes/budget.ts'
 import type { ChatStream } from '../../../src/core/chat/chat.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import { translator as anthropic } from '../../../src/providers/anthropic/chat-stream.ts'
@@ -60,6 +61,7 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   let aborted: ProviderFailure | undefined
   return {
     head: { status: 200, headers: { 'content-type': 'text/event-stream' } },
+    hold: uncounted,
     peek: () => pieces[0],
     each: async (onPiece) => {
       for (const piece of pieces) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { uncounted } from '../../../src/bytes/budget.ts'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { ReadSources } from '../../../src/core/image/image.ts'
@@ -26,7 +27,7 @@ const request: ChatRequest = {
     },
   ],
 }
-const turn = { signal: new AbortController().signal, createdSeconds: 1 }
+const turn = { signal: new AbortController().signal, hold: uncounted, createdSeconds: 1 }
 
 /** An endpoint that keeps what it is sent and answers nothing. */
 function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: UpstreamRequest[] } {

@@ -1,0 +1,80 @@
+import type { Hold } from '../../bytes/budget.ts'
+import { ProviderFailure } from '../../core/failure.ts'
+import type { UpstreamControl, UpstreamHead } from './dispatch.ts'
+
+/** How much more than has arrived is asked for at most, where the length is not announced. */
+const aheadBytesMax = 1024 * 1024
+
+type Options = {
+  hold: Hold
+  control: () => UpstreamControl
+  abort: (reason: ProviderFailure) => void
+}
+
+/** Room for an answer, drawn before its bytes are read: without room the answer rests. */
+export type Drawing = {
+  /** To be called with the head: what it announces is drawn at once, up to `bytesMax`. */
+  announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
+  /** To be called with the sum of what has arrived. */
+  arrived(bytes: number): void
+  /** All of it has arrived, and is held from now on. */
+  settle(): void
+  /** Gives everything back. Whether it was resting. */
+  giveBack(): boolean
+}
+
+/** Draws on what the call may hold (docs/behaviour.md#memory). */
+export function drawOn({ hold, control, abort }: Options): Drawing {
+  let drawn = 0
+  let here = 0
+  let asked = 0
+  const go = () => {
+    drawn += asked
+    asked = 0
+    if (here <= drawn || draw(here - drawn)) control().resume()
+  }
+  const refuse = () => {
+    asked = 0
+    abort(noMemory())
+  }
+  const draw = (bytes: number): boolean => {
+    asked = bytes
+    if (!hold.draw(bytes, go, refuse)) return false
+    drawn += bytes
+    asked = 0
+    return true
+  }
+  const leave = (): boolean => {
+    const rests = asked > 0 && hold.leave(go)
+    asked = 0
+    return rests
+  }
+  return {
+    announce: ({ headers }, bytesMax) => {
+      const bytes = Math.min(Number(headers['content-length'] ?? 0), bytesMax)
+      if (bytes > 0 && !draw(bytes)) control().pause()
+    },
+    arrived: (bytes) => {
+      here = bytes
+      if (bytes <= drawn || asked > 0) return
+      if (!draw(Math.max(bytes - drawn, Math.min(drawn, aheadBytesMax)))) control().pause()
+    },
+    settle: () => {
+      leave()
+      // What did not wait to be let in is there nevertheless.
+      hold.grow(here - drawn)
+      drawn = here
+    },
+    giveBack: () => {
+      const rests = leave()
+      hold.give(drawn)
+      drawn = 0
+      return rests
+    },
+  }
+}
+
+/** The failure of a call for whose answer nothing is left. */
+export function noMemory(): ProviderFailure {
+  return new ProviderFailure('no_memory', 'There is no memory left for the answer.')
+}
