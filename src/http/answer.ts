@@ -12,6 +12,8 @@ export type Answer = {
   json?: object | string
   /** Sent as they are; `headers` must have the content type. */
   pieces?: readonly (string | Buffer)[]
+  /** The pieces are there anyway: while they wait for a slow reader, nothing is held for them. */
+  shared?: true
   /** Writes server-sent events to the sink; resolves with the last ones when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
   /** The stream stays open for notifications: it does not count as a request in work. */
@@ -53,7 +55,7 @@ export function send(
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
-  holdUnread(response, hold)
+  if (answer.shared !== true) holdUnread(response, hold)
   return undefined
 }
 

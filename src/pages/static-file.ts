@@ -80,7 +80,7 @@ async function makeForm(
   return {
     bytes,
     etag,
-    found: { status: 200, headers: contentHeaders, pieces: [bytes] },
+    found: { status: 200, headers: contentHeaders, pieces: [bytes], shared: true },
     unchanged: { status: 304, headers: about },
   }
 }
