@@ -132,6 +132,36 @@ export interface components {
                  */
                 request_timeout_ms: number;
                 /**
+                 * @description How long its headers may take.
+                 * @default 30000
+                 */
+                headers_timeout_ms: number;
+                /**
+                 * @description How long a connection is kept for its next request; longer than a balancer in front keeps it.
+                 * @default 75000
+                 */
+                keep_alive_timeout_ms: number;
+                /**
+                 * @description How long a caller may take nothing of an answer that waits for it.
+                 * @default 60000
+                 */
+                answer_timeout_ms: number;
+                /**
+                 * @description Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384.
+                 * @default 0
+                 */
+                connections_max: number;
+                /**
+                 * @description Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address.
+                 * @default 0
+                 */
+                connections_per_address_max: number;
+                /**
+                 * @description Requests that may wait on a connection for the answers before them; one with more is closed.
+                 * @default 16
+                 */
+                pipelined_requests_max: number;
+                /**
                  * @description How long the rest of a refused request is read before the connection is closed.
                  * @default 2000
                  */
@@ -387,7 +417,17 @@ export interface components {
                  */
                 tool_progress_interval_ms: number;
                 /**
-                 * @description How long open requests may go on after a signal to stop.
+                 * @description How long requests are taken as before after a signal to stop, while `/ready` tells balancers.
+                 * @default 1000
+                 */
+                drain_notice_ms: number;
+                /**
+                 * @description How long nothing may have moved on an idle connection that is closed then.
+                 * @default 1000
+                 */
+                drain_quiet_ms: number;
+                /**
+                 * @description How long open requests may go on after a signal to stop, the notice included.
                  * @default 30000
                  */
                 drain_timeout_ms: number;
@@ -553,6 +593,42 @@ export const settings = [
     "variable": null,
     "standard": 120000,
     "description": "How long a request may take to arrive."
+  },
+  {
+    "name": "limits.headers_timeout_ms",
+    "variable": null,
+    "standard": 30000,
+    "description": "How long its headers may take."
+  },
+  {
+    "name": "limits.keep_alive_timeout_ms",
+    "variable": null,
+    "standard": 75000,
+    "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
+  },
+  {
+    "name": "limits.answer_timeout_ms",
+    "variable": null,
+    "standard": 60000,
+    "description": "How long a caller may take nothing of an answer that waits for it."
+  },
+  {
+    "name": "limits.connections_max",
+    "variable": null,
+    "standard": 0,
+    "description": "Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384."
+  },
+  {
+    "name": "limits.connections_per_address_max",
+    "variable": null,
+    "standard": 0,
+    "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
+  },
+  {
+    "name": "limits.pipelined_requests_max",
+    "variable": null,
+    "standard": 16,
+    "description": "Requests that may wait on a connection for the answers before them; one with more is closed."
   },
   {
     "name": "limits.linger_timeout_ms",
@@ -861,9 +937,21 @@ export const settings = [
     "description": "Pause between two progress notifications of a tool."
   },
   {
+    "name": "limits.drain_notice_ms",
+    "variable": null,
+    "standard": 1000,
+    "description": "How long requests are taken as before after a signal to stop, while `/ready` tells balancers."
+  },
+  {
+    "name": "limits.drain_quiet_ms",
+    "variable": null,
+    "standard": 1000,
+    "description": "How long nothing may have moved on an idle connection that is closed then."
+  },
+  {
     "name": "limits.drain_timeout_ms",
     "variable": null,
     "standard": 30000,
-    "description": "How long open requests may go on after a signal to stop."
+    "description": "How long open requests may go on after a signal to stop, the notice included."
   }
 ] as const

@@ -118,7 +118,7 @@ export async function assemble({
     errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
     onDrain: toolServer.close,
-    onExchange: events.exchanged,
+    events,
     budget,
     followKey: keyWatch.follow,
     monotonic,

@@ -36,6 +36,8 @@ export type ExchangeState = {
   ending: AbortController
   /** What it holds of the memory; given back when it is over. */
   hold: Hold
+  /** Why the request cannot be one for the gateway; its connection is closed. */
+  refusal?: GatewayError | undefined
   /** The handler, when the path is one of the contract's without parameters. */
   operation?: OperationHandler | undefined
   caller?: Caller
@@ -45,7 +47,8 @@ export type ExchangeState = {
 
 export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
-  draining: () => boolean
+  /** Whether connections are closed behind their answers. */
+  closing: () => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
   /** Throws the error for a request that nothing has answered. */
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
@@ -65,21 +68,23 @@ type Context = Koa.ParameterizedContext<ExchangeState>
  * raw Node handler is only waited for.
  */
 export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
-  const { limits, draining, allowCrossOrigin } = options
+  const { limits, closing, allowCrossOrigin } = options
   const slots = createSlots(limits.concurrentRequestsMax)
   return async (context, next) => {
     const { req, res, state } = context
     state.requestId = newRequestId()
     state.ending = new AbortController()
     state.hold = options.budget.open()
-    if (draining()) res.setHeader('connection', 'close')
     // Answers that `send` does not write carry the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
     const record = openRecord(context, slots.take(), options)
     try {
+      const isPreflight = allowCrossOrigin(req, res)
+      if (state.refusal !== undefined) throw state.refusal
       if (slots.isOver() && !isProbe(req)) throw overloaded()
-      if (allowCrossOrigin(req, res)) state.answer = { status: 204 }
+      if (isPreflight) state.answer = { status: 204 }
       else await next()
+      if (closing() && !res.headersSent) res.setHeader('connection', 'close')
       if (state.answer === undefined) return leaveToOthers(context, record, options)
       if (state.answer.held) record.leaveWork()
       context.respond = false
@@ -137,12 +142,17 @@ function openRecord(
       state.ending.abort(callerLeft())
     }
     onClose?.()
-    if (isOver) state.hold.release()
+    if (!isOver) return
+    state.hold.release()
+    leaveWork()
   })
   const end = (thrown?: unknown) => {
     isOver = true
-    if (isClosed) state.hold.release()
-    leaveWork()
+    // What its client has not taken yet is held: it counts until then.
+    if (isClosed) {
+      state.hold.release()
+      leaveWork()
+    }
     leaveKey()
     const { requestId, caller } = state
     const { method = '' } = req
@@ -214,16 +224,17 @@ export function newRequestId(): string {
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
 async function refuse(
-  { req: request, res: response, state: { requestId, hold } }: Context,
+  { req: request, res: response, state: { requestId, refusal, hold } }: Context,
   thrown: unknown,
-  { limits: { lingerTimeoutMs, pingIntervalMs }, errorAnswerAt }: ExchangeOptions,
+  { limits: { lingerTimeoutMs, pingIntervalMs }, closing, errorAnswerAt }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
   if (response.headersSent) {
     response.destroy()
     return
   }
-  if (!request.complete) response.setHeader('connection', 'close')
+  const closes = !request.complete || refusal !== undefined || closing()
+  if (closes) response.setHeader('connection', 'close')
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
   const error = errorAnswer(toGatewayError(thrown), request)

@@ -1,25 +1,58 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+import { setImmediate as pollEnd, setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '@koa/router'
 import Koa from 'koa'
+import { contractMethods } from '../../generated/operations.ts'
+import { GatewayError } from '../core/error.ts'
+import { checkRequest, isAboutServer } from './check-request.ts'
+import { createConnections, type Connections, type ConnectionsOptions } from './connections.ts'
 import type { ContractRouter } from './contract-router.ts'
-import { exchangeMiddleware, type ExchangeOptions, type ExchangeState } from './exchange.ts'
-import { refuseMalformed } from './malformed.ts'
+import {
+  exchangeMiddleware,
+  type ExchangeOptions,
+  type ExchangeState,
+  type OperationHandler,
+} from './exchange.ts'
+import { connectionsFitting } from './open-files.ts'
 
-type Options = Omit<ExchangeOptions, 'draining' | 'refuse'> & {
+type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   contract: ContractRouter
   /** Routes outside of the contract. */
   router: Router<ExchangeState>
-  limits: { requestTimeoutMs: number; drainTimeoutMs: number }
-  /** Called when draining begins, to end idle event streams, which would stay open. */
+  limits: ConnectionsOptions['limits'] & {
+    requestTimeoutMs: number
+    headersTimeoutMs: number
+    keepAliveTimeoutMs: number
+    drainNoticeMs: number
+    drainQuietMs: number
+    drainTimeoutMs: number
+  }
+  /** Called when the port closes, to end idle event streams, which would stay open. */
   onDrain: () => void
+  events: {
+    exchanged: ExchangeOptions['onExchange']
+    refused: ConnectionsOptions['onRefusal']
+    swept: ConnectionsOptions['onSweep']
+    /** The system could not accept a connection. */
+    acceptFailed: (error: Error) => void
+  }
 }
 
 export type GatewayServer = {
   /** Resolves with the port that is bound, also when `port` is 0. */
   listen(port: number, host: string): Promise<number>
-  /** Stops accepting connections and waits for open requests, up to `drainTimeoutMs`. */
-  drain(): Promise<void>
+  /**
+   * Says that it is not ready, and takes requests for `noticeMs` (`drainNoticeMs` by default) as
+   * before. Then it closes the port and waits for open requests, up to `drainTimeoutMs` in all.
+   */
+  drain(noticeMs?: number): Promise<void>
   draining(): boolean
 }
 
@@ -45,12 +78,19 @@ class Application extends Koa<ExchangeState> {
 
   handleRequest(context: Koa.Context, run: Run): Promise<void> {
     const { req: request } = context
+    context.state['refusal'] = checkRequest(request)
+    if (isAboutServer(request)) context.state['operation'] = answerOptions
     if (request.url?.includes('//')) request.url = singleSlashes(request.url)
-    const operation = this.#contract.find(request)
+    const operation = context.state['operation'] ?? this.#contract.find(request)
     if (operation === undefined) return koaHandleRequest.call(this, context, run)
     context.state['operation'] = operation
     return run(context)
   }
+}
+
+const answerOptions: OperationHandler = ({ state }) => {
+  state.answer = { status: 204, headers: { allow: contractMethods.join(', ') } }
+  return Promise.resolve()
 }
 
 /** An address whose path has no empty parts, which come of a base URL that ends with a slash. */
@@ -64,12 +104,15 @@ export function createHttpServer({
   router,
   limits,
   onDrain,
+  events,
   ...options
 }: Options): GatewayServer {
   let draining = false
+  let closing = false
   const app = new Application(contract)
   const { refuse } = contract
-  app.use(exchangeMiddleware({ ...options, limits, refuse, draining: () => draining }))
+  const onExchange = events.exchanged
+  app.use(exchangeMiddleware({ ...options, limits, refuse, onExchange, closing: () => closing }))
   app.use((context, next) => {
     const { operation } = context.state
     return operation === undefined ? next() : operation(context)
@@ -77,47 +120,107 @@ export function createHttpServer({
   contract.bindPatterns(router)
   // Koa and the router type the context differently, in members that are not used here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
-  const { requestTimeoutMs: requestTimeout } = limits
-  const handle = app.callback()
-  let running = 0
-  const idle = Promise.withResolvers<void>()
-  const ended = () => {
-    running--
-    if (draining && running === 0) idle.resolve()
-  }
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
-    running++
-    handle(request, response).then(ended, () => {
-      // An error that escapes the exchange leaves no valid answer to send.
-      response.destroy()
-      ended()
-    })
-  }
-  const server = createServer(
-    {
-      requestTimeout,
-      headersTimeout: requestTimeout,
-      // How often Node looks for timed-out requests; a short timeout needs a shorter interval.
-      connectionsCheckingInterval: Math.min(requestTimeout, checkingIntervalMsMax),
-    },
-    serve,
-  )
-  server.on('clientError', refuseMalformed)
+  const work = countWork(app.callback())
+  const connectionsMax = limits.connectionsMax || connectionsFitting()
+  const connections = createConnections({
+    ...options,
+    limits: { ...limits, connectionsMax },
+    handle: work.handle,
+    onRefusal: events.refused,
+    onSweep: events.swept,
+  })
+  const server = createServer(parserOptions(limits), connections.serve)
+  // Those above `connectionsMax` are told that there is no room; above this there is no word.
+  server.maxConnections = connectionsMax + refusedMax
+  // `checkRequest` counts the headers; those above Node's limit are dropped in silence.
+  server.maxHeadersCount = 0
+  server.on('connection', connections.accept)
+  server.on('clientError', connections.refuseMalformed)
+  server.on('checkExpectation', connections.serve)
+  server.on('connect', (_request, socket) => {
+    // Node has taken its own listener from it.
+    socket.on('error', () => undefined)
+    // The socket of a server of TCP is one of TCP.
+    connections.refuse(socket as Socket, noProxy)
+  })
+  server.on('error', events.acceptFailed)
   return {
     listen: (port, host) => listen(server, port, host),
-    drain: async () => {
+    drain: async (noticeMs = limits.drainNoticeMs) => {
+      const cut = setTimeout(connections.closeAll, limits.drainTimeoutMs)
       draining = true
+      if (noticeMs > 0) await sleep(Math.min(noticeMs, limits.drainTimeoutMs))
+      closing = true
       onDrain()
-      await close(server, limits.drainTimeoutMs)
-      // Calls whose connection is closed still write their ledger rows.
-      if (running > 0)
-        await Promise.race([idle.promise, sleep(lastRowsTimeoutMs, undefined, unreferenced)])
+      await close(server, connections, limits.drainQuietMs)
+      clearTimeout(cut)
+      await work.ended()
+      connections.stop()
     },
     draining: () => draining,
   }
 }
 
+const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy: no CONNECT.', {
+  status: 501,
+})
 const checkingIntervalMsMax = 30_000
+const headerBytesMax = 16_384
+const refusedMax = 64
+
+/** What bounds the reading of requests; each bound is named, also those that are Node's own. */
+function parserOptions({
+  requestTimeoutMs,
+  headersTimeoutMs,
+  keepAliveTimeoutMs,
+}: Options['limits']): ServerOptions {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    // How often Node looks for timed-out requests; a short timeout needs a shorter interval.
+    connectionsCheckingInterval: Math.min(
+      headersTimeoutMs,
+      requestTimeoutMs,
+      checkingIntervalMsMax,
+    ),
+    keepAliveTimeout: keepAliveTimeoutMs,
+    maxHeaderSize: headerBytesMax,
+    insecureHTTPParser: false,
+    // `checkRequest` does, with an error in the body.
+    requireHostHeader: false,
+  }
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+const lastRowsTimeoutMs = 5000
+const unreferenced = { ref: false }
+
+/** Counts the requests in work: a call whose connection is closed still writes its ledger row. */
+function countWork(handle: Handle) {
+  let running = 0
+  let onIdle: (() => void) | undefined
+  const ended = () => {
+    running--
+    if (running === 0) onIdle?.()
+  }
+  return {
+    handle: (request: IncomingMessage, response: ServerResponse): void => {
+      running++
+      handle(request, response).then(ended, () => {
+        // An error that escapes the exchange leaves no valid answer to send.
+        response.destroy()
+        ended()
+      })
+    },
+    /** Resolves when no request is in work, or does not end. */
+    ended: async (): Promise<void> => {
+      if (running === 0) return
+      const idle = new Promise<void>((resolve) => (onIdle = resolve))
+      await Promise.race([idle, sleep(lastRowsTimeoutMs, undefined, unreferenced)])
+    },
+  }
+}
 
 function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -130,20 +233,24 @@ function listen(server: Server, port: number, host: string): Promise<number> {
   })
 }
 
-const idleSweepMs = 50
-const lastRowsTimeoutMs = 5000
-const unreferenced = { ref: false }
+const idleSweepMs = 25
 
-/** Closes keep-alive connections once they are idle, so that draining ends with the last call. */
-function close(server: Server, timeoutMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
-    const limit = setTimeout(() => server.closeAllConnections(), timeoutMs)
-    server.close(() => {
-      clearInterval(sweep)
-      clearTimeout(limit)
-      resolve()
-    })
-    server.closeIdleConnections()
+/**
+ * Closes the port, then each connection once it is idle: behind its next answer, which says so, or
+ * when nothing has moved on it for `quietMs`. Sooner, its client may be sending a request.
+ */
+async function close(server: Server, connections: Connections, quietMs: number): Promise<void> {
+  // Those who wait to be accepted when the port closes are reset: the system's queue is empty just
+  // behind the poll for events.
+  await pollEnd()
+  const closed = new Promise<void>((resolve) => {
+    // Node's server of HTTP would close idle connections at once.
+    NetServer.prototype.close.call(server, () => resolve())
   })
+  connections.closeIdle(quietMs)
+  const sweep = setInterval(() => connections.closeIdle(quietMs), idleSweepMs)
+  await closed
+  clearInterval(sweep)
+  // Ends Node's timer of this server.
+  server.close()
 }

@@ -24,17 +24,25 @@ type Exchange = {
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
+  const exchanged = (exchange: Exchange): void => {
+    const endedAt = Date.now()
+    log.defer(() => printExchange({ log, metrics }, exchange, endedAt))
+    if (exchange.error !== undefined) log.settle()
+  }
   /** For lines that are printed at once, after the deferred ones. */
   const now = (): Log => {
     log.settle()
     return log
   }
   return {
+    ...serverEvents(now, metrics),
     /** A request was answered, or its caller left. */
-    exchanged(exchange: Exchange): void {
-      const endedAt = Date.now()
-      log.defer(() => printExchange({ log, metrics }, exchange, endedAt))
-      if (exchange.error !== undefined) log.settle()
+    exchanged,
+    /** What was no request, or came too late to be read, was answered with an error. */
+    refused(requestId: string, error: GatewayError): void {
+      const { status } = error
+      const request = { method: '-', path: '-', durationMs: 0, caller: undefined, left: false }
+      exchanged({ requestId, status, error, ...request })
     },
     /** One try of one route is over. */
     attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
@@ -62,6 +70,22 @@ export function createEvents(log: Log, metrics: Metrics) {
       const fields = { requestId, tool, code, accountId, keyId }
       if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else now().info(fields, 'tool refused')
+    },
+  }
+}
+
+/** What happens to the server itself. `now` gives the log for lines that are printed at once. */
+function serverEvents(now: () => Log, metrics: Metrics) {
+  return {
+    /** How many connections are open, and how many were closed before their time, and why. */
+    swept(open: number, closed: ReadonlyMap<string, number>): void {
+      metrics.connections.set(open)
+      for (const [reason, count] of closed) metrics.closed.inc({ reason }, count)
+      if (closed.size > 0) now().warn({ open, ...Object.fromEntries(closed) }, 'connections closed')
+    },
+    /** The system has no more files for connections, or the like. */
+    acceptFailed(error: Error): void {
+      now().error({ code: codeOf(error) }, 'connection not accepted')
     },
     /** `retiring` are models that settings name and that end, or are not there. */
     started(address: string, providers: readonly string[], retiring: readonly string[]): void {

@@ -30,6 +30,17 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       buckets: durationSeconds,
       registers,
     }),
+    connections: new Gauge({
+      name: 'gateway_connections',
+      help: 'Open connections of callers.',
+      registers,
+    }),
+    closed: new Counter({
+      name: 'gateway_connections_closed_total',
+      help: 'Connections of callers that were refused or closed before their time, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
     attempts: new Counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Tries of a provider by outcome.',

@@ -56,8 +56,12 @@ describe('a gateway that is to stop', () => {
     const stream = await own.chat({ stream: true })
     let drained = false
     const draining = own.gateway.drain().then(() => (drained = true))
-    const refused = await own.gateway.fetch('/health').catch(() => 'refused')
-    expect(refused).to.equal('refused')
+    await until('the port is closed', () =>
+      own.gateway.fetch('/health').then(
+        () => false,
+        () => true,
+      ),
+    )
     expect(drained).to.equal(false)
     gate.resolve()
     expect(readText(await stream.text())).to.equal('one two')

@@ -6,6 +6,7 @@ import { Provider, type Configuration } from 'oidc-provider'
 import { createBudget } from '../../src/bytes/budget.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
+import { loadConfig } from '../../src/config.ts'
 import { createContractRouter, loadContract } from '../../src/http/contract-router.ts'
 import { createHttpServer, type GatewayServer } from '../../src/http/server.ts'
 import { until } from '../support/until.ts'
@@ -41,18 +42,25 @@ describe('what others than the contract answer', () => {
       contract,
       router,
       limits: {
+        ...loadConfig({}).config.limits,
         concurrentRequestsMax: 2,
         lingerTimeoutMs: 10,
         pingIntervalMs: 1000,
         requestTimeoutMs: 5000,
+        drainNoticeMs: 0,
         drainTimeoutMs: 100,
       },
       errorAnswerAt: () => errorAnswer,
       allowCrossOrigin: () => false,
       onDrain: () => undefined,
       budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
-      onExchange: (exchange) => exchanges.push(exchange),
       followKey: () => () => undefined,
+      events: {
+        exchanged: (exchange) => exchanges.push(exchange),
+        refused: () => undefined,
+        swept: () => undefined,
+        acceptFailed: () => undefined,
+      },
       monotonic: Date.now,
     })
     url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`

@@ -16,7 +16,7 @@ import { checkedFetch } from './checked-fetch.ts'
 type Options = {
   variables?: Variables
   /** What gateway.yaml holds. */
-  file?: object
+  file?: { limits?: object; [setting: string]: unknown }
   clock?: () => number
   /** For how long things last; a fake `clock` alone moves both. */
   monotonic?: () => number
@@ -64,11 +64,15 @@ export type TestGateway = {
 /** The day on which the suite lives: models retire and prices change by the clock. */
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
+/** Nobody waits to be told of the end of a test. */
+const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
+
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   const configFile = join(folder, 'gateway.yaml')
-  writeFileSync(configFile, stringify(options.file ?? {}))
+  const { limits = {}, ...file } = options.file ?? {}
+  writeFileSync(configFile, stringify({ ...file, limits: { ...quickDrain, ...limits } }))
   const { config, secrets } = loadConfig({
     DATA_DIR: join(folder, 'data'),
     CONFIG_FILE: configFile,

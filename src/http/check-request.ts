@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../core/error.ts'
+
+/** Node drops those above a number of its own in silence; browsers and proxies send some dozens. */
+const headersMax = 256
+
+/**
+ * The error for a request that Node's parser takes and HTTP forbids, or that the gateway does not
+ * speak. An address with scheme and host becomes its path (RFC 9112 section 3.2.2).
+ */
+export function checkRequest(request: IncomingMessage): GatewayError | undefined {
+  const { rawHeaders, httpVersionMinor, httpVersionMajor, headers } = request
+  if (httpVersionMajor !== 1) return refused('The gateway speaks HTTP/1.1.', { status: 505 })
+  if (rawHeaders.length > 2 * headersMax)
+    return new GatewayError(
+      'request_too_large',
+      `There are more than ${headersMax} headers. Send fewer.`,
+      { status: 431 },
+    )
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return refused("The header 'host' is given twice.", { param: 'host' })
+  if (httpVersionMinor === 1) {
+    if (hosts === 0) return refused("The header 'host' is missing.", { param: 'host' })
+    const { expect } = headers
+    if (expect !== undefined && !/^100-continue$/i.test(expect))
+      return refused("Only '100-continue' can be expected.", { param: 'expect', status: 417 })
+  }
+  if (headers.host !== undefined && /[^\w.~:[\]%!$&'()*+,;=-]/.test(headers.host))
+    return refused("The header 'host' is no name or address.", { param: 'host' })
+  return checkEncoding(request) ?? (isAboutServer(request) ? undefined : checkAddress(request))
+}
+
+/** Whether the request asks for what the server as a whole can do (RFC 9110 section 9.3.7). */
+export function isAboutServer({ method, url }: IncomingMessage): boolean {
+  return url === '*' && method === 'OPTIONS'
+}
+
+function refused(message: string, options: { param?: string; status?: number } = {}): GatewayError {
+  return new GatewayError('invalid_value', message, options)
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+/** Another transfer coding than chunks would be taken for the body itself. */
+function checkEncoding({ headers, httpVersionMinor }: IncomingMessage): GatewayError | undefined {
+  const { 'transfer-encoding': coding } = headers
+  if (coding === undefined) return undefined
+  const param = 'transfer-encoding'
+  if (httpVersionMinor === 0) return refused(`HTTP/1.0 has no '${param}'.`, { param })
+  if (coding.trim().toLowerCase() === 'chunked') return undefined
+  return refused(`Only 'chunked' is taken as '${param}'.`, { param, status: 501 })
+}
+
+function checkAddress(request: IncomingMessage): GatewayError | undefined {
+  const { url = '' } = request
+  if (url.startsWith('/')) return undefined
+  if (!/^https?:\/\/[^/?#]/i.test(url) || !URL.canParse(url))
+    return refused('The address of the request is neither a path nor a URL.')
+  const rest = url.replace(/^\w+:\/\/[^/?#]+/, '')
+  request.url = rest.startsWith('/') ? rest : `/${rest}`
+  return undefined
+}

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net'
+import {
+  isAsking,
+  isIdle,
+  openConnection,
+  settle,
+  untakenMs,
+  type Connection,
+} from './connection.ts'
+
+/** Why the gateway refused a connection, or closed it before its time. */
+export type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
+
+export type TableOptions = {
+  limits: {
+    connectionsMax: number
+    connectionsPerAddressMax: number
+    answerTimeoutMs: number
+    lingerTimeoutMs: number
+  }
+  /** From time to time: how many are open, and how many were closed since the last time. */
+  onSweep: (open: number, closed: ReadonlyMap<CloseReason, number>) => void
+  monotonic: () => number
+}
+
+/** The open connections. */
+export type ConnectionTable = {
+  get(socket: Socket): Connection | undefined
+  /** Adds a connection; gives the reason if there is no room for it. */
+  add(socket: Socket): { connection: Connection; missing: 'full' | 'address' | undefined }
+  /** Closes a connection at once. */
+  cut(connection: Connection, reason: CloseReason): void
+  /** Closes those without a request on which nothing has moved for so long. */
+  closeIdle(quietMs: number): void
+  closeAll(): void
+  /** Ends what is done from time to time. */
+  stop(): void
+}
+
+/** A new connection's first request is on its way. */
+const evictableAfterMs = 1000
+/** Looking for idle connections takes a while: it makes room for several, and not all the time. */
+const evictedAtOnceMax = 16
+const evictingPauseMs = 100
+const [sweepMsMin, sweepMsMax] = [10, 1000]
+
+/** One timer looks after all connections, so that an answer costs none. */
+export function createConnectionTable({
+  limits,
+  onSweep,
+  monotonic,
+}: TableOptions): ConnectionTable {
+  const { connectionsMax, connectionsPerAddressMax, answerTimeoutMs, lingerTimeoutMs } = limits
+  const open = new Map<Socket, Connection>()
+  const closed = new Map<CloseReason, number>()
+  const origins = createCounts()
+  const count = (reason: CloseReason) => closed.set(reason, (closed.get(reason) ?? 0) + 1)
+  const forget = ({ socket, origin }: Connection): void => {
+    if (open.delete(socket)) origins.remove(origin)
+  }
+  const cut = (connection: Connection, reason: CloseReason): void => {
+    count(reason)
+    forget(connection)
+    connection.socket.destroy()
+  }
+  const evict = createEvict({ open, cut, monotonic })
+  const missingRoom = (origin: string): 'full' | 'address' | undefined => {
+    const isBounded = connectionsPerAddressMax > 0
+    if (isBounded && origins.of(origin) >= connectionsPerAddressMax && !evict(origin))
+      return 'address'
+    return open.size >= connectionsMax && !evict() ? 'full' : undefined
+  }
+  const sweep = () => {
+    const nowMs = monotonic()
+    for (const connection of open.values()) {
+      settle(connection, nowMs)
+      if (nowMs >= connection.closesAtMs) connection.socket.destroy()
+      else if (untakenMs(connection, nowMs) >= answerTimeoutMs) cut(connection, 'untaken')
+    }
+    onSweep(open.size, closed)
+    closed.clear()
+  }
+  const pauseMs = Math.min(answerTimeoutMs / 4, lingerTimeoutMs / 4, sweepMsMax)
+  const timer = setInterval(sweep, Math.max(pauseMs, sweepMsMin)).unref()
+  return {
+    get: (socket) => open.get(socket),
+    add: (socket) => {
+      const connection = openConnection(socket, monotonic())
+      const missing = missingRoom(connection.origin)
+      if (missing !== undefined) count(missing)
+      open.set(socket, connection)
+      origins.add(connection.origin)
+      socket.once('close', () => forget(connection))
+      return { connection, missing }
+    },
+    cut,
+    closeIdle: (quietMs) => {
+      const nowMs = monotonic()
+      for (const connection of open.values()) {
+        settle(connection, nowMs)
+        const isQuiet = nowMs - connection.movedAtMs >= quietMs
+        if (isQuiet && isIdle(connection) && !isAsking(connection)) connection.socket.destroy()
+      }
+    },
+    closeAll: () => {
+      for (const socket of open.keys()) socket.destroy()
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+/** Counts by name; a name without any is forgotten. */
+function createCounts() {
+  const counts = new Map<string, number>()
+  const of = (name: string) => counts.get(name) ?? 0
+  return {
+    of,
+    add: (name: string) => void counts.set(name, of(name) + 1),
+    remove: (name: string) => {
+      if (of(name) > 1) counts.set(name, of(name) - 1)
+      else counts.delete(name)
+    },
+  }
+}
+
+type Evicting = Pick<ConnectionTable, 'cut'> &
+  Pick<TableOptions, 'monotonic'> & { open: ReadonlyMap<Socket, Connection> }
+
+/**
+ * Makes room among all connections, or those of one origin: closes those that are refused already,
+ * and those that ask for nothing. Returns whether there is some.
+ */
+function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => boolean {
+  let againAtMs = 0
+  return (origin) => {
+    const nowMs = monotonic()
+    if (nowMs < againAtMs) return false
+    let evicted = 0
+    for (const connection of open.values()) {
+      if (origin !== undefined && connection.origin !== origin) continue
+      settle(connection, nowMs)
+      const isUnused = isIdle(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
+      if (!isUnused && connection.refusal === undefined) continue
+      cut(connection, 'evicted')
+      if (++evicted === evictedAtOnceMax) break
+    }
+    if (evicted === 0) againAtMs = nowMs + evictingPauseMs
+    return evicted > 0
+  }
+}

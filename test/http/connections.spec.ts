@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { completion, textChunk } from '../support/chat-answers.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { hello, startOwnEndpoint } from '../support/own-endpoint.ts'
+import { openConnection, postHead } from '../support/raw-connection.ts'
+import { until } from '../support/until.ts'
+
+const getHealth = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
+const getLarge = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
+
+/** The value of a metric; 0 when there is none. */
+async function metric(gateway: TestGateway, name: string): Promise<number> {
+  const text = await (await gateway.fetch('/metrics')).text()
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return Number(line?.split(' ')[1] ?? 0)
+}
+/** Connections are counted from time to time. */
+const untilClosedFor = (gateway: TestGateway, reason: string): Promise<void> =>
+  until(`one is closed as ${reason}`, async () => {
+    return (await metric(gateway, `gateway_connections_closed_total{reason="${reason}"}`)) > 0
+  })
+
+/** Whether the other side has closed a connection: what is sent then comes back as a reset. */
+async function untilCut(socket: Socket): Promise<void> {
+  await until('the connection is cut', () => {
+    if (!socket.destroyed) socket.write('x')
+    return socket.destroyed
+  })
+}
+
+describe('an answer that nobody takes', () => {
+  it('is cut, also when its client keeps sending', async () => {
+    await using gateway = await startGateway({ file: { limits: { answer_timeout_ms: 200 } } })
+    const socket = await openConnection(gateway.url)
+    socket.pause()
+    socket.write(`${getLarge.repeat(12)}GET / HTTP/1.1\r\na: `)
+    await untilCut(socket)
+    await untilClosedFor(gateway, 'untaken')
+    expect(gateway.logText()).to.match(/"untaken":1,"msg":"connections closed"/)
+  })
+
+  it('is cut in the middle of a stream, and its call is ended', async () => {
+    await using own = await startOwnEndpoint({ limits: { answer_timeout_ms: 200 } })
+    const pieces = Array.from({ length: 4000 }, () => textChunk('x'.repeat(16_000)))
+    own.upstream.answer({ pieces })
+    const body = JSON.stringify({ model: 'own/house-1', messages: hello, stream: true })
+    const socket = await openConnection(own.gateway.url)
+    socket.pause()
+    const length = { 'content-length': String(body.length) }
+    socket.write(postHead('/v1/chat/completions', own.gateway.liveKey, length) + body)
+    await until('the call is recorded', async () => (await own.gateway.usage()).length === 1)
+    expect((await own.gateway.usage())[0]).to.include({ outcome: 'cancelled' })
+    expect(own.upstream.requests[0]!.aborted).to.equal(true)
+    socket.destroy()
+  })
+
+  it('counts as a request in work until it is cut', async () => {
+    const limits = { answer_timeout_ms: 1000, concurrent_requests_max: 1 }
+    await using gateway = await startGateway({ file: { limits } })
+    const socket = await openConnection(gateway.url)
+    socket.pause()
+    socket.write(getLarge.repeat(12))
+    const status = async () => (await gateway.fetch('/v1/models')).status
+    await until('there is no room', async () => (await status()) === 503)
+    expect(await status()).to.equal(503)
+    await until('there is room again', async () => (await status()) === 200)
+    await untilClosedFor(gateway, 'untaken')
+  })
+
+  it('is not what an event stream without news is', async () => {
+    await using gateway = await startGateway({ file: { limits: { answer_timeout_ms: 100 } } })
+    const headers = { accept: 'text/event-stream' }
+    const stream = await gateway.fetch('/mcp', { headers })
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const socket = await openConnection(gateway.url)
+    socket.pause()
+    socket.write(getLarge.repeat(12))
+    await untilCut(socket)
+    gateway.announceToolsChanged()
+    let text = ''
+    while (!text.includes('list_changed')) text += (await reader.read()).value
+    await reader.cancel()
+  })
+})
+
+describe('requests on one connection at once', () => {
+  it('are worked on one after the other', async () => {
+    await using own = await startOwnEndpoint()
+    const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
+    own.upstream.answer((_request, index) => ({
+      ...completion(`answer ${index}`),
+      after: gates[index]!.promise,
+    }))
+    const socket = await openConnection(own.gateway.url)
+    let text = ''
+    socket.on('data', (piece: Buffer) => (text += piece.toString()))
+    for (const [index] of gates.entries()) {
+      const messages = [{ role: 'user', content: `question ${index}` }]
+      const body = JSON.stringify({ model: 'own/house-1', messages })
+      const length = { 'content-length': String(body.length), connection: 'keep-alive' }
+      socket.write(postHead('/v1/chat/completions', own.gateway.liveKey, length) + body)
+    }
+    for (const [index, gate] of gates.entries()) {
+      await until('it is asked', () => own.upstream.requests.length === index + 1)
+      // Whatever was sent before this has been read when it is answered.
+      await own.gateway.fetch('/health')
+      expect(own.upstream.requests).to.have.length(index + 1)
+      gate.resolve()
+      await until('it is answered', () => text.includes(`answer ${index}`))
+    }
+    socket.destroy()
+  })
+
+  it('are answered up to a number, and close the connection beyond it', async () => {
+    await using gateway = await startGateway({ file: { limits: { pipelined_requests_max: 3 } } })
+    const socket = await openConnection(gateway.url)
+    let text = ''
+    socket.on('data', (piece: Buffer) => (text += piece.toString()))
+    socket.write(getHealth.repeat(4))
+    await until('all are answered', () => text.split('HTTP/1.1 200').length === 5)
+    socket.write(getHealth.repeat(100))
+    await once(socket, 'close')
+    await untilClosedFor(gateway, 'pipelined')
+  })
+})
+
+describe('the number of connections', () => {
+  /** A connection with a request under way. */
+  async function busyConnection({ url }: TestGateway, localAddress = '127.0.0.1'): Promise<Socket> {
+    const { port } = new URL(url)
+    const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress })
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
+    return socket
+  }
+  async function answerOn(socket: Socket): Promise<string> {
+    let text = ''
+    socket.on('data', (piece: Buffer) => (text += piece.toString()))
+    await once(socket, 'close')
+    return text
+  }
+  // The connection that asks for the metrics is one of them.
+  const openOf = (gateway: TestGateway) => metric(gateway, 'gateway_connections')
+
+  it('is bounded: one more is told so, and closed', async () => {
+    const limits = { connections_max: 3, linger_timeout_ms: 50 }
+    await using gateway = await startGateway({ file: { limits } })
+    const busy = [await busyConnection(gateway), await busyConnection(gateway)]
+    await until('all are there', async () => (await openOf(gateway)) === 3)
+    const answer = await answerOn(await openConnection(gateway.url))
+    expect(answer).to.match(/^HTTP\/1\.1 503 Service Unavailable\r\nx-request-id: req_/)
+    expect(answer).to.match(/\r\nretry-after: 1\r\n/)
+    expect(answer).to.match(/\r\nconnection: close\r\n/)
+    expect(answer).to.contain('"code":"overloaded"')
+    await untilClosedFor(gateway, 'full')
+    for (const socket of busy) socket.destroy()
+    await until('there is room', async () => (await openOf(gateway)) === 1)
+    await untilClosedFor(gateway, 'full')
+  })
+
+  it('is made room in by closing the idle ones first', async () => {
+    let aheadMs = 0
+    await using gateway = await startGateway({
+      file: { limits: { connections_max: 3 } },
+      monotonic: () => performance.now() + aheadMs,
+    })
+    const busy = await busyConnection(gateway)
+    const idle = await openConnection(gateway.url)
+    idle.write(getHealth)
+    await once(idle, 'data')
+    await until('all are there', async () => (await openOf(gateway)) === 3)
+    aheadMs = 2000
+    const fresh = await openConnection(gateway.url)
+    await once(idle, 'close')
+    fresh.write(getHealth)
+    const [answer] = (await once(fresh, 'data')) as [Buffer]
+    expect(answer.toString()).to.match(/^HTTP\/1\.1 200 /)
+    expect(busy.destroyed).to.equal(false)
+    for (const socket of [busy, fresh]) socket.destroy()
+  })
+
+  it('is bounded for each address', async () => {
+    const limits = { connections_per_address_max: 2, linger_timeout_ms: 50 }
+    await using gateway = await startGateway({ file: { limits } })
+    const busy = [
+      await busyConnection(gateway, '127.0.0.2'),
+      await busyConnection(gateway, '127.0.0.2'),
+    ]
+    const third = await busyConnection(gateway, '127.0.0.2')
+    const answer = await answerOn(third)
+    expect(answer).to.match(/^HTTP\/1\.1 503 /)
+    expect(answer).to.contain('too many connections from this address')
+    expect((await gateway.fetch('/health')).status).to.equal(200)
+    for (const socket of busy) socket.destroy()
+  })
+})
+
+describe('a client that does not close its connection', () => {
+  it('is let go behind a refusal', async () => {
+    const limits = { request_timeout_ms: 100, linger_timeout_ms: 100 }
+    await using gateway = await startGateway({ file: { limits } })
+    const { port } = new URL(gateway.url)
+    const refused = [
+      ['POST / HTTP/1.1\r\nhost: x\r\n', 408],
+      ['hello\r\n\r\n', 400],
+      ['CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n', 501],
+    ] as const
+    for (const [bytes, status] of refused) {
+      const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+      socket.on('error', () => undefined)
+      socket.write(bytes)
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      expect(answer.toString()).to.match(new RegExp(`^HTTP/1.1 ${status} `))
+      await untilCut(socket)
+    }
+  })
+})
