@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
 import { referenceFiles } from './api-reference.ts'
-import { metricsPage, type ReadMetrics } from './metrics.ts'
+import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
 
 type Options = {
@@ -33,6 +33,7 @@ const now = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Adds the routes outside of the contract: health, metrics, the contract and its reference. */
 export function bindPages(router: Router<ExchangeState>, options: Options): void {
+  const readMetrics = shareReadings(options.readMetrics)
   router.get('/health', ({ state }) => {
     state.answer = { status: 200, headers: now, json: { status: 'ok' } }
   })
@@ -41,7 +42,7 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
     state.answer = { status: 200, headers: now, json: { status: 'ready' } }
   })
   router.get('/metrics', async ({ req, state }) => {
-    state.answer = await metricsPage(req, options)
+    state.answer = await metricsPage(req, { ...options, readMetrics })
   })
   router.get('/', ({ state }) => {
     state.answer = { status: 302, headers: { location: '/docs' }, pieces: [] }

@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 
 /** Gives the metrics as text, with its content type. */
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
+type Reading = Awaited<ReturnType<ReadMetrics>>
 type Options = { readMetrics: ReadMetrics; metricsToken: string | undefined }
 
 /** The metrics, for requests with the token, or from loopback if none is set; else throws 401. */
@@ -19,7 +21,50 @@ export async function metricsPage(
     )
   }
   const { contentType, text } = await readMetrics()
-  return { status: 200, headers: { 'content-type': contentType }, pieces: [text] }
+  const headers = {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  }
+  return { status: 200, headers, pieces: [text] }
+}
+
+/** Of the time, readings take one part and leave this many to calls. */
+const restFactor = 4
+const restMsMax = 500
+
+type Time = { now: () => number; sleep: (delayMs: number) => Promise<unknown> }
+
+/**
+ * Reads for many at once: a reading takes milliseconds of the event loop, so that it is shared by all
+ * who ask before it begins, and rests in proportion to what it took. What is given is never older
+ * than the question.
+ */
+export function shareReadings(
+  read: ReadMetrics,
+  { now, sleep: rest }: Time = { now: () => performance.now(), sleep },
+): ReadMetrics {
+  let next: Promise<Reading> | undefined
+  let running: Promise<unknown> = Promise.resolve()
+  let restUntil = 0
+  const timed = async () => {
+    const startedAt = now()
+    try {
+      return await read()
+    } finally {
+      const endedAt = now()
+      restUntil = endedAt + Math.min(restFactor * (endedAt - startedAt), restMsMax)
+    }
+  }
+  const readNext = async () => {
+    await running
+    await rest(Math.max(0, restUntil - now()))
+    next = undefined
+    const reading = timed()
+    running = reading.catch(() => undefined)
+    return reading
+  }
+  return () => (next ??= readNext())
 }
 
 function isLoopback({ socket, headers }: IncomingMessage): boolean {
