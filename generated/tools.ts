@@ -15,6 +15,7 @@ export const tools = [
       "properties": {
         "model": {
           "type": "string",
+          "maxLength": 256,
           "description": "Model identifier as list-models or list-image-models prints it, for example gpt-5.4-mini."
         },
         "messages": {
@@ -77,6 +78,7 @@ export const tools = [
         },
         "model": {
           "type": "string",
+          "maxLength": 256,
           "default": "qwen-image-plus",
           "description": "Image model identifier as list-image-models prints it."
         },
@@ -114,6 +116,7 @@ export const tools = [
         },
         "filename": {
           "type": "string",
+          "maxLength": 256,
           "pattern": "^[^/\\\\]+$",
           "description": "Name of the saved file, without any path separator. Default: image-preview-<timestamp>.png."
         },
@@ -156,6 +159,7 @@ export const tools = [
         },
         "family": {
           "type": "string",
+          "maxLength": 256,
           "description": "Only this family or provider, for example claude, gemini or alibaba."
         }
       }

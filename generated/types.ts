@@ -235,12 +235,18 @@ export interface components {
          * @description Models to fall back on, in order, when `model` cannot answer: language models behind a
          *     language model, image models behind an image model.
          */
-        FallbackModels: string[];
+        FallbackModels: components["schemas"]["ModelName"][];
+        /** @description An identifier or alias of a model, or a name that its vendor has for it. */
+        ModelName: string;
         /**
          * @description The identifier or alias of an image model; `auto` is the default image model.
          * @default auto
          */
-        ImageModelId: string;
+        ImageModelId: components["schemas"]["ModelName"];
+        /** @description Who the answer is for, in the caller's own terms. */
+        EndUser: string;
+        /** @description Of a tool, of a function or of who speaks. */
+        PlainName: string;
         /**
          * @description How many images.
          * @default 1
@@ -292,8 +298,7 @@ export interface components {
             /** @description File format. The model's own, when it is left out. */
             output_format?: components["schemas"]["ImageFormat"] | null;
             output_compression?: components["schemas"]["ImageCompression"] | null;
-            /** @description Who the image is for, in the caller's own terms. */
-            user?: string | null;
+            user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
@@ -351,14 +356,14 @@ export interface components {
             size?: components["schemas"]["ImageEditSize"] | null;
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
-            user?: string | null;
+            user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
         /** @description One file, or up to sixteen. */
         ImageFiles: string | string[];
-        FallbackModelFields: string | components["schemas"]["FallbackModels"];
+        FallbackModelFields: components["schemas"]["ModelName"] | components["schemas"]["FallbackModels"];
         /** @description The same request as the official OpenAI clients send it, with files: `image` or `image[]` is required. */
         CreateImageEditForm: {
             image?: components["schemas"]["ImageFiles"];
@@ -380,7 +385,7 @@ export interface components {
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
             moderation?: components["schemas"]["ImageModeration"];
-            user?: string;
+            user?: components["schemas"]["EndUser"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
@@ -549,7 +554,7 @@ export interface components {
         ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["FilePart"] | components["schemas"]["RefusalPart"];
         MessageContent: string | components["schemas"]["ContentPart"][];
         FunctionCall: {
-            name: string;
+            name: components["schemas"]["PlainName"];
             /**
              * @description JSON, as the model wrote it.
              * @example {"city":"Oslo"}
@@ -577,7 +582,7 @@ export interface components {
              */
             type: "custom";
             custom: {
-                name: string;
+                name: components["schemas"]["PlainName"];
                 /** @description Free text, as the model wrote it. */
                 input: string;
             };
@@ -590,7 +595,7 @@ export interface components {
              */
             role: "system" | "developer";
             content: components["schemas"]["MessageContent"];
-            name?: string;
+            name?: components["schemas"]["PlainName"];
         };
         UserMessage: {
             /**
@@ -599,7 +604,7 @@ export interface components {
              */
             role: "user";
             content: components["schemas"]["MessageContent"];
-            name?: string;
+            name?: components["schemas"]["PlainName"];
         };
         AssistantMessage: {
             /**
@@ -608,7 +613,7 @@ export interface components {
              */
             role: "assistant";
             content?: components["schemas"]["MessageContent"] | null;
-            name?: string;
+            name?: components["schemas"]["PlainName"];
             refusal?: string | null;
             reasoning_content?: string | null;
             /** @description What an image model drew; a model that sees is shown it in the user's next message. */
@@ -639,7 +644,7 @@ export interface components {
              * @enum {string}
              */
             role: "function";
-            name: string;
+            name: components["schemas"]["PlainName"];
             content: string | null;
         };
         /**
@@ -676,7 +681,7 @@ export interface components {
              */
             type: "custom";
             custom: {
-                name: string;
+                name: components["schemas"]["PlainName"];
                 description?: string;
                 /** @description Any text, or a grammar, as OpenAI defines it. */
                 format?: {
@@ -692,7 +697,7 @@ export interface components {
              */
             type: "function";
             function: {
-                name: string;
+                name: components["schemas"]["PlainName"];
             };
         };
         CustomToolChoice: {
@@ -702,7 +707,7 @@ export interface components {
              */
             type: "custom";
             custom: {
-                name: string;
+                name: components["schemas"]["PlainName"];
             };
         };
         NamedTool: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"];
@@ -722,7 +727,7 @@ export interface components {
         ToolChoiceObject: components["schemas"]["FunctionToolChoice"] | components["schemas"]["CustomToolChoice"] | components["schemas"]["AllowedToolChoice"];
         ToolChoice: ("none" | "auto" | "required") | components["schemas"]["ToolChoiceObject"];
         FunctionChoice: {
-            name: string;
+            name: components["schemas"]["PlainName"];
         };
         TextFormat: {
             /**
@@ -776,7 +781,7 @@ export interface components {
              * @description A language model or an image model.
              * @example gpt-5-mini
              */
-            model: string;
+            model: components["schemas"]["ModelName"];
             models?: components["schemas"]["FallbackModels"];
             /**
              * @example [
@@ -822,7 +827,7 @@ export interface components {
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
             cache_control?: components["schemas"]["CacheControl"];
-            user?: string;
+            user?: components["schemas"]["EndUser"];
         };
         ChatImage: {
             /** @enum {string} */
@@ -2224,7 +2229,7 @@ export interface operations {
                  * @description Only models of this family or provider, for example `claude` or `alibaba`.
                  * @example claude
                  */
-                family?: string;
+                family?: components["schemas"]["PlainName"];
             };
             header?: never;
             path?: never;
@@ -2301,7 +2306,7 @@ export interface operations {
                  * @description A model identifier or alias. A slash inside it may be sent as it is or as `%2F`.
                  * @example alibaba/qwen-image-plus
                  */
-                model: string;
+                model: components["schemas"]["ModelName"];
             };
             cookie?: never;
         };

@@ -1,3 +1,4 @@
+import { schemaChecks } from '../../generated/checks.js'
 import type { Model } from '../core/model.ts'
 import { readPrices } from '../core/price.ts'
 
@@ -12,12 +13,9 @@ export type Names = {
   read(name: string): Model | undefined
 }
 
-/** No vendor has longer names; what is longer is not looked at. */
-const nameLengthMax = 256
-
 /** A name in lower case and without the spaces around it; undefined for what can be none. */
 export function plainName(name: string): string | undefined {
-  if (name.length > nameLengthMax) return undefined
+  if (!schemaChecks.ModelName(name)) return undefined
   const plain = name.trim().toLowerCase()
   return plain === '' || /\p{Cc}/u.test(plain) ? undefined : plain
 }

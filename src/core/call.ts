@@ -18,6 +18,7 @@ import {
   type UsageRow,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
+import { toldWarnings } from './told-warnings.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -96,7 +97,11 @@ export function openCall(parts: CallParts, options: Options): Call {
     return { model: options.model, context, modality, startedAt, durationMs, attempts }
   })
   const same = { attempts, mode }
-  const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({ ...told, ...same })
+  const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({
+    ...told,
+    ...same,
+    warnings: toldWarnings(told.warnings),
+  })
   return {
     startedAt,
     hold: context.hold,

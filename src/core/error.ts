@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { RequestLimit } from './caller.ts'
+import { shortened } from './shortened.ts'
 
 type Schemas = components['schemas']
 export type ErrorCode = Schemas['ErrorCode']
@@ -55,6 +56,10 @@ type Options = {
   progress?: Progress
 }
 
+/** What callers sent may be in both; nobody reads more of it. */
+const messageLengthMax = 4000
+const paramLengthMax = 300
+
 /** An error as the caller sees it: the message names cause and remedy, and holds no secret. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
@@ -66,10 +71,10 @@ export class GatewayError extends Error {
   readonly progress: Progress
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
-    super(message, { cause: options.cause })
+    super(shortened(message, messageLengthMax), { cause: options.cause })
     this.code = code
     this.type = table[code].type
-    this.param = options.param ?? null
+    this.param = options.param === undefined ? null : shortened(options.param, paramLengthMax)
     this.status = options.status ?? table[code].status
     this.retryAfterSeconds = options.retryAfterSeconds
     this.progress = options.progress ?? {}

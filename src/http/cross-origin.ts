@@ -5,6 +5,8 @@ const methods = contractMethods.join(', ')
 const contractHeaders = requestHeaders.join(', ')
 const exposed = responseHeaders.join(', ')
 const preflightSeconds = '86400'
+/** A list of names (RFC 9110 section 5.6.2), as long as any browser's. */
+const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/
 
 /**
  * Sets the CORS headers of an answer if its origin is allowed. Returns whether the request is a
@@ -38,8 +40,9 @@ function allow(allowed: string, request: IncomingMessage, response: ServerRespon
   if (request.method !== 'OPTIONS' || method === undefined) return false
   response.setHeader('access-control-allow-methods', methods)
   // Echoed: OpenAI's clients add headers of their own, and not every browser takes a wildcard.
-  const wanted = request.headers['access-control-request-headers']
-  response.setHeader('access-control-allow-headers', wanted ?? contractHeaders)
+  const wanted = request.headers['access-control-request-headers'] ?? contractHeaders
+  const allowedHeaders = headerNames.test(wanted) ? wanted : contractHeaders
+  response.setHeader('access-control-allow-headers', allowedHeaders)
   response.setHeader('access-control-max-age', preflightSeconds)
   return true
 }

@@ -50,8 +50,14 @@ function writeModelHeaders(row: NonNullable<Progress['model']>): Record<string, 
   return headers
 }
 
+/** More tries than these make no sense to a reader, and headers have to end somewhere. */
+const attemptsTold = 100
+
 function attemptsText(attempts: NonNullable<Progress['attempts']>): string {
-  return attempts.map(({ provider, outcome }) => `${provider}=${outcome}`).join(', ')
+  return attempts
+    .slice(0, attemptsTold)
+    .map(({ provider, outcome }) => `${provider}=${outcome}`)
+    .join(', ')
 }
 
 /** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
@@ -65,7 +71,12 @@ function limitHeaders(limit: RequestLimit): Record<string, string> {
   }
 }
 
-/** An endpoint that takes any model name may get characters that a header cannot carry. */
+/**
+ * An endpoint that takes any model name may get characters that a header cannot carry: such a name
+ * is percent-encoded (RFC 3986), and half a character of it becomes the mark for one that is lost.
+ */
 function headerText(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, '?')
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
+    ? text
+    : encodeURI(text.toWellFormed())
 }

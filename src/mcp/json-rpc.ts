@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import type { ErrorCode, GatewayError } from '../core/error.ts'
+import { shortened } from '../core/shortened.ts'
 import type { Answer } from '../http/answer.ts'
 import { errorHeaders } from '../http/error-answer.ts'
 
@@ -19,13 +20,16 @@ export const rpcCodes = {
   unauthorized: -32001,
 } as const
 
+/** What clients sent may be in it. */
+const messageLengthMax = 1000
+
 /** Refuses one JSON-RPC message; errors of tools are results instead. */
 export class JsonRpcError extends Error {
   override name = 'JsonRpcError'
   readonly code: number
 
   constructor(code: number, message: string) {
-    super(message)
+    super(shortened(message, messageLengthMax))
     this.code = code
   }
 }

@@ -75,5 +75,5 @@ function invalid(id: MessageId | null, reason: string): Message {
 function idOf(value: unknown): MessageId | null {
   if (typeof value !== 'object' || value === null || !('id' in value)) return null
   const { id } = value
-  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null
+  return schemaChecks.JsonRpcId(id) ? id : null
 }

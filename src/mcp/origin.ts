@@ -3,7 +3,7 @@ export type AllowsOrigin = (origin: string) => boolean
 
 type Options = { baseUrl: string | undefined; allowedOrigins: readonly string[] }
 
-const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/
+const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
 
 /**
  * Allows pages of the gateway itself, of this machine, and those that the operator lists. A name

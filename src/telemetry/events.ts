@@ -1,9 +1,11 @@
+import { contractMethods } from '../../generated/operations.ts'
 import type { CallContext, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/failover.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
+import { shortened } from '../core/shortened.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -19,6 +21,12 @@ type Exchange = {
   /** Whether the caller disconnected before the answer ended. */
   left: boolean
 }
+
+/** The others are one series of the metrics: Node takes some thirty methods. */
+const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
+/** Of what callers choose, as a path, and of what libraries say. */
+const textLengthMax = 500
+const framesMax = 20
 
 /** One function per business event: only this file decides what is logged and counted. */
 export type Events = ReturnType<typeof createEvents>
@@ -106,12 +114,15 @@ function printExchange(
   endedAt: number,
 ): void {
   const { requestId, method, path, status, durationMs, caller, error, left } = exchange
-  metrics.requests.observe({ method, status }, durationMs / 1000)
+  metrics.requests.observe(
+    { method: knownMethods.has(method) ? method : 'other', status },
+    durationMs / 1000,
+  )
   const fields = {
     time: new Date(endedAt).toISOString(),
     requestId,
     method,
-    path,
+    path: shortened(path, textLengthMax),
     status,
     durationMs,
     left: left || undefined,
@@ -135,11 +146,17 @@ function causeOf(error: unknown): object {
     return { kind, status, code: codeOf(inner) }
   }
   if (!(cause instanceof Error)) return { type: typeof cause }
-  const stack = cause.stack?.split('\n').slice(1).map(withoutFolder)
-  return { type: cause.name, message: cause.message, code: codeOf(cause), stack }
+  const stack = cause.stack?.split('\n').filter(isFrame).slice(0, framesMax).map(withoutFolder)
+  const message = shortened(cause.message, textLengthMax)
+  return { type: cause.name, message, code: codeOf(cause), stack }
 }
 
 const root = new URL('../../', import.meta.url).href
+
+/** A message may have lines too, which are as long as who wrote it likes. */
+function isFrame(line: string): boolean {
+  return line.length <= textLengthMax && /^\s+at /.test(line)
+}
 
 function withoutFolder(frame: string): string {
   return frame.trim().replace(root, '')

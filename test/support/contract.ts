@@ -13,6 +13,7 @@ export type Schema = {
   maximum?: number
   multipleOf?: number
   pattern?: string
+  maxLength?: number
   minItems?: number
   maxItems?: number
   items?: Schema
@@ -94,7 +95,10 @@ export function resolve<T extends object>(thing: T | Reference): T {
     contract,
   )
   if (found === undefined) throw new Error(`${thing.$ref} points nowhere.`)
-  return resolve(found as T)
+  const { $ref: _, ...beside } = thing
+  // What stands beside a reference holds as well.
+  const pointee = resolve(found as T)
+  return Object.keys(beside).length === 0 ? pointee : { ...pointee, ...beside }
 }
 
 /** The schema of a request's JSON body. */

@@ -127,7 +127,7 @@ function furtherProbes(further: Schema['additionalProperties'], base: object, wo
   }))
 }
 
-function branchesOf(schema: Schema): Schema[] {
+export function branchesOf(schema: Schema): Schema[] {
   const found = resolve(schema)
   const choices = found.anyOf ?? found.oneOf
   if (choices !== undefined) return choices.flatMap(branchesOf)
@@ -155,10 +155,11 @@ function branchProbes(schema: Schema, words: Words, key: string): Probe[] {
   }
 }
 
-function stringProbes({ pattern }: Schema, words: Words, key: string): Probe[] {
-  if (pattern === undefined) return [allowed(words[key] ?? 'a fox')]
+function stringProbes({ pattern, maxLength }: Schema, words: Words, key: string): Probe[] {
+  const long = maxLength === undefined ? [] : [refused('a'.repeat(maxLength + 1))]
+  if (pattern === undefined) return [allowed(words[key] ?? 'a fox'), ...long]
   const { passes, stops } = patternOf(pattern)
-  return [...passes.map(allowed), ...stops.map((value) => refused(value))]
+  return [...passes.map(allowed), ...stops.map((value) => refused(value)), ...long]
 }
 
 function numberProbes({ type, minimum, maximum, multipleOf }: Schema): Probe[] {
