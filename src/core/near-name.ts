@@ -10,7 +10,9 @@ export function nearName(given: string, names: readonly string[]): string | unde
   let least = Infinity
   for (const name of names) {
     const most = Math.min(slipsMax, Math.floor(name.length / lettersPerSlip))
-    const slips = most === 0 ? Infinity : distance(plain, name.toLowerCase())
+    // Each letter more or less is a slip.
+    if (most === 0 || Math.abs(name.length - plain.length) > most) continue
+    const slips = distance(plain, name.toLowerCase())
     if (slips > most || slips >= least || differInShortWord(plain, name)) continue
     best = name
     least = slips

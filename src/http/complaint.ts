@@ -86,6 +86,7 @@ const wordsOf: Record<string, Words> = {
   multipleOf: ({ data }, path) => invalid(path, `must be a whole number, not ${String(data)}.`),
   minItems: (error, path) => lengthComplaint(error, path, 'at least', 'item'),
   maxItems: (error, path) => lengthComplaint(error, path, 'at most', 'item'),
+  maxProperties: (error, path) => lengthComplaint(error, path, 'at most', 'member'),
   minLength: (error, path) => lengthComplaint(error, path, 'at least', 'character'),
   maxLength: (error, path) => lengthComplaint(error, path, 'at most', 'character'),
 }

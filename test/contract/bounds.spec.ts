@@ -248,7 +248,7 @@ async function complaintIfRefused({ value }: Probe, send: Send, models: string[]
 async function complaintIfAllowed({ value, at, code }: Probe, send: Send) {
   const { status, error, text } = await read(await send(value, undefined))
   const told = code === undefined ? errors[400]!.codes.includes(error.code!) : error.code === code
-  if (status === 400 && error.param === at.slice(1) && told) return null
+  if (status === 400 && (error.param ?? '') === at.slice(1) && told) return null
   return `${shown(value)} wants ${code ?? 'a complaint'} about ${at.slice(1)}, but: ${status} ${text}`
 }
 

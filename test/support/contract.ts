@@ -19,6 +19,7 @@ export type Schema = {
   items?: Schema
   properties?: Record<string, Schema>
   required?: string[]
+  maxProperties?: number
   additionalProperties?: boolean | Schema
   anyOf?: Schema[]
   oneOf?: Schema[]

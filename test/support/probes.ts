@@ -89,7 +89,23 @@ export function memberProbes(schema: Schema, base: object, words: Words): Probe[
     ...nulls,
     ...missing,
     ...furtherProbes(additionalProperties, base, words),
+    ...countProbes(schema, base, words),
   ]
+}
+
+/** As many members as there may be, and one more. */
+function countProbes(schema: Schema, base: object, words: Words): Probe[] {
+  const { maxProperties, additionalProperties: further = true } = schema
+  if (maxProperties === undefined) return []
+  const value = typeof further === 'boolean' ? 1 : sample(further, words)
+  const filled = (count: number) => {
+    const names = Array.from(
+      { length: count - Object.keys(base).length },
+      (_, at) => `member_${at}`,
+    )
+    return { ...base, ...Object.fromEntries(names.map((name) => [name, value])) }
+  }
+  return [allowed(filled(maxProperties)), refused(filled(maxProperties + 1))]
 }
 
 /** The least that a schema takes. */
