@@ -24,9 +24,10 @@ import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
-import { bodyReader, piecesReader, type BodyLimits } from './read-body.ts'
+import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
+import type { BodyLimits } from './receive.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -135,15 +136,14 @@ function registerHandlers(
     const { id } = operation
     // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
     const handle = handlers[id] as Operation<OperationId>
-    const readPieces = piecesReader(operation.bodyTypes, limits)
+    const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], limits)
     const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
       const query = readQuery(request, operation.queryNames)
       assertValid(queryChecks[id], query)
-      const read = readBody(request, await readPieces(request, state.hold), state.hold)
-      const content = read instanceof Promise ? await read : read
+      const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller } = state
       const known = { caller, requestId, ending, hold, request }
       const call = { ...known, ...content, query, path: params, options }

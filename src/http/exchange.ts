@@ -8,7 +8,7 @@ import { GatewayError, toGatewayError } from '../core/error.ts'
 import { send, type Answer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
-import { ClientLeft } from './read-body.ts'
+import { ClientLeft } from './receive.ts'
 
 /** What is known of an exchange (a request and its answer) when it is over. */
 export type Exchange = {

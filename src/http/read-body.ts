@@ -2,38 +2,36 @@ import type { IncomingMessage } from 'node:http'
 import { bodyChecks, type Check } from '../../generated/checks.js'
 import type { operations } from '../../generated/operations.ts'
 import type { Hold } from '../bytes/budget.ts'
-import type { Peer } from '../bytes/books.ts'
 import { joinPieces, piecesLength, type Pieces } from '../bytes/pieces.ts'
-import { GatewayError } from '../core/error.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
 import { noRoom } from '../core/room.ts'
 import { assertValid } from './check-error.ts'
+import { formPartsSink, type FormPart } from './form-parts.ts'
 import { leaveTexts } from './left-texts.ts'
 import { checkMediaType, isForm } from './media-type.ts'
 import { parseBody } from './parse-json.ts'
-import { parseForm, type FormReading } from './read-form.ts'
-import { tooLarge, unpacked, unpackingError } from './unpack.ts'
+import { fieldsOf, type FormReading } from './read-form.ts'
+import { receive, type BodyLimits, type Sink } from './receive.ts'
 
 type Described = (typeof operations)[number]
 
+/** The parts of a form, which has been read while it arrived. */
+type ArrivedForm = { parts: readonly FormPart[] }
 type ReadBody = { body: unknown; texts: LeftTexts; names: FormReading['names'] }
 const ownNames: FormReading['names'] = {}
 
-export type BodyLimits = {
-  requestBytesMax: number
-  requestValuesMax: number
-  requestIdleTimeoutMs: number
-}
-
-/** Reads the bytes of a body. Throws `unsupported_media_type`, or what `readBody` throws. */
-export function piecesReader(
+/** Takes a body in. Throws `unsupported_media_type`, or what `receive` throws. */
+export function bodyReceiver(
   types: readonly string[],
+  form: FormReading | undefined,
   limits: BodyLimits,
-): (request: IncomingMessage, hold: Hold) => Promise<Pieces> | Pieces {
+): (request: IncomingMessage, hold: Hold) => Promise<Pieces | ArrivedForm> | Pieces {
   if (types.length === 0) return () => []
   return (request, hold) => {
     checkMediaType(request, types)
-    return readBody(request, hold, limits)
+    return form !== undefined && isForm(request)
+      ? receiveForm(request, hold, limits)
+      : receiveWhole(request, hold, limits)
   }
 }
 
@@ -42,24 +40,25 @@ export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
   { requestValuesMax }: BodyLimits,
-): (request: IncomingMessage, pieces: Pieces, hold: Hold) => Promise<ReadBody> | ReadBody {
+): (arrived: Pieces | ArrivedForm, hold: Hold) => ReadBody {
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest') {
-    return (_request, pieces, hold) => {
+    return (arrived, hold) => {
+      // Forms are taken by `rest` operations alone.
+      const pieces = arrived as Pieces
       holdParsed(pieces, hold)
       return { body: joinPieces(pieces), texts: noTexts, names: ownNames }
     }
   }
   // Each `rest` operation with a body has a check, which the type of `id` does not tell.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
-  const checked = (read: ReadBody): ReadBody => {
+  return (arrived, hold) => {
+    const read =
+      'parts' in arrived
+        ? readForm(arrived.parts, form!)
+        : readJson(arrived, hold, requestValuesMax)
     assertValid(check, read.body, { names: read.names })
     return read
-  }
-  return (request, pieces, hold) => {
-    if (form === undefined || !isForm(request))
-      return checked(readJson(pieces, hold, requestValuesMax))
-    return readForm(request, pieces, form).then(checked)
   }
 }
 
@@ -80,90 +79,47 @@ function readJson(body: Pieces, hold: Hold, valuesMax: number): ReadBody {
   return { body: value, texts, names: ownNames }
 }
 
-async function readForm(
-  { headers }: IncomingMessage,
-  pieces: Pieces,
-  { bodyOf, names }: FormReading,
-): Promise<ReadBody> {
-  const { fields, texts } = await parseForm(joinPieces(pieces), headers['content-type']!)
+function readForm(parts: readonly FormPart[], { bodyOf, names }: FormReading): ReadBody {
+  const { fields, texts } = fieldsOf(parts)
   return { body: bodyOf(fields), texts, names }
 }
 
 /** A body in smaller pieces on average is joined: walking over millions of them would be slow. */
 const pieceBytesMin = 4096
 
-/**
- * Reads a whole body and unpacks it; what is announced is held before the first byte is read. Throws
- * ClientLeft, `invalid_value` when it cannot be unpacked, `timeout` when it pauses, `overloaded` or
- * `rate_limit_exceeded` when there is no room for it, or (also without Content-Length, and for what
- * it unpacks to) `request_too_large`.
- */
-export function readBody(
+/** Takes in a whole body, unpacked. Throws what `receive` throws. */
+export function receiveWhole(
   request: IncomingMessage,
   hold: Hold,
-  { requestBytesMax: bytesMax, requestIdleTimeoutMs: idleTimeoutMs }: BodyLimits,
+  limits: BodyLimits,
 ): Promise<Pieces> {
-  const length = request.headers['content-length']
-  const announced = Number(length ?? 0)
-  if (announced > bytesMax) throw tooLarge(bytesMax)
-  // The client may have disconnected before the listeners below are set.
-  if (request.destroyed) throw new ClientLeft()
-  const refusal = hold.take(announced)
-  if (refusal !== undefined) throw noRoom(refusal)
-  const stream = unpacked(request, bytesMax)
-  return new Promise((resolve, fail) => {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    let held = announced
-    const reject = (error: Error) => {
-      unwatch?.()
-      pieces.length = 0
-      fail(error)
-    }
-    const stop = (error: Error) => {
-      stream.removeAllListeners('data')
-      if (stream !== request) stream.destroy()
-      reject(error)
-    }
-    const { socket } = request
-    const sender: Peer = {
-      moved: () => socket.bytesRead,
-      cut: () => stop(paused()),
-      idleTimeoutMs,
-    }
-    const isSmall = length !== undefined && announced < watchedBytesMin
-    const unwatch = isSmall ? undefined : hold.watch(sender)
-    stream.on('data', (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes > bytesMax) return stop(tooLarge(bytesMax))
-      const more = bytes > held ? hold.take(bytes - held) : undefined
-      if (more !== undefined) return stop(noRoom(more))
-      held = Math.max(held, bytes)
+  const pieces: Buffer[] = []
+  const sink: Sink<Pieces> = {
+    take: (piece) => {
       pieces.push(piece)
-    })
-    stream.once('end', () => {
-      unwatch?.()
-      resolve(bytes < pieces.length * pieceBytesMin ? [joinPieces(pieces)] : pieces)
-    })
-    if (stream !== request) stream.once('error', (cause) => reject(unpackingError(cause)))
-    request.once('error', () => reject(new ClientLeft()))
-    request.once('close', () => {
-      if (request.complete) return
-      if (stream !== request) stream.destroy()
-      reject(new ClientLeft())
-    })
-  })
+      return undefined
+    },
+    finish: () => {
+      const isSplit = piecesLength(pieces) < pieces.length * pieceBytesMin
+      return isSplit ? [joinPieces(pieces)] : pieces
+    },
+  }
+  return receive(request, hold, limits, sink)
 }
 
-/** Smaller bodies come in one piece, or within the time that any request has. */
-const watchedBytesMin = 16_384
-
-function paused(): GatewayError {
-  const text = 'The request paused for too long while it was sent. Send it again, without a pause.'
-  return new GatewayError('timeout', text, { status: 408 })
-}
-
-/** The client closed the connection before the request was complete. */
-export class ClientLeft extends Error {
-  override name = 'ClientLeft'
+/** Takes in a form. Of its bytes the files' base64 alone is kept, which is a third more than they are. */
+async function receiveForm(
+  request: IncomingMessage,
+  hold: Hold,
+  limits: BodyLimits,
+): Promise<ArrivedForm> {
+  const sink = formPartsSink(request.headers['content-type']!)
+  const parts = await receive(request, hold, limits, sink)
+  const characters = parts.reduce(
+    (sum, part) => sum + ('base64' in part ? piecesLength(part.base64) : 0),
+    0,
+  )
+  const refusal = hold.takeMore(Math.ceil(characters / 4))
+  if (refusal !== undefined) throw noRoom(refusal)
+  return { parts }
 }

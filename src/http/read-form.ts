@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { encodeBase64 } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
-import { GatewayError } from '../core/error.ts'
 import type { LeftTexts } from '../core/image/image.ts'
+import type { FormPart } from './form-parts.ts'
 
 /** One field of a form. A file's value is a data URL with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }
@@ -15,29 +14,16 @@ export type FormReading = {
   names: Readonly<Record<string, string>>
 }
 
-/** Reads a `multipart/form-data` body (RFC 7578). Throws `invalid_value`. */
-export async function parseForm(
-  bytes: Buffer,
-  contentType: string,
-): Promise<{ fields: FormField[]; texts: LeftTexts }> {
-  const form = await new Response(new Uint8Array(bytes), {
-    headers: { 'content-type': contentType },
-  })
-    .formData()
-    .catch((cause: unknown) => {
-      throw new GatewayError(
-        'invalid_value',
-        'The body is not a multipart form. Send multipart/form-data with its boundary, or send JSON.',
-        { cause },
-      )
-    })
+/** The fields of a form, and the base64 of its files by ticket. */
+export function fieldsOf(parts: readonly FormPart[]): { fields: FormField[]; texts: LeftTexts } {
   const texts = new Map<string, Pieces>()
-  const fields = [...form].map(async ([name, value]): Promise<FormField> => {
-    if (typeof value === 'string') return { name, value, file: false }
+  const fields = parts.map((part): FormField => {
+    const { name } = part
+    if ('text' in part) return { name, value: part.text, file: false }
     const ticket = randomUUID()
-    texts.set(ticket, encodeBase64([Buffer.from(await value.arrayBuffer())]))
+    texts.set(ticket, part.base64)
     // A client's media type may be wrong; the format is read from the bytes later.
     return { name, value: `data:application/octet-stream;base64,${ticket}`, file: true }
   })
-  return { fields: await Promise.all(fields), texts }
+  return { fields, texts }
 }

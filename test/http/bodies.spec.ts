@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { uncounted } from '../../src/bytes/budget.ts'
-import { readBody } from '../../src/http/read-body.ts'
+import { receiveWhole } from '../../src/http/read-body.ts'
 import { completion } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
 import type { CallOptions } from '../support/gateway.ts'
@@ -144,7 +144,9 @@ describe('request bodies', () => {
         requestValuesMax: 1000,
         requestIdleTimeoutMs: 1000,
       }
-      void readBody(request, uncounted, limits).then(({ length }) => response.end(`in ${length}`))
+      void receiveWhole(request, uncounted, limits).then(({ length }) =>
+        response.end(`in ${length}`),
+      )
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
