@@ -382,6 +382,31 @@ export interface components {
                  */
                 store_busy_timeout_ms: number;
                 /**
+                 * @description How long the store may take over one query; then its thread is started anew.
+                 * @default 30000
+                 */
+                store_answer_timeout_ms: number;
+                /**
+                 * @description Queries that wait for the store; more are refused with 503.
+                 * @default 10000
+                 */
+                store_queue_max: number;
+                /**
+                 * @description How often the files of the store are looked at, and one in trouble is tried again.
+                 * @default 1000
+                 */
+                store_check_interval_ms: number;
+                /**
+                 * @description Room that is taken in advance for rows of calls under way when the store takes none; 0 for none.
+                 * @default 4194304
+                 */
+                ledger_journal_bytes_max: number;
+                /**
+                 * @description How long a row that neither the store nor the journal takes is tried again before its call fails.
+                 * @default 2000
+                 */
+                ledger_retry_max_ms: number;
+                /**
                  * @description Pause after which a comment keeps a stream alive.
                  * @default 15000
                  */
@@ -893,6 +918,36 @@ export const settings = [
     "variable": null,
     "standard": 5000,
     "description": "How long the store waits for another process that is writing to it."
+  },
+  {
+    "name": "limits.store_answer_timeout_ms",
+    "variable": null,
+    "standard": 30000,
+    "description": "How long the store may take over one query; then its thread is started anew."
+  },
+  {
+    "name": "limits.store_queue_max",
+    "variable": null,
+    "standard": 10000,
+    "description": "Queries that wait for the store; more are refused with 503."
+  },
+  {
+    "name": "limits.store_check_interval_ms",
+    "variable": null,
+    "standard": 1000,
+    "description": "How often the files of the store are looked at, and one in trouble is tried again."
+  },
+  {
+    "name": "limits.ledger_journal_bytes_max",
+    "variable": null,
+    "standard": 4194304,
+    "description": "Room that is taken in advance for rows of calls under way when the store takes none; 0 for none."
+  },
+  {
+    "name": "limits.ledger_retry_max_ms",
+    "variable": null,
+    "standard": 2000,
+    "description": "How long a row that neither the store nor the journal takes is tried again before its call fails."
   },
   {
     "name": "limits.ping_interval_ms",

@@ -33,6 +33,7 @@ import { createRouteHealth } from './policy/route-health.ts'
 import { createRouteOrder } from './policy/route-order.ts'
 import { createProviders } from './providers/create-providers.ts'
 import { imageConfigOf, namePrefixes, settingFor } from './providers/index.ts'
+import { guardStore, type GuardedStore } from './storage/store-guard.ts'
 import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
@@ -89,7 +90,8 @@ export async function assemble({
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
   // Both are slow and independent of each other.
-  const [store, loaded] = await Promise.all([openStore(config), loadContract()])
+  const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
+  const store = await guardStore({ store: opened, config, monotonic, events })
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
@@ -142,15 +144,10 @@ export async function assemble({
 }
 
 /** Throws `overloaded` while the server drains, `internal_error` when the store does not answer. */
-function readiness(server: GatewayServer, store: Store): () => Promise<void> {
+function readiness(server: GatewayServer, store: GuardedStore): () => Promise<void> {
   return async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
-    try {
-      await store.db.selectFrom('accounts').select('id').limit(1).execute()
-    } catch (cause) {
-      const message = 'The store does not answer. The log has the detail.'
-      throw new GatewayError('internal_error', message, { status: 503, cause })
-    }
+    await store.checkWritable()
   }
 }
 
@@ -224,7 +221,7 @@ function listsOf(providers: ReadonlyMap<string, Provider>): Map<string, ListMode
 }
 
 type GatewayOptions = RoutingOptions & {
-  store: Store
+  store: GuardedStore
   events: Events
   parts: ReturnType<typeof models>
 }
@@ -249,6 +246,7 @@ function gatewayOf({ store, events, parts, ...options }: Omit<GatewayOptions, 'r
     // What was answered is in the catalog, else in a vendor's list.
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id)!,
     report: events.attempted,
+    assertKeeps: store.assertKeeps,
     record: createLedger(store, limits, events.recorded),
     onFault: events.faulted,
     readSources,

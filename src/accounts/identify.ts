@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
@@ -34,7 +35,9 @@ export function createIdentify({
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
     const trustedUntil = monotonic() + keyCacheMs
-    const found = lookUp(store, digest, trustedUntil).finally(() => lookingUp.delete(digest))
+    const found = lookUp(store, digest, trustedUntil)
+      .catch(notLookedUp)
+      .finally(() => lookingUp.delete(digest))
     lookingUp.set(digest, found)
     return found
   }
@@ -67,6 +70,12 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
     expiresAt: row.expires_at,
     trustedUntil,
   }
+}
+
+function notLookedUp(cause: unknown): never {
+  if (!(cause instanceof StoreError)) throw cause
+  const text = 'The key cannot be looked up at the moment. Try again in a moment.'
+  throw new GatewayError('overloaded', text, { cause, retryAfterSeconds: 1 })
 }
 
 function unexpired({ caller, expiresAt }: Known, now: number): Caller {

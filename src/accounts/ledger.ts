@@ -1,5 +1,5 @@
 import type { UsageRow } from '../core/receipt.ts'
-import type { Store } from '../storage/store.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
 
 type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
@@ -10,7 +10,7 @@ type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
  * rows that wait.
  */
 export function createLedger(
-  store: Pick<Store, 'insertion' | 'commit'>,
+  store: Pick<GuardedStore, 'keep'>,
   limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number },
   onRecorded: (row: UsageRow) => void,
 ): (row: UsageRow) => Promise<void> {
@@ -20,7 +20,7 @@ export function createLedger(
   async function write(): Promise<void> {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       try {
-        await store.commit(group.rows.map((row) => store.insertion('usage', toTable(row))))
+        await store.keep('usage', group.rows.map(toTable))
         group.committed.resolve()
         for (const row of group.rows) onRecorded(row)
       } catch (error) {

@@ -19,6 +19,8 @@ import { selectRoutes, type Route, type RouteTable } from './route.ts'
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
   Omit<CallParts, 'startDeadline'> & {
+    /** Throws a GatewayError while calls cannot be recorded: then no provider is paid for one. */
+    assertKeeps: () => void
     /** Throws a GatewayError when the caller's limit is reached. */
     admit: (caller: Caller) => RequestLimit
     /** Looks an answer up in the response cache. */
@@ -83,6 +85,7 @@ async function pass<Made, Answer>(
   context: CallContext,
   work: Work<Made, Answer>,
 ): Promise<Answer> {
+  parts.assertKeeps()
   const limit = parts.admit(context.caller)
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs })

@@ -5,6 +5,9 @@ import { StoreError } from './store-error.ts'
 /** Selects the SQL where the databases differ. */
 type SqlDialect = 'sqlite' | 'postgres'
 
+/** 'MAGW' as SQLite keeps it in the file's header. */
+export const applicationId = 0x4d414757
+
 export const updateRemedy = 'Update the gateway.'
 
 /** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
@@ -59,6 +62,18 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
           .addColumn(column, 'bigint', (added) => added.notNull().defaultTo(0))
           .execute()
       }
+    },
+  },
+  /** The row whose writing shows that rows can be written; the file says whose it is. */
+  '0004_write_checks': {
+    up: async (db) => {
+      await db.schema
+        .createTable('write_checks')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('at', 'bigint', (column) => column.notNull())
+        .execute()
+      if (dialect === 'sqlite')
+        await sql.raw(`PRAGMA application_id = ${applicationId}`).execute(db)
     },
   },
 })

@@ -52,9 +52,12 @@ export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions)
   }
 }
 
+/** `waits: false` fails at once where another connection holds the lock. */
+export type CommitOptions = { waits?: boolean }
+
 /** The store's worker thread, which runs calls in order. */
 type Thread = {
-  commit(statements: readonly Statement[]): Promise<void>
+  commit(statements: readonly Statement[], options?: CommitOptions): Promise<void>
   /** Copies the write-ahead log into the database file, so that the log restarts. */
   checkpoint(): Promise<void>
 }
@@ -97,10 +100,10 @@ export function createCommits(options: FileOptions, thread: Thread) {
 
   return {
     /** Resolves when the statements are durable. Throws a StoreError. */
-    commit: async (statements: readonly Statement[]): Promise<void> => {
-      if (commitHere(statements)) return
+    commit: async (statements: readonly Statement[], options?: CommitOptions): Promise<void> => {
+      if (options?.waits !== false && commitHere(statements)) return
       const before = checkpoint
-      await thread.commit(statements)
+      await thread.commit(statements, options)
       // The thread works in order: a checkpoint that began before this commit is done.
       if (checkpoint === before) checkpoint = undefined
     },
@@ -109,7 +112,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
 }
 
 function openHere(options: FileOptions): SqliteFile {
-  const file = openSqliteFile(options)
-  file.database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')
+  const file = openSqliteFile({ ...options, busyTimeoutMs: 0 })
+  file.database.exec('PRAGMA wal_autocheckpoint = 0')
   return file
 }

@@ -7,7 +7,7 @@ import { openSqliteFile, type FileOptions, type Statement } from './sqlite-file.
 
 export type WorkerRequest =
   | ({ id: number; kind: 'query' } & Statement)
-  | { id: number; kind: 'commit'; statements: readonly Statement[] }
+  | { id: number; kind: 'commit'; statements: readonly Statement[]; waits: boolean }
   | { id: number; kind: 'close' }
 export type QueryOutcome = { rows: unknown[]; changes: number }
 export type WorkerReply =
@@ -15,7 +15,8 @@ export type WorkerReply =
   | { id: number; error: { message: string; errcode: number | undefined } }
 
 // sqlite.ts starts this thread with its FileOptions.
-const { database, prepare, commit } = openSqliteFile(workerData as FileOptions)
+const options = workerData as FileOptions
+const { database, prepare, commit } = openSqliteFile(options)
 
 parentPort!.on('message', (request: WorkerRequest) => {
   parentPort!.postMessage(reply(request))
@@ -42,10 +43,20 @@ function run(request: WorkerRequest): QueryOutcome {
       return { rows: [], changes: Number(statement.run(...request.parameters).changes) }
     }
     case 'commit':
-      commit(request.statements)
+      if (request.waits) commit(request.statements)
+      else withoutWaiting(() => commit(request.statements))
       return { rows: [], changes: 0 }
     case 'close':
       database.close()
       return { rows: [], changes: 0 }
+  }
+}
+
+function withoutWaiting(run: () => void): void {
+  database.exec('PRAGMA busy_timeout = 0')
+  try {
+    run()
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`)
   }
 }

@@ -4,7 +4,7 @@ import { Kysely, type CompiledQuery } from 'kysely'
 import { systemReason } from '../core/system-reason.ts'
 import { integersPlugin } from './integers.ts'
 import { migrate, updateRemedy } from './migrations.ts'
-import type { SqlValue, Statement } from './sqlite-file.ts'
+import type { CommitOptions, SqlValue, Statement } from './sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
@@ -12,40 +12,57 @@ import type { Tables } from './tables.ts'
 /** A statement for `commit`, compiled by Kysely or made by `insertion`. */
 type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
+/** `unlessThere`: a row whose key is there already is left as it is. */
+type InsertionOptions = { unlessThere?: boolean }
+
 /** The relational store of everything that must not be lost. */
 export type Store = {
   db: Kysely<Tables>
   /** The statement that inserts a row; its SQL is compiled once per table. */
-  insertion<Name extends keyof Tables>(table: Name, row: Tables[Name]): StoreStatement
+  insertion<Name extends keyof Tables>(
+    table: Name,
+    row: Tables[Name],
+    options?: InsertionOptions,
+  ): StoreStatement
   /** Runs statements in one transaction; resolves when they are durable. Throws a StoreError. */
-  commit(statements: readonly StoreStatement[]): Promise<void>
+  commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<void>
   close(): Promise<void>
 }
 
 type Options = {
   dataDir: string
   durability: 'normal' | 'full'
-  limits: { storeBusyTimeoutMs: number }
+  limits: { storeBusyTimeoutMs: number; storeAnswerTimeoutMs: number; storeQueueMax: number }
 }
+
+/** The file of the store in `dataDir`. */
+export const storePath = (dataDir: string): string => join(dataDir, 'gateway.db')
 
 /** Opens the embedded store in `dataDir`, creating and migrating it as needed. */
 export async function openStore({ dataDir, durability, limits }: Options): Promise<Store> {
   makeFolder(dataDir)
-  const path = join(dataDir, 'gateway.db')
-  const busyTimeoutMs = limits.storeBusyTimeoutMs
-  const { dialect, commit } = openSqlite({ path, durability, busyTimeoutMs })
+  const path = storePath(dataDir)
+  const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
+  const { dialect, commit, limitAnswers } = openSqlite({
+    path,
+    durability,
+    busyTimeoutMs,
+    queueMax,
+  })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   await migrate(db, 'sqlite').catch(async (error: unknown) => {
     // The store's thread would keep the process alive.
     await db.destroy().catch(() => undefined)
     throw withRemedy(error, path)
   })
+  // A migration of a large store may take long.
+  limitAnswers(limits.storeAnswerTimeoutMs)
   return {
     db,
     insertion: createInsertions(db),
-    commit: async (statements) => {
+    commit: async (statements, commitOptions) => {
       // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
-      if (statements.length > 0) await commit(statements as readonly Statement[])
+      if (statements.length > 0) await commit(statements as readonly Statement[], commitOptions)
     },
     close: () => db.destroy(),
   }
@@ -74,21 +91,24 @@ function makeFolder(dataDir: string): void {
 
 /** Compiles the SQL of a table from its first row: all further rows must have its columns. */
 function createInsertions(db: Kysely<Tables>): Store['insertion'] {
-  const compiled = new Map<string, { sql: string; columns: readonly string[] }>()
-  const compile = (table: keyof Tables, row: object) => {
-    const { sql } = db
+  const compiled = { always: new Map<string, Compiled>(), unlessThere: new Map<string, Compiled>() }
+  const compile = (table: keyof Tables, row: object, unlessThere: boolean): Compiled => {
+    const insert = db
       .insertInto(table)
       // The type of `insertion` has checked the row, but `values` needs the type of one table.
       .values(row as never)
-      .compile()
+    const { sql } = (unlessThere ? insert.onConflict((one) => one.doNothing()) : insert).compile()
     const statement = { sql, columns: Object.keys(row) }
-    compiled.set(table, statement)
+    compiled[unlessThere ? 'unlessThere' : 'always'].set(table, statement)
     return statement
   }
-  return (table, row) => {
-    const { sql, columns } = compiled.get(table) ?? compile(table, row)
+  return (table, row, { unlessThere = false } = {}) => {
+    const known = unlessThere ? compiled.unlessThere : compiled.always
+    const { sql, columns } = known.get(table) ?? compile(table, row, unlessThere)
     // Every column of every table is a SqlValue. Read by name, since the order may differ.
     const values = row as Readonly<Record<string, SqlValue>>
     return { sql, parameters: columns.map((column) => values[column]) }
   }
 }
+
+type Compiled = { sql: string; columns: readonly string[] }

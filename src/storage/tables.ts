@@ -3,6 +3,7 @@ export type Tables = {
   accounts: AccountsTable
   api_keys: ApiKeysTable
   usage: UsageTable
+  write_checks: WriteChecksTable
 }
 
 type AccountsTable = {
@@ -50,6 +51,11 @@ export type UsageTable = {
   cost_status: string
   attempts: string
   duration_ms: number
+}
+
+type WriteChecksTable = {
+  id: string
+  at: number
 }
 
 type IntegerColumn = {

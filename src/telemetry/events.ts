@@ -99,11 +99,30 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     started(address: string, providers: readonly string[], retiring: readonly string[]): void {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
+    ...storeEvents(now),
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
     },
     stopped(): void {
       now().info('stopped')
+    },
+  }
+}
+
+/** What is told of the store: when it takes no rows, and when it takes them again. */
+function storeEvents(now: () => Log) {
+  return {
+    storeFailed({ reason, remedy }: { reason: string; remedy: string }, error: Error): void {
+      now().error(
+        { reason, remedy, cause: causeOf(error) },
+        'store takes no rows, calls are refused',
+      )
+    },
+    storeRecovered(rows: number): void {
+      now().warn({ rows }, 'store takes rows again')
+    },
+    rowRefused(row: object, error: Error): void {
+      now().error({ row, cause: causeOf(error) }, 'row of the journal refused')
     },
   }
 }

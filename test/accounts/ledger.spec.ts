@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createLedger } from '../../src/accounts/ledger.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
 import { makeFolder } from '../support/folder.ts'
-import { openTestStore } from '../support/store.ts'
+import { openGuardedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 
 const row = (id: string): UsageRow => ({
@@ -39,15 +39,12 @@ const row = (id: string): UsageRow => ({
 /** A store of which the test decides when and how each commit ends. */
 function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
-  const insertion = (_table: string, { id }: object & { id: string }) => ({
-    sql: 'insert',
-    parameters: [id],
-  })
-  const commit = (statements: readonly { parameters: readonly unknown[] }[]) =>
+  const keep = (_table: string, rows: readonly object[]) =>
     new Promise<void>((resolve, reject) => {
-      commits.push({ ids: statements.map(({ parameters: [id] }) => String(id)), resolve, reject })
+      // Only rows of the ledger are kept.
+      commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
     })
-  return { commits, store: { insertion, commit } }
+  return { commits, store: { keep } }
 }
 
 /** With a pause that no test comes to the end of. */
@@ -162,7 +159,7 @@ describe('the ledger', () => {
 
   it('keeps in the store what the receipt says', async () => {
     const folder = makeFolder()
-    const store = await openTestStore(folder.path)
+    const store = await openGuardedStore(folder.path)
     await openLedger(store)(row('req_1'))
     const rows = await store.db.selectFrom('usage').selectAll().execute()
     await store.close()

@@ -6,6 +6,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { makeFolder } from '../support/folder.ts'
 import { hello } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
 
 describe('pages outside of the contract', () => {
   let gateway: TestGateway
@@ -23,21 +24,23 @@ describe('pages outside of the contract', () => {
     expect(await ready.json()).to.deep.equal({ status: 'ready' })
   })
 
-  it('say that it is not ready while its store is broken', async () => {
+  it('say that it is not ready while its store takes no rows, and ready once it does', async () => {
     const folder = makeFolder()
-    const broken = await startGateway({ variables: { DATA_DIR: folder.path } })
+    const file = { limits: { store_check_interval_ms: 20 } }
+    const broken = await startGateway({ variables: { DATA_DIR: folder.path }, file })
     const database = new DatabaseSync(join(folder.path, 'gateway.db'))
     const rename = (from: string, to: string) =>
       database.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
     const ready = () => broken.fetch('/ready', { key: null })
-    rename('accounts', 'gone')
+    rename('write_checks', 'gone')
     const response = await ready()
-    expect(response.headers.get('retry-after')).to.equal('1')
-    await expectError(response, { status: 503, code: 'internal_error', type: 'api_error' })
-    expect(broken.logText()).to.contain('no such table: accounts')
-    rename('gone', 'accounts')
+    expect(response.headers.get('retry-after')).to.equal('5')
+    await expectError(response, { status: 503, code: 'overloaded', type: 'overloaded_error' })
+    expect((await broken.fetch('/health', { key: null })).status).to.equal(200)
+    expect(broken.logText()).to.contain('no such table: write_checks')
+    rename('gone', 'write_checks')
     database.close()
-    expect((await ready()).status).to.equal(200)
+    await until('it is ready', async () => (await ready()).status === 200)
     await broken.stop()
     folder.remove()
   })

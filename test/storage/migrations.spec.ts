@@ -67,6 +67,7 @@ describe('opening a store', () => {
       }
       const older = rows.map((row) => Object.entries(row).filter(([name]) => !(name in addedLater)))
       await db.insertInto('usage').values(older.map(Object.fromEntries)).execute()
+      await sql`DROP TABLE write_checks`.execute(db)
       await sql`DELETE FROM kysely_migration WHERE name NOT LIKE '0001%'`.execute(db)
     })
     const [kept, schema] = await closing(async ({ db }) => [

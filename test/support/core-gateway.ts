@@ -27,6 +27,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, Remembered>()
   const rows: UsageRow[] = []
   const gateway = createGateway({
+    assertKeeps: () => undefined,
     admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
     recall: (key) => kept.get(key),
     remember: (key, answer) => kept.set(key, answer),

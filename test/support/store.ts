@@ -1,9 +1,33 @@
+import { loadConfig } from '../../src/config.ts'
+import { guardStore, type GuardedStore, type StoreEvents } from '../../src/storage/store-guard.ts'
 import { openStore, type Store } from '../../src/storage/store.ts'
+
+type Changed = Partial<ReturnType<typeof loadConfig>['config']['limits']>
+
+const configOf = (dataDir: string, durability: 'normal' | 'full', changed: Changed = {}) => {
+  const { config } = loadConfig({ DATA_DIR: dataDir })
+  return { dataDir, durability, limits: { ...config.limits, ...changed } }
+}
 
 /** The store of a folder, with the limits of the settings. */
 export function openTestStore(
   dataDir: string,
   durability: 'normal' | 'full' = 'normal',
 ): Promise<Store> {
-  return openStore({ dataDir, durability, limits: { storeBusyTimeoutMs: 5000 } })
+  return openStore(configOf(dataDir, durability))
+}
+
+/** The same with its journal; `told` gets the names of its events. */
+export async function openGuardedStore(
+  dataDir: string,
+  { limits = {}, told = [] }: { limits?: Changed; told?: string[] } = {},
+): Promise<GuardedStore> {
+  const config = configOf(dataDir, 'normal', limits)
+  const events: StoreEvents = {
+    storeFailed: ({ reason }) => void told.push(reason),
+    storeRecovered: (rows) => void told.push(`recovered ${rows}`),
+    rowRefused: (_row, { message }) => void told.push(message),
+  }
+  const monotonic = () => performance.now()
+  return guardStore({ store: await openStore(config), config, monotonic, events })
 }

@@ -1,0 +1,104 @@
+import { Worker } from 'node:worker_threads'
+import type { FileOptions } from './sqlite-file.ts'
+import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
+import { StoreError, toStoreError } from './store-error.ts'
+
+/** A request without its id; distributes `Omit` over the union. */
+export type Unsent = WorkerRequest extends infer R
+  ? R extends { id: number }
+    ? Omit<R, 'id'>
+    : never
+  : never
+
+/** The store's worker thread. One that has ended is started anew by a later request. */
+type StoreThread = {
+  /** Throws a StoreError; also when the thread is not `on`, since a transaction ends with its thread. */
+  ask(request: Unsent, on?: number): Promise<QueryOutcome>
+  /** Which of the threads is running, as a count. */
+  current(): number
+  /** From now on a thread that takes longer over one request is ended. */
+  limitAnswers(timeoutMs: number): void
+  stop(): Promise<void>
+}
+
+/** Saves memory; few objects of the thread live long. */
+const maxYoungGenerationSizeMb = 4
+const restartPauseMs = 1000
+
+export function startThread(options: FileOptions): StoreThread {
+  let started = 1
+  let running = startWorker(options)
+  let isStopped = false
+  let answerTimeoutMs: number | undefined
+
+  const restart = (): void => {
+    if (isStopped || !running.mayBeReplaced()) return
+    started++
+    running = startWorker(options)
+  }
+  return {
+    current: () => started,
+    ask: (request, on = started) => {
+      if (running.fault() !== undefined) restart()
+      const fault = running.fault()
+      if (fault !== undefined) return Promise.reject(fault)
+      if (on !== started) return Promise.reject(new StoreError('The thread of the store ended.'))
+      return running.ask(request, answerTimeoutMs)
+    },
+    limitAnswers: (timeoutMs) => {
+      answerTimeoutMs = timeoutMs
+    },
+    stop: async () => {
+      isStopped = true
+      if (running.fault() === undefined) await running.ask({ kind: 'close' }).catch(() => undefined)
+      await running.terminate()
+    },
+  }
+}
+
+function startWorker(options: FileOptions) {
+  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+    workerData: options,
+    resourceLimits: { maxYoungGenerationSizeMb },
+  })
+  const waiting = new Map<number, PromiseWithResolvers<QueryOutcome>>()
+  let last = 0
+  let fault: StoreError | undefined
+  let endedAt = Infinity
+  worker.on('message', (reply: WorkerReply) => {
+    const promise = waiting.get(reply.id)
+    waiting.delete(reply.id)
+    if ('outcome' in reply) promise?.resolve(reply.outcome)
+    else promise?.reject(toStoreError(reply.error))
+  })
+  const fail = (reason: string, cause?: Error) => {
+    const message = `The store ${options.path} failed: ${reason}.`
+    fault ??= new StoreError(message, undefined, { cause })
+    for (const promise of waiting.values()) promise.reject(fault)
+    waiting.clear()
+  }
+  worker.on('error', (cause: Error) => fail(cause.message, cause))
+  worker.on('exit', () => {
+    endedAt = performance.now()
+    fail('its thread has ended')
+  })
+  const late = () => {
+    fail('its thread does not answer')
+    void worker.terminate()
+  }
+  const ask = (request: Unsent, timeoutMs?: number): Promise<QueryOutcome> => {
+    const promise = Promise.withResolvers<QueryOutcome>()
+    waiting.set(++last, promise)
+    worker.postMessage({ ...request, id: last })
+    if (timeoutMs === undefined) return promise.promise
+    const timer = setTimeout(late, timeoutMs)
+    return promise.promise.finally(() => clearTimeout(timer))
+  }
+  return {
+    ask,
+    fault: () => fault,
+    /** A thread that hangs is there until the system lets it go: there is never a second one. */
+    mayBeReplaced: () => performance.now() - endedAt >= restartPauseMs,
+    terminate: () => worker.terminate(),
+  }
+}

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '../core/error.ts'
+import { openJournal } from './journal.ts'
+import { replay, type Kept } from './replay.ts'
+import { StoreError, toStoreError } from './store-error.ts'
+import { storePath, type Store } from './store.ts'
+import type { Tables } from './tables.ts'
+import { watchFiles } from './watch.ts'
+
+/** A store that knows whether it can be written to (docs/storage.md#trouble). */
+export type GuardedStore = Store & {
+  /**
+   * Inserts rows; resolves when they are durable, in the store or in the journal. Throws a
+   * GatewayError when neither takes them.
+   */
+  keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
+  /** Throws a GatewayError while the store is known to take no rows. */
+  assertKeeps(): void
+  /** Writes a row; throws a GatewayError when that fails or takes too long. */
+  checkWritable(): Promise<void>
+}
+
+/** What is told to the operator. */
+export type StoreEvents = {
+  storeFailed(told: StoreError['told'], error: StoreError): void
+  /** Rows were moved from the journal into the store. */
+  storeRecovered(rows: number): void
+  rowRefused(row: object, error: StoreError): void
+}
+
+type Options = {
+  store: Store
+  config: {
+    dataDir: string
+    durability: 'normal' | 'full'
+    limits: {
+      ledgerGroupRowsMax: number
+      ledgerJournalBytesMax: number
+      ledgerRetryMaxMs: number
+      storeCheckIntervalMs: number
+    }
+  }
+  monotonic: () => number
+  events: StoreEvents
+}
+
+const retryPauseMs = 50
+/** Whoever asks expects an answer within a second or so. */
+const writeCheckTimeoutMs = 2000
+const writeCheckTrustedMs = 1000
+
+/**
+ * Guards a store: rows that it does not take go to the journal, and from there into the store once it
+ * takes them again. That is tried, and the files are looked at, every `storeCheckIntervalMs`.
+ */
+export async function guardStore({ store, config, monotonic, events }: Options) {
+  const { dataDir: folder, durability, limits } = config
+  const bytesMax = limits.ledgerJournalBytesMax
+  const journal = await openJournal({ folder, bytesMax, flushes: durability === 'full' })
+  const look = await watchFiles(storePath(folder))
+  const checkRow = () =>
+    // Compiled by the first use, like an insertion.
+    store.db.replaceInto('write_checks').values({ id: 'latest', at: Date.now() }).compile()
+  const health = createHealth(events)
+  const recover = async () => {
+    await look()
+    await store.commit([checkRow()], { waits: false })
+    const rows = await replay({ store, journal, events, rowsMax: limits.ledgerGroupRowsMax })
+    await journal.look()
+    health.recovered(rows)
+  }
+  const check = async () => {
+    try {
+      if (health.trouble() !== undefined) return await recover()
+      await look()
+      return await journal.look()
+    } catch (error) {
+      return health.fail(toStoreError(error))
+    }
+  }
+
+  await recover().catch((error: unknown) => health.fail(toStoreError(error)))
+  const stop = repeat(check, limits.storeCheckIntervalMs)
+  const writable = shareForAWhile(monotonic, async () => {
+    const failure = await health.attempt(() =>
+      within(writeCheckTimeoutMs, store.commit([checkRow()])),
+    )
+    if (failure !== undefined) throw unavailable(failure)
+  })
+  const guarded: GuardedStore = {
+    ...store,
+    assertKeeps: health.assertWell,
+    checkWritable: async () => {
+      health.assertWell()
+      await writable()
+    },
+    keep: async (table, rows) => {
+      const insert = () => store.commit(rows.map((row) => store.insertion(table, row)))
+      const records = () => rows.map((row): Kept => [table, row])
+      const until = monotonic() + limits.ledgerRetryMaxMs
+      for (;;) {
+        const failure = await health.attempt(insert)
+        if (failure === undefined || (await journal.append(records()))) return
+        if (monotonic() >= until) throw unkept(failure)
+        await sleep(retryPauseMs)
+      }
+    },
+    close: async () => {
+      await stop()
+      if (health.trouble() !== undefined) await check()
+      await journal.close()
+      await store.close()
+    },
+  }
+  return guarded
+}
+
+/** What is known of the store from its last use. */
+function createHealth(events: StoreEvents) {
+  let trouble: StoreError | undefined
+  const fail = (error: StoreError) => {
+    const isNews = trouble?.told.reason !== error.told.reason
+    trouble = error
+    if (isNews) events.storeFailed(error.told, error)
+  }
+  return {
+    trouble: () => trouble,
+    assertWell: () => {
+      if (trouble !== undefined) throw unavailable(trouble)
+    },
+    fail,
+    recovered: (rows: number) => {
+      if (trouble !== undefined || rows > 0) events.storeRecovered(rows)
+      trouble = undefined
+    },
+    /** Resolves with the failure of the store, if it was one. Throws when the rows are at fault. */
+    attempt: async (commit: () => Promise<void>): Promise<StoreError | undefined> => {
+      if (trouble !== undefined) return trouble
+      try {
+        await commit()
+        return undefined
+      } catch (thrown) {
+        const error = toStoreError(thrown)
+        if (error.concernsRow) throw error
+        fail(error)
+        return error
+      }
+    },
+  }
+}
+
+/** Runs a task again and again, never twice at once; the returned function ends that. */
+function repeat(task: () => Promise<void>, intervalMs: number): () => Promise<void> {
+  let running: Promise<void> | undefined
+  const timer = setInterval(() => {
+    running ??= task().finally(() => (running = undefined))
+  }, intervalMs)
+  timer.unref()
+  return async () => {
+    clearInterval(timer)
+    await running
+  }
+}
+
+/** Runs a task once for all who ask at the same time and for a while after it has succeeded. */
+function shareForAWhile(monotonic: () => number, task: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  let trustedUntil = -Infinity
+  return async () => {
+    if (monotonic() < trustedUntil) return
+    running ??= task().finally(() => (running = undefined))
+    await running
+    trustedUntil = monotonic() + writeCheckTrustedMs
+  }
+}
+
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  const ended = new AbortController()
+  const late = sleep(timeoutMs, undefined, { signal: ended.signal, ref: false }).then(
+    () => Promise.reject(new StoreError('The store does not answer in time.')),
+    () => undefined,
+  )
+  await Promise.race([work, late]).finally(() => ended.abort())
+}
+
+const retryAfterSeconds = 5
+
+function unavailable(cause: StoreError): GatewayError {
+  const text =
+    'The gateway cannot record calls at the moment and takes none. Try again in a moment.'
+  return new GatewayError('overloaded', text, { cause, retryAfterSeconds })
+}
+
+function unkept(cause: StoreError): GatewayError {
+  const text =
+    'The gateway could not record this call, which therefore failed. Try again in a moment.'
+  return new GatewayError('overloaded', text, { cause, retryAfterSeconds })
+}

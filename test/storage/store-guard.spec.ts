@@ -1,0 +1,173 @@
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { GatewayError } from '../../src/core/error.ts'
+import type { GuardedStore } from '../../src/storage/store-guard.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { readLedger } from '../support/ledger-file.ts'
+import { openGuardedStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+/** Short, so that no test waits. */
+const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 60 }
+
+describe('a store in trouble', () => {
+  let folder: TemporaryFolder
+  let store: GuardedStore
+  /** Another process, which may hold the store. */
+  let other: DatabaseSync
+  const told: string[] = []
+  const open = async (limits: Partial<typeof quick> & { ledgerJournalBytesMax?: number } = {}) => {
+    store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, told })
+    other = new DatabaseSync(join(folder.path, 'gateway.db'))
+  }
+  beforeEach(() => {
+    folder = makeFolder()
+    told.length = 0
+  })
+  afterEach(async () => {
+    if (other.isOpen) other.close()
+    await store.close().catch(() => undefined)
+    folder.remove()
+  })
+
+  const keep = (...ids: string[]) =>
+    store.keep(
+      'usage',
+      ids.map((id) => usageRow(id, 1)),
+    )
+  const ids = () => readLedger(folder.path).rows.map(({ id }) => id)
+  const troubled = () => {
+    try {
+      store.assertKeeps()
+      return false
+    } catch (error) {
+      expect(error).to.be.instanceOf(GatewayError)
+      expect(error).to.include({ code: 'overloaded', status: 503, retryAfterSeconds: 5 })
+      return true
+    }
+  }
+
+  it('keeps rows in its journal while another program holds it, and each once when it is free', async () => {
+    await open()
+    await keep('a')
+    other.exec('BEGIN IMMEDIATE')
+    await Promise.all([keep('b'), keep('c', 'd')])
+    expect(troubled()).to.equal(true)
+    expect(ids()).to.deep.equal(['a'])
+    other.exec('ROLLBACK')
+    await until('it takes rows again', () => !troubled())
+    await keep('e')
+    expect(ids().sort()).to.deep.equal(['a', 'b', 'c', 'd', 'e'])
+    expect(told).to.deep.equal(['another program holds it', 'recovered 3'])
+  })
+
+  it('gives what is in the journal to the store at the next start, each row once', async () => {
+    await open()
+    other.exec('BEGIN IMMEDIATE')
+    await keep('a', 'b')
+    await store.close()
+    other.exec('ROLLBACK')
+    // As if a commit had come through though it seemed to fail.
+    const { id, ...rest } = usageRow('a', 1)
+    const names = Object.keys(rest)
+    other
+      .prepare(
+        `INSERT INTO usage (id, ${names.join(', ')}) VALUES (?${', ?'.repeat(names.length)})`,
+      )
+      .run(id, ...Object.values(rest))
+    await open()
+    expect(ids().sort()).to.deep.equal(['a', 'b'])
+    expect(told).to.deep.equal(['another program holds it', 'recovered 2'])
+  })
+
+  it('fails a row that neither the store nor the journal takes, after trying again', async () => {
+    await open({ ledgerJournalBytesMax: 0 })
+    other.exec('BEGIN IMMEDIATE')
+    const refusal = await keep('a').catch((error: unknown) => error)
+    expect(refusal).to.include({ code: 'overloaded', status: 503 })
+    const later = keep('b')
+    other.exec('ROLLBACK')
+    await later
+    expect(ids()).to.deep.equal(['b'])
+  })
+
+  it('does not put more into its journal than there is room for', async () => {
+    await open({ ledgerJournalBytesMax: 2000 })
+    other.exec('BEGIN IMMEDIATE')
+    await keep('a')
+    const many = Array.from({ length: 20 }, (_, index) => `many_${index}`)
+    expect(await keep(...many).catch((error: unknown) => error)).to.be.instanceOf(GatewayError)
+    await keep('b')
+    other.exec('ROLLBACK')
+    await until('it takes rows again', () => !troubled())
+    expect(ids().sort()).to.deep.equal(['a', 'b'])
+  })
+
+  for (const suffix of ['', '-wal', '-shm']) {
+    it(`notices that gateway.db${suffix} was moved away, and goes on when it is back`, async () => {
+      await open()
+      const path = join(folder.path, `gateway.db${suffix}`)
+      renameSync(path, `${path}.away`)
+      await until('it is noticed', troubled)
+      await keep('a')
+      renameSync(`${path}.away`, path)
+      await until('it takes rows again', () => !troubled())
+      expect(ids()).to.deep.equal(['a'])
+      expect(told[0]).to.contain(`gateway.db${suffix} was moved, deleted or replaced`)
+    })
+
+    it(`notices that gateway.db${suffix} was replaced by another file`, async () => {
+      await open()
+      const path = join(folder.path, `gateway.db${suffix}`)
+      rmSync(path)
+      writeFileSync(path, '')
+      await until('it is noticed', troubled)
+      const refusal = await store.checkWritable().catch((error: unknown) => error)
+      expect(refusal).to.be.instanceOf(GatewayError)
+    })
+  }
+
+  it('keeps no row in a journal that nobody would find', async () => {
+    await open()
+    const away = `${folder.path}.away`
+    renameSync(folder.path, away)
+    await until('it is noticed', troubled)
+    const refusal = await keep('a').catch((error: unknown) => error)
+    expect(refusal).to.include({ code: 'overloaded', status: 503 })
+    renameSync(away, folder.path)
+    await until('it takes rows again', () => !troubled())
+    await keep('b')
+    expect(ids()).to.deep.equal(['b'])
+  })
+
+  it('makes its journal anew when it was deleted', async () => {
+    await open()
+    const journals = () => readdirSync(folder.path).filter((name) => name.includes('journal'))
+    expect(journals()).to.have.length(1)
+    rmSync(join(folder.path, journals()[0]!))
+    await until('it is there again', () => journals().length === 1)
+    other.exec('BEGIN IMMEDIATE')
+    await keep('a')
+    other.exec('ROLLBACK')
+    await until('it takes rows again', () => !troubled())
+    expect(ids()).to.deep.equal(['a'])
+    await store.close()
+    expect(journals()).to.deep.equal([])
+  })
+
+  it('is ready as long as a row can really be written', async () => {
+    await open({ storeCheckIntervalMs: 60_000 })
+    await store.checkWritable()
+    other.exec('ALTER TABLE write_checks RENAME TO gone; CREATE TABLE write_checks (id)')
+    // What was found is trusted for a second.
+    await store.checkWritable()
+    await until('it is noticed', async () => {
+      const refusal = await store.checkWritable().catch((error: unknown) => error)
+      return refusal instanceof GatewayError
+    })
+    expect(troubled()).to.equal(true)
+  })
+})
