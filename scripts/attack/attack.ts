@@ -1,4 +1,4 @@
-import type { Target } from './target.ts'
+import type { Target, TargetOptions } from './target.ts'
 
 /** What did not hold, with the request that shows it. */
 export type Failure = { what: string; request: string | Buffer }
@@ -15,8 +15,9 @@ export type Outcome = {
 export type Dose = 'full' | 'quick'
 
 export type Context = {
-  /** The gateway that most attacks share, so that they meet what the others left behind. */
   target: Target
+  /** Starts a further gateway, with other settings. */
+  start(options?: Pick<TargetOptions, 'limits' | 'openFilesMax' | 'logLevel'>): Promise<Target>
   seed: number
   dose: Dose
   /** How long an attack without an end of its own goes on. */
@@ -29,8 +30,8 @@ export type Context = {
 
 export type Attack = {
   name: string
-  /** Its gateways are its own, with settings that suit it; the shared one is not touched. */
-  isAlone?: true
+  /** It gets a gateway of its own, so that what others left behind hides nothing. */
+  needsFresh?: true
   run(context: Context): Promise<Outcome>
 }
 

@@ -10,8 +10,9 @@ import {
   type ScriptedAnswer,
   type Upstream,
 } from '../../test/support/upstream.ts'
+import { hostileAnswer } from './hostile-vendor.ts'
 
-/** Well-behaved upstreams: the vendors with a wire of their own, and a server of the operator's. */
+/** Upstreams: vendors that behave well, and a server of the operator's own whose models may not. */
 export type Doubles = {
   own: Upstream
   /** What leads a gateway to the vendors' doubles. */
@@ -54,7 +55,10 @@ export async function startForgetful(
 
 const [, pixelBase64 = ''] = pixel.split(',')
 
-function answerOwn({ path, body }: ReceivedRequest): ScriptedAnswer {
+function answerOwn(request: ReceivedRequest): ScriptedAnswer {
+  const { path, body } = request
+  const hostile = hostileAnswer(request)
+  if (hostile !== undefined) return hostile
   const { stream, n } = body as { stream?: boolean; n?: number }
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))

@@ -1,19 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Attack, Failure, Outcome } from './attack.ts'
+import type { Attack, Context, Failure, Outcome } from './attack.ts'
 import { startDoubles } from './doubles.ts'
 import { fuzzContract } from './fuzz-contract.ts'
 import type { Options } from './options.ts'
 import type { Row } from './table.ts'
-import { startTarget, type Target } from './target.ts'
-import { processMiB, watch } from './watch.ts'
+import { prepareStore, startTarget, type Target } from './target.ts'
+import { processMiB, processPeakMiB, watch } from './watch.ts'
 
 type Running = Options & { folder: string; onStart: (name: string) => void }
 
-/** What is refused because of its time is refused within this run. */
-const limits = {
+/** What a gateway gives callers and vendors is short and small here, so that a run comes to its bounds. */
+const usualLimits = {
   requests_per_minute: 100_000_000,
   request_timeout_ms: 2000,
+  request_idle_timeout_ms: 2000,
   linger_timeout_ms: 500,
+  chat_timeout_ms: 6000,
+  upstream_idle_timeout_ms: 3000,
+  route_tries_max: 1,
+  circuit_failures_max: 1_000_000,
+  // Small ones, so that small doses pass them.
+  buffered_bytes_max: 64 * 1024 * 1024,
+  upstream_answer_bytes_max: 16 * 1024 * 1024,
+}
+/** The same for an attack among the tests. */
+const quickLimits = {
+  ...usualLimits,
+  request_timeout_ms: 500,
+  request_idle_timeout_ms: 500,
+  chat_timeout_ms: 1000,
+  upstream_idle_timeout_ms: 500,
 }
 const peakMiBMax = 600
 /** How long a gateway may take to give back what the attacks made it take, but for so much. */
@@ -21,30 +37,56 @@ const settleMs = { full: 30_000, quick: 0 }
 const leftMiBMax = 100
 const healthMsMax = 1000
 
-/** Runs attacks one after the other against one gateway, which has to outlive them all. */
+/** Runs attacks one after the other against gateways that have to outlive them. */
 export async function runAttacks({ attacks, onStart, ...options }: Running): Promise<Row[]> {
   const { project, folder, dose } = options
   const doubles = await startDoubles()
-  const { own: upstream, variables } = doubles
-  const target = await startTarget({ project, folder, upstream, variables, limits })
+  const prepared = await prepareStore({ project, folder })
+  const start: Context['start'] = (more = {}) =>
+    startTarget({
+      project,
+      folder,
+      doubles,
+      prepared,
+      ...more,
+      limits: { ...(dose === 'quick' ? quickLimits : usualLimits), ...more.limits },
+    })
+  const target = await start()
+  const context = { ...options, start, target }
   // What the first requests load and compile is not what an attack leaves behind.
-  await fuzzContract.run({ ...options, target, dose: 'quick' })
+  await fuzzContract.run({ ...context, dose: 'quick' })
   const startMiB = processMiB(target.processId)
   const rows: Row[] = []
-  for (const attack of attacks) {
+  if (dose === 'quick')
+    rows.push(...(await Promise.all(attacks.map((one) => quickRow(one, context)))))
+  for (const attack of dose === 'quick' ? [] : attacks) {
     onStart(attack.name)
-    const watching = attack.isAlone ? undefined : watch(target)
-    const outcome = await outcomeOf(attack, { ...options, target })
-    const watched = await watching?.stop()
-    outcome.failures.push(...(await lifeFaults(target)))
-    rows.push({ name: attack.name, outcome, watched })
+    rows.push(await rowOf(attack, context))
   }
-  const peakMiB = Math.max(...rows.map(({ watched }) => watched?.peakMiB ?? 0))
+  const peaksMiB = rows.map(({ watched }) => watched?.peakMiB ?? 0)
+  const peakMiB = Math.max(processPeakMiB(target.processId), ...peaksMiB)
   const leftMiB = await settled(target, startMiB + leftMiBMax, settleMs[dose])
-  rows.push(memoryRow({ startMiB, peakMiB, leftMiB }))
+  const row = memoryRow({ startMiB, peakMiB, leftMiB })
+  row.outcome.failures.push(...(await lifeFaults(target)))
+  rows.push(row)
   await target.stop()
   await doubles.stop()
   return rows
+}
+
+async function rowOf(attack: Attack, context: Context): Promise<Row> {
+  const target = attack.needsFresh ? await context.start() : context.target
+  const watching = watch(target)
+  const outcome = await outcomeOf(attack, { ...context, target })
+  const watched = await watching.stop()
+  outcome.failures.push(...(await lifeFaults(target)))
+  if (attack.needsFresh) await target.stop()
+  return { name: attack.name, outcome, watched }
+}
+
+/** All at once, against one gateway: so that they are over soon. */
+async function quickRow(attack: Attack, context: Context): Promise<Row> {
+  return { name: attack.name, outcome: await outcomeOf(attack, context), watched: undefined }
 }
 
 /** What became of an attack; one that breaks has not held. */

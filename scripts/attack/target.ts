@@ -1,32 +1,33 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { startFlags } from '../bench/gateway.ts'
 import { ownKey, ownProvider } from '../../test/support/own-endpoint.ts'
 import { startProgram, type Program } from '../../test/support/program.ts'
-import type { Upstream } from '../../test/support/upstream.ts'
+import type { Doubles } from './doubles.ts'
 
 /** A gateway in a process of its own, as `npm start` starts it. */
-export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> & {
-  url: string
-  testKey: string
-  liveKey: string
-  /** Makes a further key, with the words of `keys create`. */
-  createKey(...words: string[]): Promise<string>
-  /** Runs another command of the gateway's; gives what it prints. */
-  command(...words: string[]): Promise<string>
-  /** All that it logged so far. */
-  log(): string
-  stop(): Promise<void>
-}
+export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
+  Keys & {
+    url: string
+    /** Its store is in `data` there. */
+    folder: string
+    /** Runs another command of the gateway's; gives what it prints. */
+    command(...words: string[]): Promise<string>
+    /** All that it logged so far. */
+    log(): string
+    stop(): Promise<void>
+  }
 
-type Options = {
+type Keys = { testKey: string; liveKey: string }
+
+export type TargetOptions = {
+  /** The checkout whose gateway it is. */
   project: string
   folder: string
-  /** A server of the operator's own, whose models are `own/<model>`. */
-  upstream?: Pick<Upstream, 'url'>
-  /** Lead to the vendors. */
-  variables?: Record<string, string>
+  doubles: Doubles
+  /** A store with keys, which is copied. */
+  prepared: Prepared
   /** Settings of gateway.yaml below `limits`. */
   limits?: Record<string, number>
   logLevel?: string
@@ -35,40 +36,48 @@ type Options = {
   port?: number
 }
 
-/** Starts the gateway of a checkout, with a store of its own in `folder`. */
-export async function startTarget(options: Options): Promise<Target> {
-  const { project, openFilesMax, port = 0 } = options
+/** A store with a key of each mode. */
+export type Prepared = Keys & { dataDir: string }
+
+type Place = Pick<TargetOptions, 'project'> & { folder: string; variables: Record<string, string> }
+
+/** Makes the store that the gateways of a run begin with. */
+export async function prepareStore({
+  project,
+  folder,
+}: Pick<TargetOptions, 'project' | 'folder'>): Promise<Prepared> {
+  const place = { project, folder, variables: { DATA_DIR: join(folder, 'prepared') } }
+  const keyOf = (mode: string) =>
+    runCommand(place, ['keys', 'create', '--name', 'attack', '--mode', mode])
+  const testKey = await keyOf('test')
+  return { testKey, liveKey: await keyOf('live'), dataDir: place.variables.DATA_DIR }
+}
+
+/** Starts the gateway of a checkout, with a store of its own. */
+export async function startTarget(options: TargetOptions): Promise<Target> {
+  const { project, openFilesMax, prepared } = options
   const folder = mkdtempSync(join(options.folder, 'gateway-'))
-  const variables = { ...variablesFor(options, folder), PORT: String(port) }
+  cpSync(prepared.dataDir, join(folder, 'data'), { recursive: true })
+  const place = { project, folder, variables: variablesFor(options, folder) }
   const ulimit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax} && `
   const server = [process.execPath, ...startFlags, join(project, 'src/main.ts')]
-  const program = startProgram('/bin/sh', ['-c', `${ulimit}exec "$@"`, 'sh', ...server], {
-    folder,
-    variables,
-  })
+  const program = startProgram('/bin/sh', ['-c', `${ulimit}exec "$@"`, 'sh', ...server], place)
   const [, url = ''] = await program.printed(/listening on (http:\/\/\S+)/)
-  const command = async (...words: string[]): Promise<string> => {
-    const script = join(project, 'src/command-line.ts')
-    const run = startProgram(process.execPath, [script, ...words], { folder, variables })
-    const { code, stdout, stderr } = await run.ended
-    if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`)
-    return stdout.trim()
-  }
-  const createKey = (...words: string[]) => command('keys', 'create', '--name', 'attack', ...words)
+  const { processId, ended, kill } = program
   return {
-    processId: program.processId,
-    ended: program.ended,
-    kill: program.kill,
+    processId,
+    ended,
+    kill,
     url,
-    testKey: /mag_test_[\w-]+/.exec(program.stdout())![0],
-    liveKey: await createKey('--mode', 'live'),
-    createKey,
-    command,
+    folder,
+    testKey: prepared.testKey,
+    liveKey: prepared.liveKey,
+    command: (...words) => runCommand(place, words),
     log: program.stderr,
     stop: async () => {
-      program.kill('SIGTERM')
-      const limit = setTimeout(() => program.kill('SIGKILL'), stopTimeoutMs)
-      await program.ended
+      kill('SIGTERM')
+      const limit = setTimeout(() => kill('SIGKILL'), stopTimeoutMs)
+      await ended
       clearTimeout(limit)
     },
   }
@@ -76,19 +85,28 @@ export async function startTarget(options: Options): Promise<Target> {
 
 const stopTimeoutMs = 10_000
 
+async function runCommand(place: Place, words: readonly string[]): Promise<string> {
+  const script = join(place.project, 'src/command-line.ts')
+  const run = startProgram(process.execPath, [script, ...words], place)
+  const { code, stdout, stderr } = await run.ended
+  if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`)
+  return stdout.trim()
+}
+
 function variablesFor(
-  { project, upstream, variables, limits = {}, logLevel = 'error' }: Options,
+  { project, doubles, limits = {}, logLevel = 'error', port = 0 }: TargetOptions,
   folder: string,
 ): Record<string, string> {
   const configFile = join(folder, 'gateway.yaml')
-  const providers = upstream === undefined ? [] : [ownProvider('own', upstream)]
-  writeFileSync(configFile, stringify({ providers, limits: knownTo(project, limits) }))
+  const file = { providers: [ownProvider('own', doubles.own)], limits: knownTo(project, limits) }
+  writeFileSync(configFile, stringify(file))
   return {
-    ...variables,
+    ...doubles.variables,
     OWN_API_KEY: ownKey,
     CONFIG_FILE: configFile,
     DATA_DIR: join(folder, 'data'),
     LOG_LEVEL: logLevel,
+    PORT: String(port),
   }
 }
 

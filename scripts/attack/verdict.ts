@@ -3,16 +3,25 @@ import { complaints, operations, type OperationRow } from '../../test/support/co
 import { ownKey } from '../../test/support/own-endpoint.ts'
 import { projectFolder } from '../../test/support/program.ts'
 
-type Asked = { operation: OperationRow | undefined; path: string; secrets: readonly string[] }
+type Asked = {
+  operation: OperationRow | undefined
+  path: string
+  secrets: readonly string[]
+  /** Its vendor failed, which a 502 tells rightly. */
+  isVendorBad?: boolean
+}
 
 /** Traces of the inside in an answer: frames of a stack, folders, SQL, and what Node calls itself. */
 const inside = /\n\s+at |\(file:\/\/|node_modules|node:internal|SQLITE_|[\w-]+\.[tj]s:\d+/
 
 /** Why an answer is not one that the contract promises to anyone, whatever was asked. */
-export function answerFaults(answer: Answer, { operation, path, secrets }: Asked): string[] {
+export function answerFaults(
+  answer: Answer,
+  { operation, path, secrets, isVendorBad = false }: Asked,
+): string[] {
   const { status, text, headers } = answer
   const found = [
-    ...(status === 500 || status === 502 ? [`The status is ${status}.`] : []),
+    ...(status === 500 || (status === 502 && !isVendorBad) ? [`The status is ${status}.`] : []),
     ...(text.includes('"internal_error"') || text.includes('The gateway failed.')
       ? ['An internal error is told.']
       : []),

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { descriptorsOf } from './watch.ts'
+import { descriptorsOf, processPeakMiB } from './watch.ts'
 
 const { processId, url } = workerData as { processId: number; url: string }
 const intervalMs = 25
@@ -13,16 +13,19 @@ const over = new AbortController()
 parentPort!.once('message', () => over.abort())
 
 let descriptorsMax = 0
+let peakMiB = 0
 let pauseMsMax = 0
 while (!over.signal.aborted) {
   const startedAt = performance.now()
   await askHealth()
   pauseMsMax = Math.max(pauseMsMax, performance.now() - startedAt)
   descriptorsMax = Math.max(descriptorsMax, descriptorsOf(processId))
+  // A dose within an attack begins to count anew.
+  peakMiB = Math.max(peakMiB, processPeakMiB(processId))
   await sleep(intervalMs)
 }
 agent.destroy()
-parentPort!.postMessage({ descriptorsMax, pauseMsMax })
+parentPort!.postMessage({ peakMiB, descriptorsMax, pauseMsMax })
 
 /** An answer, or the lack of one, is only looked at for how long it took. */
 function askHealth(): Promise<void> {

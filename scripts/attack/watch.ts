@@ -16,15 +16,15 @@ export function watch({ processId, url }: { processId: number; url: string }): W
   const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), {
     workerData: { processId, url },
   })
-  const told = new Promise<Omit<Watched, 'peakMiB'>>((resolve, reject) => {
+  const told = new Promise<Watched>((resolve, reject) => {
     worker.once('message', resolve).once('error', reject)
   })
   return {
     stop: async () => {
       worker.postMessage('stop')
-      const { descriptorsMax, pauseMsMax } = await told
+      const watched = await told
       await worker.terminate()
-      return { peakMiB: processPeakMiB(processId), descriptorsMax, pauseMsMax }
+      return watched
     },
   }
 }
