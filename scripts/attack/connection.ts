@@ -33,8 +33,14 @@ export function openLine(url: string): Line {
   let socket: Socket | undefined
   return {
     ask: async (bytes, asked) => {
+      const kept = socket
       socket ??= await openConnection(url)
-      const heard = await exchange(socket, bytes, asked)
+      let heard = await exchange(socket, bytes, asked)
+      // As every client does whose connection was closed while its request travelled.
+      if (kept !== undefined && isUnanswered(heard)) {
+        socket = await openConnection(url)
+        heard = await exchange(socket, bytes, asked)
+      }
       if (asked.isHalfClosed === true || !staysOpen(heard)) {
         socket.destroy()
         socket = undefined
@@ -43,6 +49,10 @@ export function openLine(url: string): Line {
     },
     close: () => void socket?.destroy(),
   }
+}
+
+function isUnanswered({ end, rest, answers }: Heard): boolean {
+  return end === 'closed' && rest.length === 0 && answers.length === 0
 }
 
 function staysOpen({ end, rest, answers }: Heard): boolean {

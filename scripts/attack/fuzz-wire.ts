@@ -6,6 +6,8 @@ import { errorFaults, logFaults } from './verdict.ts'
 import { wireMessage, type WireMessage } from './wire-messages.ts'
 
 const messages = { full: 6000, quick: 150 }
+/** What is at fault is the request: an unknown method or version. */
+const ofRequest = new Set([501, 505])
 const concurrent = 256
 /** Longer than the gateway waits for a request, in the settings of an attack. */
 const timeoutMs = 15_000
@@ -43,7 +45,9 @@ async function attempt(
   try {
     const heard = await askOnce(url, bytes, { isHalfClosed, timeoutMs })
     const faults = heard.answers.flatMap((answer) => [
-      ...(answer.status >= 500 ? [`The status is ${answer.status}.`] : []),
+      ...(answer.status >= 500 && !ofRequest.has(answer.status)
+        ? [`The status is ${answer.status}.`]
+        : []),
       ...(answer.status >= 400 && !answer.headers.has('x-request-id')
         ? [`A ${answer.status} has no id.`]
         : []),

@@ -13,6 +13,8 @@ type Running = Options & { folder: string; onStart: (name: string) => void }
 const usualLimits = {
   requests_per_minute: 100_000_000,
   request_timeout_ms: 2000,
+  headers_timeout_ms: 2000,
+  keep_alive_timeout_ms: 2000,
   request_idle_timeout_ms: 2000,
   linger_timeout_ms: 500,
   chat_timeout_ms: 6000,
@@ -27,6 +29,8 @@ const usualLimits = {
 const quickLimits = {
   ...usualLimits,
   request_timeout_ms: 500,
+  headers_timeout_ms: 500,
+  keep_alive_timeout_ms: 500,
   request_idle_timeout_ms: 500,
   chat_timeout_ms: 1000,
   upstream_idle_timeout_ms: 500,

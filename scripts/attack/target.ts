@@ -75,15 +75,11 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
     command: (...words) => runCommand(place, words),
     log: program.stderr,
     stop: async () => {
-      kill('SIGTERM')
-      const limit = setTimeout(() => kill('SIGKILL'), stopTimeoutMs)
+      kill('SIGKILL')
       await ended
-      clearTimeout(limit)
     },
   }
 }
-
-const stopTimeoutMs = 10_000
 
 async function runCommand(place: Place, words: readonly string[]): Promise<string> {
   const script = join(place.project, 'src/command-line.ts')
