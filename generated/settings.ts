@@ -192,7 +192,7 @@ export interface components {
                  */
                 upstream_idle_timeout_ms: number;
                 /**
-                 * @description How long a provider may keep a stream open behind its end mark.
+                 * @description How long a provider may keep a stream open behind its end mark, and how long the body of an error may take.
                  * @default 2000
                  */
                 upstream_end_timeout_ms: number;
@@ -202,10 +202,15 @@ export interface components {
                  */
                 upstream_connections_max: number;
                 /**
-                 * @description Size of a provider's answer.
+                 * @description Size of a provider's answer, streamed ones included.
                  * @default 134217728
                  */
                 upstream_answer_bytes_max: number;
+                /**
+                 * @description Size of the JSON of a provider's answer, pictures of the images API aside, and of one event of a stream.
+                 * @default 16777216
+                 */
+                upstream_json_bytes_max: number;
                 /**
                  * @description After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it.
                  * @default 3600
@@ -695,7 +700,7 @@ export const settings = [
     "name": "limits.upstream_end_timeout_ms",
     "variable": null,
     "standard": 2000,
-    "description": "How long a provider may keep a stream open behind its end mark."
+    "description": "How long a provider may keep a stream open behind its end mark, and how long the body of an error may take."
   },
   {
     "name": "limits.upstream_connections_max",
@@ -707,7 +712,13 @@ export const settings = [
     "name": "limits.upstream_answer_bytes_max",
     "variable": null,
     "standard": 134217728,
-    "description": "Size of a provider's answer."
+    "description": "Size of a provider's answer, streamed ones included."
+  },
+  {
+    "name": "limits.upstream_json_bytes_max",
+    "variable": null,
+    "standard": 16777216,
+    "description": "Size of the JSON of a provider's answer, pictures of the images API aside, and of one event of a stream."
   },
   {
     "name": "limits.model_list_ttl_seconds",

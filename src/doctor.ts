@@ -122,6 +122,7 @@ async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
           headers: {},
           headersTimeoutMs: probeTimeoutMs,
           idleTimeoutMs: probeTimeoutMs,
+          errorTimeoutMs: probeTimeoutMs,
         },
         signal: AbortSignal.timeout(probeTimeoutMs),
         hold: uncounted,

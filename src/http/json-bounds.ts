@@ -1,9 +1,10 @@
+import { endOfString } from '../bytes/json-string.ts'
 import { GatewayError } from '../core/error.ts'
 
 /** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
 const levelsMax = 1000
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+const [quote, comma] = [0x22, 0x2c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
@@ -35,26 +36,6 @@ export function checkJsonBounds(bytes: Buffer, valuesMax: number): { overflows: 
     if (values > valuesMax) throw tooManyValues(valuesMax)
   }
   return { overflows }
-}
-
-/** So many bytes of a string are looked at one by one: for a short one a search costs more. */
-const nearBytes = 64
-
-/** Where a string ends: at the first quote that is not escaped, or behind the last byte. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start + 1
-  for (;;) {
-    for (const near = Math.min(at + nearBytes, bytes.length); at < near; at++) {
-      if (bytes[at] === quote) return at
-      if (bytes[at] === backslash) at++
-    }
-    const end = bytes.indexOf(quote, at)
-    if (end < 0) return bytes.length
-    let first = end
-    while (first > at && bytes[first - 1] === backslash) first--
-    if ((end - first) % 2 === 0) return end
-    at = end + 1
-  }
 }
 
 function isDigit(byte: number): boolean {

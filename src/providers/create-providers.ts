@@ -33,6 +33,7 @@ type ProviderLimits = {
   upstreamEndTimeoutMs: number
   upstreamConnectionsMax: number
   upstreamAnswerBytesMax: number
+  upstreamJsonBytesMax: number
   streamCoalescingMs: number
   streamCoalescingBytesMax: number
   streamCoalescingStreamsMin: number
@@ -70,6 +71,7 @@ export function createProviders(options: Options): Providers {
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
     endTimeoutMs: limits.upstreamEndTimeoutMs,
     answerBytesMax: limits.upstreamAnswerBytesMax,
+    jsonBytesMax: limits.upstreamJsonBytesMax,
   }
   const coalescing = coalesceStreams({
     intervalMs: limits.streamCoalescingMs,

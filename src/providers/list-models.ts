@@ -26,6 +26,7 @@ export function modelLister(
     headers: { ...modelsHeaders },
     headersTimeoutMs: timeoutMs,
     idleTimeoutMs: timeoutMs,
+    errorTimeoutMs: timeoutMs,
   }
   return (signal) =>
     receive({ dispatch, request, signal, hold: uncounted, bytesMax }, ({ status }) => {

@@ -11,7 +11,7 @@ export function startOpenAiStream(
   dialect: ChatDialect = {},
 ): Promise<ChatStream> {
   return startStream(answer, {
-    limits: { answerBytesMax, endTimeoutMs: 1 },
+    limits: { answerBytesMax, jsonBytesMax: answerBytesMax, endTimeoutMs: 1 },
     dialect,
     reading: { texts: ownTexts },
     fallback: { created: 1_767_225_600, model: 'fallback' },

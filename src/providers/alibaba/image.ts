@@ -22,7 +22,7 @@ const path = '/api/v1/services/aigc/multimodal-generation/generation'
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
-  const bytesMax = limits.answerBytesMax
+  const bytesMax = limits.jsonBytesMax
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {

@@ -4,7 +4,7 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { open, parseJson, readRest, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
@@ -24,7 +24,7 @@ const path = '/v1/messages'
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
-  const bytesMax = limits.answerBytesMax
+  const bytesMax = limits.jsonBytesMax
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
@@ -52,9 +52,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             const options = { createdSeconds, upstreamModel, texts, answerBytesMax: bytesMax }
             return translateStream(answer, limits, translator(options))
           }
-          const failure = readFailure(answer.head, texts)
-          await answer.each(failure.push)
-          return failure.finish()
+          return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
         },
       }
     },

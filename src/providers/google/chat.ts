@@ -9,7 +9,7 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import { open, parseJson, receive, wholeReader } from '../transport/upstream.ts'
+import { open, parseJson, readRest, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
@@ -33,7 +33,7 @@ import { readUsage } from './usage.ts'
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing, readSources } = endpoint
   const requestTo = jsonRequests(endpoint)
-  const bytesMax = limits.answerBytesMax
+  const bytesMax = limits.jsonBytesMax
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
@@ -69,9 +69,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
               translator({ createdSeconds, upstreamModel: target.upstreamModel, texts }),
             )
           }
-          const failure = readFailure(answer.head, texts)
-          await answer.each(failure.push)
-          return failure.finish()
+          return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
         },
       }
     },

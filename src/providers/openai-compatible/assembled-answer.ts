@@ -1,78 +1,105 @@
-import { joinPieces } from '../../bytes/pieces.ts'
+import type { PieceReader } from '../transport/upstream.ts'
 import { endOfEvent, fieldsOf } from '../wire/event-source.ts'
 import type { StreamReader } from '../wire/forwarded-stream.ts'
 import { parseEvent } from '../wire/translated-stream.ts'
-import type { Members } from '../wire/any-json.ts'
+import { itemsOf, type Members } from '../wire/any-json.ts'
 import { isAbsent, readMembers } from './members.ts'
 
 /** Texts that come in pieces, and lists that grow. */
-const texts = ['content', 'reasoning_content', 'refusal']
-const lists = ['images', 'annotations']
+const texts: ReadonlySet<string> = new Set(['content', 'reasoning_content', 'refusal'])
+const lists: ReadonlySet<string> = new Set(['images', 'annotations'])
+
+/** What was told so far of a choice, and of a call of it. */
+type Choice = { told: Members; message: Members; calls: Map<unknown, Call> }
+type Call = { told: Members; said: Members; args: string }
 
 /**
- * The whole answer of an upstream that streams though nobody asked for it; `lane` reads its events. Throws a
- * ProviderFailure when it breaks off or reports an error.
+ * Reads the whole answer of an upstream that streams though nobody asked for it; `lane` reads its events. The
+ * answer is put together as it arrives, at a cost of its length alone. Throws a ProviderFailure when it breaks
+ * off or reports an error.
  */
-export function assembledAnswer(bytes: Buffer, lane: StreamReader): Members {
-  const pieces = [lane.push(bytes), lane.end()].filter((piece) => piece !== undefined)
-  const failure = lane.failure()
-  if (failure !== undefined) throw failure
-  const events = joinPieces(pieces)
-  const choices = new Map<unknown, Members>()
-  let answer: Members = {}
-  for (let start = 0; start < events.length;) {
-    const end = endOfEvent(events, start)
-    const chunk = parseEvent<Members & { choices: Members[] }>(
-      fieldsOf(events.subarray(start, end)).data,
-    )
-    for (const choice of chunk.choices) add(choices, choice)
-    answer = { ...answer, ...chunk }
-    start = end
+export function assembledAnswer(lane: StreamReader): PieceReader<Members> {
+  const choices = new Map<unknown, Choice>()
+  const answer: Members = {}
+  const read = (events: Buffer | undefined) => {
+    const failure = lane.failure()
+    if (failure !== undefined) throw failure
+    if (events === undefined) return
+    for (let start = 0; start < events.length;) {
+      const end = endOfEvent(events, start)
+      const { data } = fieldsOf(events.subarray(start, end))
+      const chunk = parseEvent<Members & { choices: Members[] }>(data)
+      for (const choice of chunk.choices) add(choices, choice)
+      Object.assign(answer, chunk)
+      start = end
+    }
   }
-  return { ...answer, choices: [...choices.values()] }
+  return {
+    push: (piece) => read(lane.push(piece)),
+    finish: () => {
+      read(lane.end())
+      return { ...answer, choices: Array.from(choices.values(), whole) }
+    },
+  }
 }
 
-function add(choices: Map<unknown, Members>, { delta, ...choice }: Members): void {
-  const known = choices.get(choice['index'])
-  const { finish_reason: reason, logprobs } = choice
-  const message = merged(readMembers(known?.['message'] ?? {}), readMembers(delta))
-  choices.set(choice['index'], {
-    ...known,
-    ...choice,
-    message,
-    finish_reason: reason ?? known?.['finish_reason'] ?? null,
-    logprobs: joinedLogprobs(known?.['logprobs'], logprobs),
+function add(choices: Map<unknown, Choice>, { delta, ...choice }: Members): void {
+  const { index, finish_reason: reason, logprobs } = choice
+  const known = choices.get(index) ?? { told: {}, message: {}, calls: new Map<unknown, Call>() }
+  choices.set(index, known)
+  const { told } = known
+  const before = { finish_reason: told['finish_reason'] ?? null, logprobs: told['logprobs'] }
+  Object.assign(told, choice, {
+    finish_reason: reason ?? before.finish_reason,
+    logprobs: joinedLogprobs(before.logprobs, logprobs),
   })
+  merge(known, readMembers(delta))
 }
 
-function merged(message: Members, { tool_calls: pieces, ...delta }: Members): Members {
-  const whole: Members = { ...message, ...delta }
-  for (const name of texts) {
-    const parts = [message[name], delta[name]].filter((part) => typeof part === 'string')
-    if (parts.length > 0) whole[name] = parts.join('')
+function merge({ message, calls }: Choice, { tool_calls: pieces, ...delta }: Members): void {
+  for (const [name, value] of Object.entries(delta)) {
+    const before = message[name]
+    // Added and not joined: that would copy all that was said, for each piece.
+    if (texts.has(name) && typeof before === 'string') message[name] = before + textOf(value)
+    else if (lists.has(name) && Array.isArray(before)) pushAll(before, itemsOf(value))
+    else if (lists.has(name) && Array.isArray(value)) message[name] = Array.from<unknown>(value)
+    else message[name] = value
   }
-  for (const name of lists) {
-    const parts = [message[name], delta[name]].filter((part) => Array.isArray(part))
-    if (parts.length > 0) whole[name] = parts.flat()
+  for (const given of itemsOf(pieces)) {
+    const { index, function: said, ...piece } = readMembers(given)
+    const call = calls.get(index) ?? { told: { index }, said: {}, args: '' }
+    calls.set(index, call)
+    const { arguments: args, ...more } = readMembers(said ?? {})
+    Object.assign(call.told, piece)
+    Object.assign(call.said, more)
+    call.args += textOf(args)
   }
-  if (!Array.isArray(pieces)) return whole
-  const calls = [...((message['tool_calls'] ?? []) as Members[])]
-  for (const given of pieces) {
-    const { index, function: said = {}, ...piece } = readMembers(given)
-    const at = calls.findIndex((call) => call['index'] === index)
-    const call = calls[at] ?? { index }
-    const before = readMembers(call['function'] ?? {})
-    const spoken = { ...before, ...readMembers(said) }
-    spoken['arguments'] = [before['arguments'], readMembers(said)['arguments']].join('')
-    calls[at < 0 ? calls.length : at] = { ...call, ...piece, function: spoken }
-  }
-  return { ...whole, tool_calls: calls }
+}
+
+function whole({ told, message, calls }: Choice): Members {
+  const called = Array.from(calls.values(), ({ told: call, said, args }) => {
+    return { ...call, function: { ...said, arguments: args } }
+  })
+  return { ...told, message: called.length === 0 ? message : { ...message, tool_calls: called } }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** Probabilities are told token by token. */
 function joinedLogprobs(known: unknown, more: unknown): unknown {
   if (isAbsent(known) || isAbsent(more)) return known ?? more ?? null
   const [before, behind] = [readMembers(known), readMembers(more)]
-  const all = (name: string) => [before[name] ?? [], behind[name] ?? []].flat()
+  const all = (name: string) => {
+    const list = Array.isArray(before[name]) ? (before[name] as unknown[]) : []
+    pushAll(list, itemsOf(behind[name]))
+    return list
+  }
   return { ...behind, content: all('content'), refusal: all('refusal') }
+}
+
+/** One by one: what is spread has to fit the stack. */
+function pushAll(list: unknown[], more: readonly unknown[]): void {
+  for (const item of more) list.push(item)
 }

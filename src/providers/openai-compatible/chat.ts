@@ -13,6 +13,7 @@ import { jsonRequests } from '../transport/dispatch.ts'
 import {
   open,
   parseJson,
+  readRest,
   receive,
   wholeReader,
   type PieceReader,
@@ -25,7 +26,7 @@ import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect } from './dialect.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { eventLane } from './event-lane.ts'
-import { beginsEvent, startStream } from './event-stream.ts'
+import { beginsEvent, sniffedBytes, startStream } from './event-stream.ts'
 import { bodyFailure, readFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import { repairAnswer } from './repair-answer.ts'
@@ -38,7 +39,7 @@ const path = '/chat/completions'
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing, dialect = plainDialect } = endpoint
   const requestTo = jsonRequests(endpoint)
-  const bytesMax = limits.answerBytesMax
+  const bytesMax = limits.jsonBytesMax
   const reading: ErrorReading = { texts, failureKind: dialect.failureKind }
   return {
     prepare: (request, target) => {
@@ -50,7 +51,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
       }
       const readingFor = (created: number): Reading => {
         const fallback = { created, model: target.upstreamModel }
-        return { request, dialect, reading, fallback }
+        return { request, dialect, reading, fallback, eventBytesMax: bytesMax }
       }
       return {
         problems,
@@ -61,8 +62,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
           const how = readingFor(createdSeconds)
           const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
             if (head.status !== 200) return readFailure(head, reading)
-            const whole = wholeReader()
-            return { push: whole.push, finish: () => readCompletion(whole.finish(), how) }
+            return completionReader(how)
           }
           return receive({ dispatch, request: sent, signal, hold, bytesMax }, read)
         },
@@ -75,9 +75,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)
             return startStream(answer, { ...how, limits, readWhole })
           }
-          const failure = readFailure(answer.head, reading)
-          await answer.each(failure.push)
-          return failure.finish()
+          return readRest(answer, readFailure(answer.head, reading), limits.endTimeoutMs)
         },
       }
     },
@@ -89,11 +87,35 @@ type Reading = {
   dialect: ChatDialect
   reading: ErrorReading
   fallback: Omit<ChunkIdentity, 'id'>
+  eventBytesMax: number
+}
+
+/** Some servers stream though nobody asked for it: then the first bytes tell. */
+function completionReader(how: Reading): PieceReader<ChatAnswer> {
+  const whole = wholeReader()
+  let bytes = 0
+  let streamed: PieceReader<ChatAnswer> | undefined
+  return {
+    push: (piece) => {
+      const isBeginning = bytes < sniffedBytes
+      bytes += piece.length
+      if (streamed !== undefined) return streamed.push(piece)
+      whole.push(piece)
+      if (!isBeginning || bytes < sniffedBytes || !beginsEvent(whole.finish())) return
+      streamed = streamedReader(how)
+      streamed.push(whole.finish())
+    },
+    finish: () => streamed?.finish() ?? readCompletion(whole.finish(), how),
+  }
 }
 
 function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   const { request, dialect, reading, fallback } = how
-  if (beginsEvent(bytes)) return readStreamed(bytes, how)
+  if (beginsEvent(bytes)) {
+    const streamed = streamedReader(how)
+    streamed.push(bytes)
+    return streamed.finish()
+  }
   const parsed = parseJson(bytes)
   const failure = bodyFailure(parsed, reading)
   if (failure !== undefined) throw failure
@@ -112,14 +134,24 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   return { completion, usage, bytes: bytes.length }
 }
 
-/** Some servers stream though nobody asked for it. */
-function readStreamed(bytes: Buffer, { request, dialect, reading, fallback }: Reading): ChatAnswer {
+function streamedReader(how: Reading): PieceReader<ChatAnswer> {
+  const { request, dialect, reading, fallback, eventBytesMax } = how
   const naming = { fallback, texts: reading.texts }
   const repair = createChunkRepair(naming, dialect.finishReasons)
-  const lane = eventLane({ repair, dialect, reading, eventBytesMax: bytes.length + 1 })
-  const completion = repairAnswer(assembledAnswer(bytes, lane), naming)
-  const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
-  return { completion, usage, bytes: bytes.length }
+  const lane = eventLane({ repair, dialect, reading, eventBytesMax })
+  const assembled = assembledAnswer(lane)
+  let bytes = 0
+  return {
+    push: (piece) => {
+      bytes += piece.length
+      assembled.push(piece)
+    },
+    finish: () => {
+      const completion = repairAnswer(assembled.finish(), naming)
+      const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
+      return { completion, usage, bytes }
+    },
+  }
 }
 
 function estimateUsage(request: ChatRequest, { choices }: ChatCompletion): Usage {

@@ -27,6 +27,8 @@ const textMembers = new Set([
 const strings = /"((?:[^"\\]|\\.)*)"\s*(:)?/gs
 /** Longer ones are not worth keeping. */
 const formBytesMax = 2048
+/** To parse a longer one costs less than to compare it with each form. */
+const textBytesMax = 16_384
 const wordBytes = 4
 const quote = 0x22
 const backslash = 0x5c
@@ -90,9 +92,10 @@ function partOf(bytes: Buffer): Part {
   return { length: bytes.length, words, rest: bytes.subarray(words.length * wordBytes) }
 }
 
-/** Where a text ends, before its quote; -1 when it has no end, or what no JSON text has. */
+/** Where a text ends, before its quote; -1 when it has no end, what no JSON text has, or is long. */
 function endOfText(bytes: Buffer, start: number): number {
-  for (let at = start; at < bytes.length; at++) {
+  const most = Math.min(bytes.length, start + textBytesMax)
+  for (let at = start; at < most; at++) {
     const byte = bytes[at]!
     if (byte === quote) return at
     if (byte === backslash) at++

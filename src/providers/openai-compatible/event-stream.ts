@@ -1,7 +1,7 @@
 import { joinPieces } from '../../bytes/pieces.ts'
 import type { ChatAnswer, ChatStream, ChunkIdentity } from '../../core/chat/chat.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
-import type { UpstreamLimits } from '../transport/endpoint.ts'
+import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { assertEvents, eventTooLarge } from '../wire/event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
@@ -12,7 +12,7 @@ import type { ErrorReading } from './failure.ts'
 import { createChunkRepair } from './repair-chunk.ts'
 
 type Options = {
-  limits: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>
+  limits: StreamLimits
   dialect: ChatDialect
   reading: ErrorReading
   /** What an answer is called that does not say it. */
@@ -30,7 +30,7 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
   if (isJson(answer)) return forwardedStream(answer, limits, wholeAnswer(options))
   if (!beginsEvent(beginning(answer))) assertEvents(answer)
   const repair = createChunkRepair({ fallback, texts: reading.texts }, dialect.finishReasons)
-  const eventBytesMax = limits.answerBytesMax
+  const eventBytesMax = limits.jsonBytesMax
   return forwardedStream(answer, limits, eventLane({ repair, dialect, reading, eventBytesMax }))
 }
 
@@ -44,7 +44,8 @@ export function beginsEvent(body: Buffer): boolean {
   return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(body.toString('utf8', 0, sniffedBytes))
 }
 
-const sniffedBytes = 64
+/** So much of an answer tells what it is. */
+export const sniffedBytes = 64
 
 function beginning(answer: OpenAnswer): Buffer {
   return answer.peek()?.subarray(0, sniffedBytes) ?? Buffer.alloc(0)
@@ -59,7 +60,7 @@ function wholeAnswer({ limits, readWhole }: Options): StreamReader {
   return {
     push: (piece) => {
       bytes += piece.length
-      if (bytes > limits.answerBytesMax) failure ??= eventTooLarge()
+      if (bytes > limits.jsonBytesMax) failure ??= eventTooLarge()
       if (failure === undefined) pieces.push(piece)
       return undefined
     },

@@ -12,6 +12,8 @@ export type UpstreamRequest = {
   headersTimeoutMs: number
   /** How long the body may pause. */
   idleTimeoutMs: number
+  /** How long the body of an error may take. */
+  errorTimeoutMs: number
 }
 export type UpstreamHead = {
   status: number
@@ -72,9 +74,11 @@ export function createDispatch(
   }
 }
 
+type RequestLimits = { headersTimeoutMs: number; idleTimeoutMs: number; endTimeoutMs: number }
+
 /** Builds JSON requests; `headers` are added to each, `print` serialises the bodies. */
 export function jsonRequests(
-  { limits }: { limits: Pick<UpstreamRequest, 'headersTimeoutMs' | 'idleTimeoutMs'> },
+  { limits }: { limits: RequestLimits },
   {
     headers = {},
     print = JSON.stringify,
@@ -88,6 +92,7 @@ export function jsonRequests(
     body: print(body),
     headersTimeoutMs: limits.headersTimeoutMs,
     idleTimeoutMs: limits.idleTimeoutMs,
+    errorTimeoutMs: limits.endTimeoutMs,
   })
 }
 

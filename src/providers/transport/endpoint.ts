@@ -24,7 +24,10 @@ export type UpstreamLimits = {
   /** How long a stream may stay open after its end marker. */
   endTimeoutMs: number
   answerBytesMax: number
+  /** The JSON of an answer, pictures aside, and an event of a stream. */
+  jsonBytesMax: number
 }
+export type StreamLimits = Pick<UpstreamLimits, 'answerBytesMax' | 'jsonBytesMax' | 'endTimeoutMs'>
 
 /** The same endpoint with `path` in front of every request path. */
 export function below(endpoint: Endpoint, path: string): Endpoint {

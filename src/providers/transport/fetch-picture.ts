@@ -24,8 +24,16 @@ type Options = {
   /** Requests to the vendor's own origin, which may be private, since the operator chose it. */
   dispatchToOrigin: Dispatch
   baseUrl: string
-  limits: { headersTimeoutMs: number; idleTimeoutMs: number; answerBytesMax: number }
+  limits: {
+    headersTimeoutMs: number
+    idleTimeoutMs: number
+    endTimeoutMs: number
+    answerBytesMax: number
+  }
 }
+
+/** Signed addresses have some hundred. */
+const addressCharactersMax = 8192
 
 /** Downloads pictures without the vendor's key; a failed download is retried once. */
 export function createFetchPicture(options: Options): FetchPicture {
@@ -33,12 +41,13 @@ export function createFetchPicture(options: Options): FetchPicture {
   const { origin } = new URL(baseUrl)
   const bytesMax = limits.answerBytesMax
   const fetchOnce: FetchPicture = async (address, { signal, hold }) => {
-    const url = URL.parse(address)
+    const url = address.length > addressCharactersMax ? null : URL.parse(address)
     if (url === null) throw malformed('The provider answered with something that is no address.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
-      const { headersTimeoutMs, idleTimeoutMs } = limits
-      const request = { method: 'GET', path, headers: {}, headersTimeoutMs, idleTimeoutMs } as const
+      const { headersTimeoutMs, idleTimeoutMs, endTimeoutMs: errorTimeoutMs } = limits
+      const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
+      const request = { method: 'GET', path, headers: {}, ...timeouts } as const
       return receive({ dispatch, request, signal, hold, bytesMax }, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
@@ -95,6 +104,7 @@ function pictureReader(): PieceReader<Picture> {
 function refusedReader(status: number): PieceReader<never> {
   return {
     push: () => undefined,
+    isEnough: () => true,
     finish: () => {
       throw new ProviderFailure('malformed', `The provider's picture answers ${status}.`, {
         status,

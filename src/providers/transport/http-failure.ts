@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../core/failure.ts'
 import { failureOf, type Complaint } from './complaint.ts'
 import type { VendorTexts } from './vendor-texts.ts'
-import { wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
+import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './upstream.ts'
 
 const answerBytesKept = 64 * 1024
 
@@ -16,12 +16,15 @@ export function failureReader(
   let bytes = 0
   return {
     push: (piece) => {
+      if (bytes < answerBytesKept) whole.push(piece.subarray(0, answerBytesKept - bytes))
       bytes += piece.length
-      if (bytes <= answerBytesKept) whole.push(piece)
     },
+    isEnough: () => bytes >= answerBytesKept,
     finish: () => {
-      const complaint = readComplaint(whole.finish(), complaintOf)
-      const { status } = head
+      const { status, headers } = head
+      // Packed although nobody asked for it: those are no words.
+      const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+      const complaint = isPacked ? {} : readComplaint(whole.finish(), complaintOf)
       throw failureOf(kindOf(status, complaint), complaint, {
         status,
         texts,
@@ -44,7 +47,7 @@ function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint):
 
 function jsonOrText(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(Buffer.from(text))
   } catch {
     return text
   }

@@ -1,13 +1,20 @@
 import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
 import type { Coalescing } from './coalescing.ts'
 import type { Dispatch, UpstreamControl, UpstreamHead, UpstreamRequest } from './dispatch.ts'
 import { drawOn, noMemory } from './drawing.ts'
+import { checkJsonBounds } from './json-bounds.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
 /** Reads an answer piece by piece; `finish` gives what it holds. */
-export type PieceReader<T> = { push(piece: Buffer): void; finish(): T }
+export type PieceReader<T> = {
+  push(piece: Buffer): void
+  finish(): T
+  /** For an answer whose beginning is enough: whether that has come. It may not take long either. */
+  isEnough?(): boolean
+}
 
 type Options = {
   dispatch: Dispatch
@@ -31,44 +38,83 @@ export function receive<T>(
   return new Promise((resolve, reject) => {
     let reader: PieceReader<T> | undefined
     let bytes = 0
+    let lastWait: NodeJS.Timeout | undefined
     const link = linkSignal(signal)
     const room = drawOn({ hold, control: link.control, abort: link.abort })
-    const fail = (error: unknown) => {
+    const clear = () => {
       link.clear()
-      const rested = room.giveBack()
-      const failure = toFailure(error, signal)
-      reject(rested && failure.kind === 'timeout' ? noMemory() : failure)
+      clearTimeout(lastWait)
+    }
+    const settle = () => {
+      clear()
+      room.settle()
+      try {
+        resolve(reader!.finish())
+      } catch (error) {
+        room.giveBack()
+        reject(readFailure(error))
+      }
+    }
+    const cut = () => {
+      settle()
+      link.abort(enough())
     }
     dispatch(request, {
       start: link.start,
       head: (status, headers) => {
         reader = readerFor({ status, headers })
-        room.announce({ headers }, bytesMax)
+        if (reader.isEnough === undefined) return room.announce({ headers }, bytesMax)
+        lastWait = setTimeout(cut, request.errorTimeoutMs)
       },
       data: (piece) => {
         bytes += piece.length
-        if (bytes <= bytesMax) {
-          reader?.push(piece)
-          room.arrived(bytes)
-        } else link.abort(new ProviderFailure('malformed', 'The answer is too large.'))
-      },
-      end: () => {
-        link.clear()
-        room.settle()
+        if (bytes > bytesMax) return link.abort(tooLarge())
         try {
-          resolve(reader!.finish())
+          reader?.push(piece)
         } catch (error) {
-          room.giveBack()
-          // Readers do not validate answers: another shape ends in a TypeError.
-          const message = 'The answer is not what the provider promises.'
-          reject(
-            error instanceof ProviderFailure
-              ? error
-              : new ProviderFailure('malformed', message, { cause: error }),
-          )
+          return link.abort(readFailure(error))
         }
+        if (reader?.isEnough?.() === true) cut()
+        else room.arrived(bytes)
       },
-      error: fail,
+      end: settle,
+      error: (error) => {
+        clear()
+        const rested = room.giveBack()
+        const failure = connectionFailure(error, signal)
+        reject(rested && failure.kind === 'timeout' ? noMemory() : failure)
+      },
+    })
+  })
+}
+
+/** Reads the rest of an open answer; one whose beginning is enough is cut off there, or after the time. */
+export function readRest<T>(
+  answer: OpenAnswer,
+  reader: PieceReader<T>,
+  timeoutMs: number,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      clearTimeout(lastWait)
+      try {
+        resolve(reader.finish())
+      } catch (error) {
+        reject(readFailure(error))
+      }
+    }
+    const cut = () => {
+      settle()
+      answer.abort(enough())
+    }
+    const lastWait = setTimeout(cut, timeoutMs)
+    const read = (piece: Buffer) => {
+      reader.push(piece)
+      if (reader.isEnough?.() === true) cut()
+    }
+    answer.each(read).then(settle, (error: ProviderFailure) => {
+      clearTimeout(lastWait)
+      reject(error)
     })
   })
 }
@@ -84,6 +130,7 @@ export function wholeReader(): PieceReader<Buffer> {
 
 /** Parses an upstream's JSON. Throws a ProviderFailure `malformed`. */
 export function parseJson(bytes: Buffer): unknown {
+  checkJsonBounds(bytes)
   try {
     return JSON.parse(bytes.toString())
   } catch (cause) {
@@ -144,6 +191,8 @@ export function open({
       start: link.start,
       head: (status, headers) => {
         head = { status, headers }
+        // Who reads an error does not wait for long, also where nothing comes.
+        if (status !== 200) answer()
       },
       data: (piece) => {
         if (passage.push(piece) === 'first') answer()
@@ -153,7 +202,7 @@ export function open({
         answer()
       },
       error: (error) => {
-        const failure = toFailure(error, signal)
+        const failure = connectionFailure(error, signal)
         finish(failure)
         reject(failure)
       },
@@ -230,23 +279,4 @@ function linkSignal(signal: AbortSignal) {
     abort,
     clear: () => signal.removeEventListener('abort', onAbort),
   }
-}
-
-const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])
-
-/** An error of undici as a ProviderFailure; the original is kept as its cause, for the log. */
-function toFailure(error: unknown, signal: AbortSignal): ProviderFailure {
-  if (error instanceof ProviderFailure) return error
-  if (signal.aborted && signal.reason instanceof ProviderFailure) return signal.reason
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (timeoutCodes.has(code)) {
-    return new ProviderFailure('timeout', 'The provider paused for too long.', { cause: error })
-  }
-  if (cutCodes.has(code) || code.startsWith('HPE_')) {
-    return new ProviderFailure('unreachable', 'The provider broke the connection.', {
-      cause: error,
-    })
-  }
-  return new ProviderFailure('unreachable', 'The provider cannot be reached.', { cause: error })
 }

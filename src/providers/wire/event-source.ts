@@ -1,4 +1,3 @@
-import { joinPieces } from '../../bytes/pieces.ts'
 import type { EventSink } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { noMemory } from '../transport/drawing.ts'
@@ -118,30 +117,60 @@ export function wholeEvents(
   eventBytesMax: number,
   read: (events: Buffer) => Buffer | undefined,
 ): EventReader {
-  let carried: Buffer[] | undefined
-  let bytes = 0
+  const carried = growingBytes()
   return {
     push: (piece) => {
       // Most pieces are whole events, and need no search.
-      if (carried === undefined && endsEvent(piece)) return read(piece)
-      if (carried === undefined) carried = [piece]
-      else carried.push(piece)
-      bytes += piece.length
-      const whole = piece.includes(lineFeed) ? joinPieces(carried) : nothing
-      const end = endOfEvents(whole)
-      if (end > 0) {
-        carried = end === whole.length ? undefined : [whole.subarray(end)]
-        bytes = whole.length - end
+      if (carried.length() === 0 && endsEvent(piece)) return read(piece)
+      const searched = Math.max(0, carried.length() - lineEndsBytes)
+      const bytes = carried.add(piece)
+      // What was searched before has no end: with all of it again, a long event would take forever.
+      const end = endOfEvents(bytes.subarray(searched))
+      if (end === 0) {
+        if (bytes.length > eventBytesMax) throw eventTooLarge()
+        return undefined
       }
-      if (bytes > eventBytesMax) throw eventTooLarge()
-      return end > 0 ? read(whole.subarray(0, end)) : undefined
+      carried.keepFrom(searched + end)
+      if (carried.length() > eventBytesMax) throw eventTooLarge()
+      return read(bytes.subarray(0, searched + end))
     },
     end: () => {
-      if (carried === undefined) return undefined
-      const last = Buffer.concat([...carried, emptyLine])
+      if (carried.length() === 0) return undefined
+      const last = carried.add(emptyLine)
       const { data } = fieldsOf(last)
       // A last event without its empty line is accepted when it is whole.
       return data === '[DONE]' || isJson(data) ? read(last) : undefined
+    },
+  }
+}
+
+/** Bytes to which pieces are added, at a cost of their length alone. */
+function growingBytes() {
+  let bytes: Buffer = nothing
+  let used = 0
+  return {
+    length: () => used,
+    /** All bytes; those that were handed over before stay as they are. */
+    add: (piece: Buffer): Buffer => {
+      const length = used + piece.length
+      if (used === 0) bytes = piece
+      else {
+        if (length > bytes.length) {
+          const grown = Buffer.allocUnsafe(
+            length < doubledFromBytes ? length + spareBytes : length * 2,
+          )
+          grown.set(bytes.subarray(0, used))
+          bytes = grown
+        }
+        bytes.set(piece, used)
+      }
+      used = length
+      return bytes.subarray(0, used)
+    },
+    keepFrom: (start: number) => {
+      // Cut to its length, so that the next piece does not change what was handed over.
+      bytes = bytes.subarray(start, used)
+      used = bytes.length
     },
   }
 }
@@ -152,6 +181,11 @@ export function eventTooLarge(): ProviderFailure {
 }
 
 const nothing = Buffer.alloc(0)
+/** The beginning of an empty line that a piece may cut: `\n\r`. */
+const lineEndsBytes = 2
+/** Small events get a little more room than they need, large ones twice as much. */
+const spareBytes = 1024
+const doubledFromBytes = 65_536
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
@@ -179,8 +213,6 @@ export function endOfEvent(events: Buffer, from: number): number {
   return events.length
 }
 
-const plainEvent = /^data:([^\r\n]*)\n\n$/
-
 type Fields = {
   name: string | undefined
   /** Empty for comments and empty lines. */
@@ -189,17 +221,45 @@ type Fields = {
   isPlain: boolean
 }
 
-/** What an event says (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+/** Data is one line, or a few where it is printed for people. */
+const linesMax = 4096
+const byteOrderMark = Buffer.from('\uFEFF')
+const [eventField, dataField] = [Buffer.from('event:'), Buffer.from('data:')]
+
+/**
+ * What an event says (https://html.spec.whatwg.org/multipage/server-sent-events.html). Throws a
+ * ProviderFailure for one of too many lines.
+ */
 export function fieldsOf(event: Buffer): Fields {
-  const text = event.toString()
-  const line = plainEvent.exec(text)?.[1]
-  if (line !== undefined) return { name: undefined, data: line.trim(), isPlain: true }
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const all = (field: string) =>
-    lines
-      .filter((line) => line.startsWith(`${field}:`))
-      .map((line) => line.slice(field.length + 1).trim())
-  return { name: all('event')[0], data: all('data').join('\n'), isPlain: false }
+  if (isPlainEvent(event)) {
+    const data = event.toString('utf8', dataField.length, event.length - 2).trim()
+    return { name: undefined, data, isPlain: true }
+  }
+  let name: string | undefined
+  const data: string[] = []
+  let lines = 0
+  let next = 0
+  for (let start = begins(event, byteOrderMark, 0) ? 3 : 0; start < event.length; start = next) {
+    if (++lines > linesMax) throw eventTooLarge()
+    const end = event.indexOf(lineFeed, start)
+    next = end < 0 ? event.length : end + 1
+    const text = (field: Buffer) => event.toString('utf8', start + field.length, next).trim()
+    if (begins(event, dataField, start)) data.push(text(dataField))
+    else if (begins(event, eventField, start)) name ??= text(eventField)
+  }
+  return { name, data: data.join('\n'), isPlain: false }
+}
+
+function isPlainEvent(event: Buffer): boolean {
+  if (!begins(event, dataField, 0) || !endsEvent(event)) return false
+  return event.indexOf(lineFeed) === event.length - 2 && !event.includes(carriageReturn)
+}
+
+function begins(bytes: Buffer, beginning: Buffer, at: number): boolean {
+  for (let place = 0; place < beginning.length; place++) {
+    if (bytes[at + place] !== beginning[place]) return false
+  }
+  return true
 }
 
 /** An event of this data. */

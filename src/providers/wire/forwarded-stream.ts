@@ -1,7 +1,8 @@
 import type { ChatStream, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import type { UpstreamLimits } from '../transport/endpoint.ts'
+import { tooLarge } from '../transport/answer-failure.ts'
+import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { pausingWriter, startEvents, type EventReader } from './event-source.ts'
 
@@ -19,7 +20,7 @@ export type StreamReader = EventReader & {
 /** The stream of an upstream's answer; resolves at its first event. Throws a ProviderFailure before it. */
 export async function forwardedStream(
   answer: OpenAnswer,
-  { endTimeoutMs }: Pick<UpstreamLimits, 'endTimeoutMs'>,
+  { endTimeoutMs, answerBytesMax }: StreamLimits,
   reader: StreamReader,
 ): Promise<ChatStream> {
   const over = Promise.withResolvers<void>()
@@ -32,10 +33,15 @@ export async function forwardedStream(
     }
     return events
   }
+  let bytes = 0
+  let isEnding = false
   const source = await startEvents(answer, {
     push: (piece) => {
+      bytes += piece.length
+      if (bytes > answerBytesMax) throw tooLarge()
       const events = read(() => reader.push(piece))
-      if (reader.isOver()) {
+      if (reader.isOver() && !isEnding) {
+        isEnding = true
         // Some upstreams keep the connection open after the end mark.
         answer.endWithin(endTimeoutMs)
         over.resolve()
@@ -45,7 +51,7 @@ export async function forwardedStream(
     end: () => read(reader.end),
   })
   return {
-    usageSoFar: reader.usageSoFar,
+    usageSoFar: () => orNone(reader.usageSoFar),
     forward: async (sink) => {
       const writer = pausingWriter(answer, sink)
       source.listen(writer.write)
@@ -53,8 +59,21 @@ export async function forwardedStream(
       await Promise.race([source.ended, over.promise])
       const failure = reader.failure()
       if (failure !== undefined) throw failure
-      return reader.finish()
+      try {
+        return reader.finish()
+      } catch (thrown) {
+        throw toFailure(thrown)
+      }
     },
+  }
+}
+
+/** What is known of a stream that broke off: its last counts may be what broke it. */
+function orNone<T>(give: () => T): T | undefined {
+  try {
+    return give()
+  } catch {
+    return undefined
   }
 }
 

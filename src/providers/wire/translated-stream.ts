@@ -1,11 +1,10 @@
-import { StringDecoder } from 'node:string_decoder'
-import { createParser } from 'eventsource-parser'
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import type { UpstreamLimits } from '../transport/endpoint.ts'
+import type { StreamLimits } from '../transport/endpoint.ts'
+import { checkJsonBounds } from '../transport/json-bounds.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
-import { assertEvents, eventTooLarge, isJson } from './event-source.ts'
+import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
 
 /** Puts a vendor's events, one after the other, in the canonical form. */
@@ -22,60 +21,44 @@ export type Translator = {
 /** A stream of a vendor that has other events than OpenAI; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
-  limits: Pick<UpstreamLimits, 'answerBytesMax' | 'endTimeoutMs'>,
+  limits: StreamLimits,
   translator: Translator,
 ): Promise<ChatStream> {
   assertEvents(answer)
-  return forwardedStream(answer, limits, translatingReader(translator, limits.answerBytesMax))
+  return forwardedStream(answer, limits, translatingReader(translator, limits.jsonBytesMax))
 }
 
 /**
- * Reads events with eventsource-parser and gives their translation. A failure after chunks of the same
- * piece is kept, so that those chunks are delivered before it is reported.
+ * Gives the translation of events. A failure after chunks of the same piece is kept, so that those chunks are
+ * delivered before it is reported.
  */
 function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
   const { read, finish, usageSoFar, isOver = () => false } = translator
-  const decoder = new StringDecoder('utf8')
-  let chunks = ''
   let failure: ProviderFailure | undefined
-  let isEnd = false
-  const parser = createParser({
-    maxBufferSize: eventBytesMax,
-    onEvent: ({ data }) => {
-      if (failure !== undefined || isOver()) return
-      // A last event without its empty line is accepted when it is whole.
-      if (isEnd && !isJson(data)) return
+  const translated = (events: Buffer): Buffer | undefined => {
+    let chunks = ''
+    for (let at = 0; at < events.length && failure === undefined && !isOver();) {
+      const end = endOfEvent(events, at)
       try {
-        chunks += read(data)
+        const { data } = fieldsOf(events.subarray(at, end))
+        if (data !== '') chunks += read(data)
       } catch (thrown) {
         failure = toFailure(thrown)
       }
-    },
-    onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') failure ??= eventTooLarge()
-    },
-  })
-  const feed = (text: string): Buffer | undefined => {
-    if (failure !== undefined || isOver()) return undefined
-    chunks = ''
-    parser.feed(text)
+      at = end
+    }
     return chunks === '' ? undefined : Buffer.from(chunks)
   }
-  return {
-    push: (piece: Buffer) => feed(decoder.write(piece)),
-    end: () => {
-      isEnd = true
-      return feed(`${decoder.end()}\n\n`)
-    },
-    failure: () => failure,
-    isOver,
-    finish,
-    usageSoFar,
-  }
+  const events = wholeEvents(eventBytesMax, translated)
+  return { ...events, failure: () => failure, isOver, finish, usageSoFar }
 }
+
+/** Less cannot stall anybody. */
+const checkedCharactersMin = 2048
 
 /** Parses the data of an event. Throws a ProviderFailure. */
 export function parseEvent<T>(data: string): T {
+  if (data.length >= checkedCharactersMin) checkJsonBounds(Buffer.from(data))
   try {
     return JSON.parse(data) as T
   } catch (cause) {

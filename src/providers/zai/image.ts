@@ -20,7 +20,7 @@ type WireAnswer = {
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)
-  const bytesMax = limits.answerBytesMax
+  const bytesMax = limits.jsonBytesMax
   return {
     picturesPerCall: () => 1,
     generate: async (call) => {

@@ -46,6 +46,7 @@ function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promis
       body: JSON.stringify(body),
       headersTimeoutMs: 1000,
       idleTimeoutMs: 1000,
+      errorTimeoutMs: 1000,
     }
     dispatch(request, {
       start: () => undefined,

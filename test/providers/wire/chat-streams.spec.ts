@@ -22,7 +22,7 @@ type Wire = {
   start(answer: OpenAnswer): Promise<ChatStream>
   error: string
 }
-const limits = { answerBytesMax: 1_000_000, endTimeoutMs: 1 }
+const limits = { answerBytesMax: 4_000_000, jsonBytesMax: 1_000_000, endTimeoutMs: 1 }
 const options = { createdSeconds: 1, upstreamModel: 'some', texts: ownTexts }
 const counted = { stream_options: { include_usage: true } }
 
@@ -31,7 +31,7 @@ const wires: Wire[] = [
     name: 'OpenAI',
     model: 'gpt-4.1',
     events: (spoken) => openAiEvents(spoken, { model: 'gpt-4.1', ...counted }),
-    start: (answer) => startOpenAiStream(answer, limits.answerBytesMax),
+    start: (answer) => startOpenAiStream(answer, limits.jsonBytesMax),
     error: 'data: {"error":{"message":"Down.","code":503}}\n\n',
   },
   {
@@ -173,7 +173,7 @@ for (const wire of wires) {
     })
 
     it('refuses an event that is larger than an answer may be', async () => {
-      const huge = `data: {"a":"${'x'.repeat(limits.answerBytesMax)}`
+      const huge = `data: {"a":"${'x'.repeat(limits.jsonBytesMax)}`
       const { end } = await receive(wire, cut(Buffer.from(huge), [65_536]))
       expect(end).to.equal('malformed')
     })

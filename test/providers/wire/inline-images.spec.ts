@@ -37,7 +37,13 @@ function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: Ups
     receiver.start({ pause: () => undefined, resume: () => undefined, abort: () => undefined })
     receiver.error(new Error('Nobody is there.'))
   }
-  const limits = { headersTimeoutMs: 1, idleTimeoutMs: 1, endTimeoutMs: 1, answerBytesMax: 1 }
+  const limits = {
+    headersTimeoutMs: 1,
+    idleTimeoutMs: 1,
+    endTimeoutMs: 1,
+    answerBytesMax: 1,
+    jsonBytesMax: 1,
+  }
   const coalescing = coalesceStreams({ intervalMs: 0, bytesMax: 1, streamsMin: 1 })
   const endpoint = {
     id: 'own',
