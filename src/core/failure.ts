@@ -43,6 +43,8 @@ const kinds = {
   },
   // Our own fault: the answer was paid for, so that no other provider is asked.
   no_memory: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
+  // Our own state too: of pictures that wait for their turn there are enough.
+  busy: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
 } as const satisfies Record<string, Kind>
 
@@ -190,7 +192,9 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
     case 'overloaded':
       return new GatewayError(
         code,
-        'The answer took more memory than the gateway had left. Try again in a moment.',
+        failure.kind === 'busy'
+          ? failure.message
+          : 'The answer took more memory than the gateway had left. Try again in a moment.',
         { ...options, retryAfterSeconds: 1 },
       )
     case 'model_not_found':

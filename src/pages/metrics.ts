@@ -67,11 +67,19 @@ export function shareReadings(
   return () => (next ??= readNext())
 }
 
+/** What proxies and what stands before them say of who asked, and of the way that a request took. */
+const forwarding =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-original-.*|x-envoy-.*|x-real-ip|cf-.*|cdn-loop|true-client-ip|fastly-client-ip|fly-client-ip|client-ip|x-client-ip|x-cluster-client-ip|x-appengine-user-ip|x-azure-.*)$/
+
+/** A name of this machine; any other one that leads here may be a page's (DNS rebinding). */
+const loopbackName = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+
+/** Whether a program of this machine asks. Behind a local proxy every client has such an address. */
 function isLoopback({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? ''
-  // Behind a local proxy every client has a loopback address.
-  if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) return false
-  return address === '::1' || /^(::ffff:)?127\./.test(address)
+  if (address !== '::1' && !/^(::ffff:)?127\./.test(address)) return false
+  if (Object.keys(headers).some((name) => forwarding.test(name))) return false
+  return loopbackName.test(headers.host ?? '')
 }
 
 function hasToken({ headers }: IncomingMessage, token: string): boolean {

@@ -1,7 +1,6 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import type { Budget } from '../bytes/budget.ts'
-import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
@@ -32,9 +31,8 @@ export function createDarkroom(
       return await policy.execute(() => held(pixels, work))
     } catch (error) {
       if (!(error instanceof BulkheadRejectedError)) throw error
-      throw new GatewayError('overloaded', 'Too many pictures are in work. Try again.', {
-        cause: error,
-      })
+      const message = 'Too many pictures are in work. Try again in a moment.'
+      throw new ProviderFailure('busy', message, { cause: error })
     }
   }
 }

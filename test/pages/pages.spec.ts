@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { contract } from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
+import { sendRaw } from '../support/raw-connection.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { makeFolder } from '../support/folder.ts'
 import { hello } from '../support/own-endpoint.ts'
@@ -151,9 +152,30 @@ describe('pages outside of the contract', () => {
     })
 
     it('hide them from whoever comes through a proxy', async () => {
-      const expected = { status: 401, code: 'invalid_api_key' }
-      await expectError(await get('/metrics', { 'x-forwarded-for': '203.0.113.9' }), expected)
-      await expectError(await get('/metrics', { forwarded: 'for=203.0.113.9' }), expected)
+      for (const name of ofProxies) {
+        const expected = { status: 401, code: 'invalid_api_key' }
+        await expectError(await get('/metrics', { [name]: '127.0.0.1' }), expected)
+      }
+    })
+
+    it('hide them from a page whose name leads here', async () => {
+      const ask = async (host: string) => {
+        const head = `GET /metrics HTTP/1.1\r\n${host}connection: close\r\n\r\n`
+        return Number((await sendRaw(gateway.url, head)).split(' ', 2)[1])
+      }
+      for (const host of [
+        'localhost',
+        'LOCALHOST:8080',
+        '127.0.0.1:1',
+        '127.9.9.9',
+        '[::1]:8080',
+      ]) {
+        expect(await ask(`host: ${host}\r\n`), host).to.equal(200)
+      }
+      const others = ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:80']
+      for (const host of [...others, '192.168.0.7', '0.0.0.0', '']) {
+        expect(await ask(`host: ${host}\r\n`), host).to.equal(401)
+      }
     })
 
     it('want the token when there is one', async () => {
@@ -172,3 +194,27 @@ describe('pages outside of the contract', () => {
     })
   })
 })
+
+/** By which proxies and networks of delivery tell who asked, or that they were there. */
+const ofProxies = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-envoy-external-address',
+  'true-client-ip',
+  'client-ip',
+  'cf-connecting-ip',
+  'cf-ray',
+  'cdn-loop',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'x-appengine-user-ip',
+  'x-azure-clientip',
+]

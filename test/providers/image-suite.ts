@@ -65,6 +65,7 @@ const told: Record<FailureKind, { status: number; code: string }> = {
   too_large: { status: 413, code: 'request_too_large' },
   content_policy: { status: 400, code: 'content_policy_violation' },
   no_memory: { status: 503, code: 'overloaded' },
+  busy: { status: 503, code: 'overloaded' },
   cancelled: { status: 504, code: 'timeout' },
 }
 

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { paint } from '../support/image-doubles/paint.ts'
+import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { pixel } from '../support/pixel.ts'
+
+/** More at once than are rendered and wait. */
+const burst = 8
+const model = 'gpt-image-2'
+
+describe('more pictures at once than are rendered and wait', () => {
+  let own: OwnEndpoint
+  before(async () => {
+    own = await startOwnEndpoint({ limits: { renders_concurrent_max: 1, renders_queued_max: 0 } })
+    const bytes = await paint({ width: 1024, height: 1024, format: 'png', number: 1 })
+    const b64_json = bytes.toString('base64')
+    own.upstream.answer({ body: { created: 1, data: [{ b64_json }] } })
+  })
+  after(() => own.stop())
+
+  /** Some are answered, and those that are not are told when to come back. */
+  const expectSome = async (send: (turn: number) => Promise<Response>) => {
+    const answers = await Promise.all(Array.from({ length: burst }, (_, turn) => send(turn)))
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.length).to.be.within(1, burst - 1)
+    for (const response of refused) {
+      const { error } = (await response.json()) as { error: { code: string; message: string } }
+      expect({ status: response.status, ...error }).to.include({ status: 503, code: 'overloaded' })
+      expect(response.headers.get('retry-after')).to.match(/^[1-9]\d?$/)
+      expect(error.message).to.contain('Too many pictures are in work.')
+    }
+  }
+
+  it('are refused where the sandbox draws', () =>
+    expectSome((turn) =>
+      own.gateway.post('/v1/images/generations', { model, prompt: `f ${turn}` }),
+    ))
+
+  it('are refused where the sandbox edits', () =>
+    expectSome((turn) => {
+      const images = [{ image_url: pixel }]
+      return own.gateway.post('/v1/images/edits', { model, prompt: `fox ${turn}`, images })
+    }))
+
+  it('are refused where a chat draws', () =>
+    expectSome((turn) => {
+      const messages = [{ role: 'user', content: `a fox ${turn}` }]
+      return own.gateway.post('/v1/chat/completions', { model, messages })
+    }))
+
+  it("are refused where a vendor's picture is converted", () =>
+    expectSome((turn) => {
+      const body = { model: 'own/painter', prompt: `fox ${turn}`, output_format: 'webp' }
+      return own.gateway.post('/v1/images/generations', body, { key: own.gateway.liveKey })
+    }))
+
+  for (const tool of ['generate-image', 'generate-image-preview']) {
+    it(`are refused where the tool ${tool} draws`, async () => {
+      const calls = Array.from({ length: burst }, (_, turn) =>
+        postMessages(own.gateway, toolCall(tool, { prompt: `a fox ${turn}` })),
+      )
+      const results = (await Promise.all(calls)).map(({ answer }) => answer.result!)
+      const refused = results.filter(({ isError }) => isError)
+      expect(refused.length).to.be.within(1, burst - 1)
+      for (const result of refused) {
+        expect(textOf(result)).to.equal('Too many pictures are in work. Try again in a moment.')
+      }
+    })
+  }
+})
