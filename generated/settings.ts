@@ -457,6 +457,16 @@ export interface components {
                  */
                 drain_quiet_ms: number;
                 /**
+                 * @description Files that UPLOAD_DIR may hold. A picture beyond it is delivered and not saved.
+                 * @default 10000
+                 */
+                upload_files_max: number;
+                /**
+                 * @description Bytes that UPLOAD_DIR may hold.
+                 * @default 10737418240
+                 */
+                upload_bytes_max: number;
+                /**
                  * @description How long open requests may go on after a signal to stop, the notice included.
                  * @default 30000
                  */
@@ -1013,6 +1023,18 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "description": "How long nothing may have moved on an idle connection that is closed then."
+  },
+  {
+    "name": "limits.upload_files_max",
+    "variable": null,
+    "standard": 10000,
+    "description": "Files that UPLOAD_DIR may hold. A picture beyond it is delivered and not saved."
+  },
+  {
+    "name": "limits.upload_bytes_max",
+    "variable": null,
+    "standard": 10737418240,
+    "description": "Bytes that UPLOAD_DIR may hold."
   },
   {
     "name": "limits.drain_timeout_ms",

@@ -19,6 +19,7 @@ import { postMcp } from './post-mcp.ts'
 import type { BoundTool } from './tool.ts'
 import { bindTools } from './tools/index.ts'
 import { createUploadFolder } from './upload-folder.ts'
+import type { UploadLimits } from './upload-room.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type Options = {
@@ -28,7 +29,8 @@ type Options = {
     uploadDir: string | undefined
     defaultToolImageModel: string
     limits: Parameters<typeof postMcp>[0]['limits'] &
-      Parameters<typeof createEventStreams>[0] & { toolProgressIntervalMs: number }
+      Parameters<typeof createEventStreams>[0] &
+      UploadLimits & { toolProgressIntervalMs: number }
   }
   gateway: Gateway
   catalog: Catalog
@@ -62,7 +64,7 @@ export function createToolServer(options: Options): ToolServer {
   const allowsOrigin = createOriginRule(config)
   const own = bindTools({
     ...options,
-    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir),
+    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, limits, monotonic),
     defaultImageModel: config.defaultToolImageModel,
   })
   const tools = new Map([...own, ...moreTools].map((tool) => [tool.description.name, tool]))

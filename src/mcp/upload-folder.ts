@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { constants, realpathSync } from 'node:fs'
-import { access, open, realpath, rename, rm, statfs } from 'node:fs/promises'
+import { access, link, open, realpath, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeBase64 } from '../bytes/base64.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Picture } from '../core/image/image.ts'
 import { splitName } from './file-name.ts'
+import { createUploadRoom, type UploadLimits } from './upload-room.ts'
 
 /** The folder in which pictures are saved. */
 export type UploadFolder = {
@@ -21,9 +22,14 @@ const namesMax = 1000
  * Writes into this folder only: no symbolic link is followed, no existing file is replaced, and a
  * file gets its whole content at once.
  */
-export function createUploadFolder(path: string): UploadFolder {
+export function createUploadFolder(
+  path: string,
+  limits: UploadLimits,
+  monotonic: () => number,
+): UploadFolder {
   // The operator may configure a link; a link that replaces the folder later is refused.
   const folder = realpathSync(path)
+  const room = createUploadRoom(folder, limits, monotonic)
   const checkPlace = async () => {
     if ((await realpath(folder)) !== folder) throw new Error('The folder was replaced by a link.')
   }
@@ -46,7 +52,17 @@ export function createUploadFolder(path: string): UploadFolder {
     save: async (name, picture) => {
       try {
         await checkPlace()
-        return `Saved as ${await write(folder, name, picture)}.`
+        const bytes = decodeBase64(picture.base64)
+        const taken = await room.take(bytes.length)
+        let saved: string
+        try {
+          saved = await write(folder, splitName(name, picture.format), bytes)
+        } catch (error) {
+          taken.giveBack()
+          throw error
+        }
+        taken.keep()
+        return `Saved as ${saved}.`
       } catch (error) {
         // The picture is paid for, so it is delivered even if it is not saved.
         return `Not saved: ${reasonOf(error)}`
@@ -55,39 +71,40 @@ export function createUploadFolder(path: string): UploadFolder {
   }
 }
 
-async function write(folder: string, name: string, picture: Picture): Promise<string> {
+type Name = ReturnType<typeof splitName>
+
+async function write(folder: string, name: Name, bytes: Buffer): Promise<string> {
   const temporary = join(folder, `.${randomUUID()}.tmp`)
   try {
     const file = await open(temporary, 'wx', 0o644)
     try {
-      await file.writeFile(decodeBase64(picture.base64))
+      await file.writeFile(bytes)
     } finally {
       await file.close()
     }
-    const target = await reserve(folder, name, picture)
-    await rename(temporary, target)
-    return target
-  } catch (error) {
+    return await publish(temporary, folder, name)
+  } finally {
     await rm(temporary, { force: true })
-    throw error
   }
 }
 
-/** Reserves the first free name, with a counter if needed, by creating an empty file. */
-async function reserve(folder: string, name: string, { format }: Picture): Promise<string> {
-  const { stem, extension } = splitName(name, format)
+/** Gives a whole file the first free name, with a counter if needed. */
+async function publish(
+  temporary: string,
+  folder: string,
+  { stem, extension }: Name,
+): Promise<string> {
   for (let count = 1; count <= namesMax; count++) {
     const target = join(folder, `${stem}${count === 1 ? '' : `-${count}`}${extension}`)
     try {
-      // `wx` fails if there is a file or link of that name.
-      const file = await open(target, 'wx', 0o644)
-      await file.close()
+      // A rename would replace what has the name; a second name for the file is refused then.
+      await link(temporary, target)
       return target
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
     }
   }
-  throw new Error('Too many files have that name.')
+  throw new Error('too many files have that name.')
 }
 
 function reasonOf(error: unknown): string {

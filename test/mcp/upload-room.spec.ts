@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+
+describe('the room of the upload folder', () => {
+  let folder: TemporaryFolder
+  let gateway: TestGateway
+  let passed: number
+  beforeEach(() => {
+    folder = makeFolder()
+    passed = 0
+  })
+  afterEach(async () => {
+    await gateway.stop()
+    folder.remove()
+  })
+
+  const start = async (limits: Record<string, number> = {}) => {
+    const variables = { UPLOAD_DIR: folder.path }
+    gateway = await startGateway({ variables, file: { limits }, monotonic: () => passed })
+  }
+  /** What the tool says of a picture, which it delivers in any case. */
+  const preview = async (prompt: string) => {
+    const message = toolCall('generate-image-preview', { prompt, filename: 'fox.png' })
+    const { answer } = await postMessages(gateway, message)
+    expect(answer.result!.isError).to.not.equal(true)
+    expect(picturesOf(answer.result!)).to.have.length(1)
+    return textOf(answer.result!)
+  }
+  const files = () => readdirSync(folder.path)
+
+  it('ends with so many files, which no picture at the same time overshoots', async () => {
+    await start({ upload_files_max: 3 })
+    const prompts = Array.from({ length: 8 }, (_, index) => `fox ${index}`)
+    const told = await Promise.all(prompts.map(preview))
+    expect(files()).to.have.members(['fox.png', 'fox-2.png', 'fox-3.png'])
+    const refused = told.filter((text) => !text.includes('Saved as'))
+    expect(refused).to.have.length(5)
+    for (const text of refused) {
+      expect(text).to.contain(
+        'Not saved: the upload folder is full: it may hold 3 files (upload_files_max). Its operator has to make room.',
+      )
+    }
+  })
+
+  it('counts what was there, and sees that its operator has made room', async () => {
+    for (const name of ['one', 'two']) writeFileSync(join(folder.path, name), name)
+    await start({ upload_files_max: 2 })
+    expect(await preview('one')).to.contain('Not saved: the upload folder is full')
+    rmSync(join(folder.path, 'two'))
+    passed += 1000
+    expect(await preview('two')).to.contain('Saved as')
+    expect(files()).to.have.members(['one', 'fox.png'])
+  })
+
+  it('ends with so many bytes', async () => {
+    writeFileSync(join(folder.path, 'large'), Buffer.alloc(900_000))
+    await start({ upload_bytes_max: 4_000_000 })
+    expect(await preview('one')).to.contain('Saved as')
+    const one = statSync(join(folder.path, 'fox.png')).size
+    const told = []
+    for (let count = 900_000 + one; count < 4_000_000; count += one) {
+      told.push(await preview(`fox ${count}`))
+    }
+    const full = 'the upload folder is full: it may hold 4000000 bytes (upload_bytes_max)'
+    expect(told.at(-1)! + (await preview('more'))).to.contain(full)
+    const sizes = files().map((name) => statSync(join(folder.path, name)).size)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.within(900_001, 4_000_000)
+  })
+
+  it('shows no file before it is whole', async () => {
+    await start()
+    let isOver = false
+    const look = async () => {
+      const cut: string[] = []
+      while (!isOver) {
+        for (const name of files()) {
+          if (name.endsWith('.tmp')) continue
+          const picture = readFileSync(join(folder.path, name))
+          // The last chunk of a PNG.
+          if (picture.subarray(-8, -4).toString() !== 'IEND') cut.push(name)
+        }
+        await new Promise(setImmediate)
+      }
+      return cut
+    }
+    const looking = look()
+    await Promise.all(Array.from({ length: 8 }, (_, index) => preview(`fox ${index}`)))
+    isOver = true
+    expect(await looking).to.deep.equal([])
+    expect(files()).to.have.length(8)
+  })
+
+  it('is cleared of what a crash has left half written', async () => {
+    const left = '.0b5b0d53-3e4a-4b0e-9f0e-0d2e5c1a7f11.tmp'
+    for (const name of [left, '.mine.tmp', 'a.png']) writeFileSync(join(folder.path, name), 'half')
+    await start()
+    await preview('one')
+    expect(files()).to.have.members(['.mine.tmp', 'a.png', 'fox.png'])
+  })
+})
