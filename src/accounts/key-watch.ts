@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Caller } from '../core/caller.ts'
 import { KeyEnded } from '../core/failure.ts'
 import type { Store } from '../storage/store.ts'
@@ -19,9 +20,6 @@ type Options = {
   keyRecheckMs: number
 }
 
-/** Below what SQLite takes in one statement. */
-const keysPerQuery = 1000
-
 /**
  * Ends streams and long calls whose key was revoked or has expired since they began: all keys that
  * have something open are looked up together, once in a while.
@@ -33,20 +31,19 @@ export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatc
   const look = async (): Promise<void> => {
     const open = [...followed].filter((one) => one.caller !== undefined)
     const byKey = Map.groupBy(open, ({ caller }) => caller!.keyId)
-    const ids = [...byKey.keys()]
-    for (let at = 0; at < ids.length; at += keysPerQuery) {
-      const asked = ids.slice(at, at + keysPerQuery)
-      const rows = await store.db
-        .selectFrom('api_keys')
-        .select(['id', 'expires_at', 'revoked_at'])
-        .where('id', 'in', asked)
-        .execute()
-      const found = new Map(rows.map((row) => [row.id, row]))
-      for (const id of asked) {
-        const error = endOfKey(found.get(id), clock())
-        if (error === undefined) continue
-        for (const { ending } of byKey.get(id)!) ending.abort(new KeyEnded(error))
-      }
+    if (byKey.size === 0) return
+    // One text for however many: the store keeps statements, and takes so many parameters only.
+    const ids = JSON.stringify([...byKey.keys()])
+    const rows = await store.db
+      .selectFrom('api_keys')
+      .select(['id', 'expires_at', 'revoked_at'])
+      .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
+      .execute()
+    const found = new Map(rows.map((row) => [row.id, row]))
+    for (const [id, opened] of byKey) {
+      const error = endOfKey(found.get(id), clock())
+      if (error === undefined) continue
+      for (const { ending } of opened) ending.abort(new KeyEnded(error))
     }
   }
   const timer = setInterval(() => {

@@ -73,10 +73,10 @@ describe('the room of the upload folder', () => {
 
   it('shows no file before it is whole', async () => {
     await start()
-    let isOver = false
+    const over = new AbortController()
     const look = async () => {
       const cut: string[] = []
-      while (!isOver) {
+      while (!over.signal.aborted) {
         for (const name of files()) {
           if (name.endsWith('.tmp')) continue
           const picture = readFileSync(join(folder.path, name))
@@ -89,7 +89,7 @@ describe('the room of the upload folder', () => {
     }
     const looking = look()
     await Promise.all(Array.from({ length: 8 }, (_, index) => preview(`fox ${index}`)))
-    isOver = true
+    over.abort()
     expect(await looking).to.deep.equal([])
     expect(files()).to.have.length(8)
   })
