@@ -397,6 +397,16 @@ export interface components {
                  */
                 store_queue_max: number;
                 /**
+                 * @description Size up to which the store is checked for damage at the start.
+                 * @default 268435456
+                 */
+                store_check_bytes_max: number;
+                /**
+                 * @description Copies of damaged files that may lie in the folder of the store; with more it does not start.
+                 * @default 5
+                 */
+                store_damaged_copies_max: number;
+                /**
                  * @description How often the files of the store are looked at, and one in trouble is tried again.
                  * @default 1000
                  */
@@ -951,6 +961,18 @@ export const settings = [
     "variable": null,
     "standard": 10000,
     "description": "Queries that wait for the store; more are refused with 503."
+  },
+  {
+    "name": "limits.store_check_bytes_max",
+    "variable": null,
+    "standard": 268435456,
+    "description": "Size up to which the store is checked for damage at the start."
+  },
+  {
+    "name": "limits.store_damaged_copies_max",
+    "variable": null,
+    "standard": 5,
+    "description": "Copies of damaged files that may lie in the folder of the store; with more it does not start."
   },
   {
     "name": "limits.store_check_interval_ms",

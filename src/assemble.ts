@@ -91,6 +91,7 @@ export async function assemble({
   const events = createEvents(log, metrics)
   // Both are slow and independent of each other.
   const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
+  for (const notice of opened.notices) events.storeNoticed(notice)
   const store = await guardStore({ store: opened, config, monotonic, events })
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })

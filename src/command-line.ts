@@ -40,6 +40,7 @@ async function main(words: string[]): Promise<void> {
 
 async function withAccounts(run: (accounts: Accounts) => Promise<void>): Promise<void> {
   const store = await openStore(loadConfig(readVariables()).config)
+  for (const notice of store.notices) process.stderr.write(`${notice}\n`)
   try {
     await run(createAccounts(store, Date.now))
   } finally {

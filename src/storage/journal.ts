@@ -27,6 +27,9 @@ type Options = {
 }
 
 const prefix = 'gateway.journal-'
+/** Whether a file of that name is a journal. */
+export const isJournal = (name: string): boolean => name.startsWith(prefix)
+
 const pieceBytes = 65_536
 const strangeAgeMs = 60_000
 
@@ -106,7 +109,7 @@ const nothing = { records: [], end: 0 }
 async function takeOver(folder: string, path: string): Promise<FileHandle | undefined> {
   for (const name of await readdir(folder)) {
     const found = join(folder, name)
-    if (!name.startsWith(prefix) || (await isInUse(found))) continue
+    if (!isJournal(name) || (await isInUse(found))) continue
     try {
       await rename(found, path)
       return await open(path, 'r+')

@@ -26,6 +26,11 @@ export class StoreError extends Error {
     return rowCodes.has(this.#primary)
   }
 
+  /** Whether the file is damaged. */
+  get isDamaged(): boolean {
+    return this.#primary === codes.damaged
+  }
+
   /** What is wrong and what helps, for the operator. */
   get told(): { reason: string; remedy: string } {
     const reason = this.message.replace(/\.$/, '')

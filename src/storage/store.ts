@@ -1,7 +1,7 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kysely, type CompiledQuery } from 'kysely'
-import { systemReason } from '../core/system-reason.ts'
+import { examine } from './examine.ts'
+import { closeToOthers, makeFile, makeFolder } from './folder.ts'
 import { integersPlugin } from './integers.ts'
 import { migrate, updateRemedy } from './migrations.ts'
 import type { CommitOptions, SqlValue, Statement } from './sqlite-file.ts'
@@ -26,13 +26,21 @@ export type Store = {
   ): StoreStatement
   /** Runs statements in one transaction; resolves when they are durable. Throws a StoreError. */
   commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<void>
+  /** What the operator should know of the files, as they were when they were opened. */
+  notices: readonly string[]
   close(): Promise<void>
 }
 
 type Options = {
   dataDir: string
   durability: 'normal' | 'full'
-  limits: { storeBusyTimeoutMs: number; storeAnswerTimeoutMs: number; storeQueueMax: number }
+  limits: {
+    storeBusyTimeoutMs: number
+    storeAnswerTimeoutMs: number
+    storeQueueMax: number
+    storeCheckBytesMax: number
+    storeDamagedCopiesMax: number
+  }
 }
 
 /** The file of the store in `dataDir`. */
@@ -43,6 +51,10 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   makeFolder(dataDir)
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
+  const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
+  const opened = closeToOthers(dataDir)
+  const found = await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
+  makeFile(path)
   const { dialect, commit, limitAnswers } = openSqlite({
     path,
     durability,
@@ -59,6 +71,7 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   limitAnswers(limits.storeAnswerTimeoutMs)
   return {
     db,
+    notices: [...opened, ...found],
     insertion: createInsertions(db),
     commit: async (statements, commitOptions) => {
       // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
@@ -76,17 +89,6 @@ function withRemedy(error: unknown, path: string): unknown {
   return new StoreError(`${text}. ${remedy}, or set DATA_DIR to another folder.`, error.errcode, {
     cause: error,
   })
-}
-
-/** Throws a StoreError unless the folder is there and can be written to. */
-function makeFolder(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    accessSync(dataDir, constants.W_OK)
-  } catch (cause) {
-    const message = `DATA_DIR: ${dataDir} cannot hold the store: ${systemReason(cause)}. Set DATA_DIR to a folder that can be written to.`
-    throw new StoreError(message, undefined, { cause })
-  }
 }
 
 /** Compiles the SQL of a table from its first row: all further rows must have its columns. */

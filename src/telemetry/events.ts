@@ -118,6 +118,9 @@ function storeEvents(now: () => Log) {
         'store takes no rows, calls are refused',
       )
     },
+    storeNoticed(notice: string): void {
+      now().warn({ notice }, 'store')
+    },
     storeRecovered(rows: number): void {
       now().warn({ rows }, 'store takes rows again')
     },

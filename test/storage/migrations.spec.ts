@@ -139,7 +139,9 @@ describe('opening a store', () => {
     writeFileSync(join(dataDir, 'gateway.db'), 'these are not the bytes of a database at all')
     const refusal = await open().catch((error: unknown) => error)
     expect(refusal).to.be.an('error')
-    expect((refusal as Error).message).to.match(/gateway\.db failed: .*not a database/)
+    expect((refusal as Error).message).to.match(
+      /gateway\.db cannot be opened: file is not a database/,
+    )
   })
 
   it('makes the tables and columns that the README tells of', async () => {
