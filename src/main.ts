@@ -3,6 +3,7 @@ import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
+import { stopOnSignals } from './stop.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
@@ -14,27 +15,24 @@ async function main(): Promise<void> {
   const assembled = await assemble({ config, secrets, log })
   const { server, accounts, events, providerIds, close } = assembled
   const port = await listen(server, config)
+  stopOnSignals({
+    events,
+    drain: server.drain,
+    close,
+    flush: () => new Promise((resolve) => log.flush(() => resolve())),
+    drainTimeoutMs: config.limits.drainTimeoutMs,
+    exit: (code) => process.exit(code),
+  })
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const baseUrl = config.baseUrl ?? `http://${host}:${port}`
   const { id: accountId, created } = await accounts.first()
   const testKey = created
     ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
     : undefined
+  // Who started it need not read what it prints.
+  process.stdout.on('error', () => undefined)
   process.stdout.write(welcome({ baseUrl, testKey, providerIds, doubts }))
   events.started(baseUrl, providerIds, assembled.retiring)
-
-  let stopping = false
-  const stop = async (signal: string) => {
-    if (stopping) return
-    stopping = true
-    events.stopping(signal)
-    await server.drain()
-    await close()
-    events.stopped()
-    log.flush(() => process.exit(0))
-  }
-  process.on('SIGTERM', (signal) => void stop(signal))
-  process.on('SIGINT', (signal) => void stop(signal))
 }
 
 function readConfig(): ReturnType<typeof loadConfig> {

@@ -12,7 +12,8 @@ const ground = ['core', 'bytes', 'generated']
 
 /** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
-  'main.ts': ['assemble.ts', 'config.ts', 'welcome.ts', ...parts, 'core'],
+  'main.ts': ['assemble.ts', 'config.ts', 'stop.ts', 'welcome.ts', ...parts, 'core'],
+  'stop.ts': ['telemetry'],
   'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
   'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
   'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
@@ -36,7 +37,7 @@ const processMembers: Record<string, string[]> = {
   env: ['config.ts'],
   argv: ['main.ts', 'command-line.ts'],
   stdout: ['main.ts', 'command-line.ts'],
-  stderr: ['main.ts', 'command-line.ts'],
+  stderr: ['main.ts', 'command-line.ts', 'telemetry/log.ts'],
   exit: ['main.ts', 'command-line.ts'],
   exitCode: ['main.ts', 'command-line.ts'],
 }

@@ -106,6 +106,19 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     stopped(): void {
       now().info('stopped')
     },
+    /** A bug that nothing catches. */
+    crashed(error: unknown): void {
+      now().fatal({ cause: causeOf(error) }, 'crashed')
+    },
+    /** It did not stop within its limits. */
+    stuck(): void {
+      now().fatal('not stopped in time')
+    },
+    /** A signal that changes nothing. */
+    ignored(signal: string): void {
+      const text = 'signal ignored: this version reloads nothing, restart it instead'
+      now().warn({ signal }, text)
+    },
   }
 }
 

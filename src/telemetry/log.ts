@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger & {
@@ -64,7 +65,7 @@ type Flush = (onFlushed: (error?: Error) => void) => void
  * line. pino also calls `flush`, which its type of a destination omits.
  */
 function standardError(settle: () => void): DestinationStream & { flush: Flush } {
-  const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
+  const file = isPipe() ? pipe() : regularFile()
   let lines: string[] = []
   let length = 0
   let timer: NodeJS.Timeout | undefined
@@ -92,4 +93,39 @@ function standardError(settle: () => void): DestinationStream & { flush: Flush }
       file.flush(onFlushed)
     },
   }
+}
+
+type Sink = { write(text: string): unknown; flush: Flush; flushSync(): void }
+
+function isPipe(): boolean {
+  const kind = fstatSync(2)
+  return kind.isFIFO() || kind.isSocket()
+}
+
+/**
+ * Writes to a pipe without waiting for its reader. A thread that writes into a full one would be
+ * held for ever, and the end of the process with it.
+ */
+function pipe(): Sink {
+  const { stderr } = process
+  // Without a reader there is no log.
+  stderr.on('error', () => undefined)
+  return {
+    write: (text) => {
+      if (stderr.writable && stderr.writableLength < unwrittenBytesMax) stderr.write(text)
+    },
+    flush: (onFlushed) => {
+      if (stderr.writable) stderr.write('', () => onFlushed())
+      else onFlushed()
+    },
+    flushSync: () => undefined,
+  }
+}
+
+/** A file or a terminal, which a thread writes to. */
+function regularFile(): Sink {
+  const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
+  // A full disk is no reason to stop.
+  file.on('error', () => undefined)
+  return file
 }

@@ -5,19 +5,32 @@ import { projectFolder, startProgram, type Program } from './program.ts'
 /** The real server in a process of its own. */
 export type ServerProcess = Program & { url: string }
 
-type Options = { folder: string; variables?: Variables; npm?: boolean }
+type Options = {
+  folder: string
+  variables?: Variables
+  npm?: boolean
+  /** Options of Node. */
+  words?: readonly string[]
+  /** What starts the server instead. */
+  command?: readonly [command: string, words: readonly string[]]
+}
+
+const main = join(projectFolder, 'src/main.ts')
 
 const whereItIs = /listening on (http:\/\/\S+)/
 
 /** Starts `node src/main.ts`, or `npm start`, on a free port with its store in `folder`. */
-export async function startServer({ folder, variables, npm }: Options): Promise<ServerProcess> {
+export async function startServer({
+  folder,
+  variables,
+  npm,
+  words = [],
+  command = [process.execPath, [...words, main]],
+}: Options): Promise<ServerProcess> {
   const settings = { PORT: '0', LOG_LEVEL: 'warn', DATA_DIR: join(folder, 'data'), ...variables }
   const program = npm
     ? startProgram('npm', ['start'], { folder: projectFolder, variables: settings })
-    : startProgram(process.execPath, [join(projectFolder, 'src/main.ts')], {
-        folder,
-        variables: settings,
-      })
+    : startProgram(...command, { folder, variables: settings })
   const [, url = ''] = await program.printed(whereItIs)
   return { ...program, url }
 }
