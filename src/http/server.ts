@@ -143,9 +143,8 @@ export function createHttpServer({
     // The socket of a server of TCP is one of TCP.
     connections.refuse(socket as Socket, noProxy)
   })
-  server.on('error', events.acceptFailed)
   return {
-    listen: (port, host) => listen(server, port, host),
+    listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
       const cut = setTimeout(connections.closeAll, limits.drainTimeoutMs)
       draining = true
@@ -222,11 +221,14 @@ function countWork(handle: Handle) {
   }
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+type Listening = { port: number; host: string; onError: (error: Error) => void }
+
+function listen(server: Server, { port, host, onError }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
       server.removeListener('error', reject)
+      server.on('error', onError)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })

@@ -71,7 +71,7 @@ function startCallers(url: string, key: string) {
   const pool = new Pool(url, { connections: callersOfEach, pipelining: 1 })
   const agent = new Agent({ keepAlive: true })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  let isOver = false
+  const over = new AbortController()
   const ask = [
     async () => {
       const answer = await pool.request({
@@ -86,7 +86,7 @@ function startCallers(url: string, key: string) {
     () => askWithAgent(`${url}/v1/chat/completions`, agent, headers),
   ]
   const call = async (one: () => Promise<number>, pauses: Chance | undefined): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const outcome = await one().then(String, (error: NodeJS.ErrnoException) => codeOf(error))
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       if (outcome === 'ECONNREFUSED') await sleep(20)
@@ -99,7 +99,7 @@ function startCallers(url: string, key: string) {
   return {
     outcomes,
     stop: async () => {
-      isOver = true
+      over.abort()
       await Promise.all(callers)
       agent.destroy()
       await pool.close()
