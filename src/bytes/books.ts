@@ -30,6 +30,8 @@ export type Holder = {
 }
 
 export type Watched = { hold: Holder; peer: Peer; moved: number; movedAt: number }
+/** What becomes of an upstream's answer that needs more bytes. */
+export type Fate = 'go' | 'wait' | 'refuse'
 /** An upstream's answer that rests until there is room for the next `bytes` of it. */
 export type Waiting = { hold: Holder; bytes: number; go: () => void; refuse: () => void }
 
@@ -44,6 +46,9 @@ export class Books {
   bytes = 0
   /** The one answer that may go beyond its part of the budget, so that one always comes to its end. */
   overdrawn: Holder | undefined
+  /** Time in which bytes could move: while the process itself stands still nobody is slow. */
+  #aliveMs = 0
+  #sweptAt = 0
   #timer: NodeJS.Timeout | undefined
   #serves = false
 
@@ -76,7 +81,7 @@ export class Books {
   refusalAfterCuts(bytes: number, accountId: string | undefined, share: number) {
     const refusal = this.refusal(bytes, accountId, share)
     if (refusal === undefined || this.watched.size === 0) return refusal
-    const latest = this.now() - this.graceMs
+    const latest = this.#aliveMs - this.graceMs
     const paused = [...this.watched].filter(({ movedAt }) => movedAt <= latest)
     for (const one of paused.toSorted((a, b) => a.movedAt - b.movedAt)) {
       const left = this.refusal(bytes, accountId, share)
@@ -89,7 +94,7 @@ export class Books {
   }
 
   watch(hold: Holder, peer: Peer): Watched {
-    const watched = { hold, peer, moved: peer.moved(), movedAt: this.now() }
+    const watched = { hold, peer, moved: peer.moved(), movedAt: this.#aliveMs }
     this.watched.add(watched)
     this.#sweep()
     return watched
@@ -105,7 +110,7 @@ export class Books {
     const moved = one.peer.moved()
     if (Math.abs(moved - one.moved) < movedBytesMin) return
     one.moved = moved
-    one.movedAt = this.now()
+    one.movedAt = this.#aliveMs
   }
 
   #cut({ hold, peer }: Watched): void {
@@ -140,7 +145,7 @@ export class Books {
   }
 
   /** What becomes of an answer that needs more bytes; they are counted when it goes on. */
-  fateOf(hold: Holder, bytes: number): 'go' | 'wait' | 'refuse' {
+  fateOf(hold: Holder, bytes: number): Fate {
     const { accountId } = hold
     const fits = this.refusalAfterCuts(bytes, accountId, answersShare) === undefined
     if (!fits) {
@@ -158,16 +163,19 @@ export class Books {
   #sweep(): void {
     if (this.#timer !== undefined) return
     const pauseMs = Math.max(1, Math.min(sweepMsMax, this.graceMs / 4))
+    this.#sweptAt = this.now()
     this.#timer = setInterval(() => {
+      const now = this.now()
+      this.#aliveMs += Math.min(now - this.#sweptAt, 2 * pauseMs)
+      this.#sweptAt = now
       if (this.watched.size + this.waiting.size === 0) {
         clearInterval(this.#timer)
         this.#timer = undefined
         return
       }
-      const now = this.now()
       for (const one of this.watched) {
         this.#look(one)
-        if (now - one.movedAt >= (one.peer.idleTimeoutMs ?? Infinity)) this.#cut(one)
+        if (this.#aliveMs - one.movedAt >= (one.peer.idleTimeoutMs ?? Infinity)) this.#cut(one)
       }
       this.#serve()
     }, pauseMs).unref()

@@ -2,6 +2,7 @@ import {
   accountFactor,
   Books,
   newWorkShare,
+  type Fate,
   type Peer,
   type Refusal,
   type Watched,
@@ -78,15 +79,14 @@ export class Hold {
   }
 
   /**
-   * For an upstream's answer: takes the bytes now and returns true, or calls `go` when it has taken
-   * them later, or `refuse` when it never will.
+   * For an upstream's answer: takes the bytes and says `go`, or `refuse`; or has it wait, and calls the
+   * one or the other of these functions later.
    */
-  draw(bytes: number, go: () => void, refuse: () => void): boolean {
-    if (this.#isReleased) return true
+  draw(bytes: number, go: () => void, refuse: () => void): Fate {
+    if (this.#isReleased) return 'go'
     const fate = this.#books.fateOf(this, bytes)
     if (fate === 'wait') this.#books.wait({ hold: this, bytes, go, refuse })
-    else if (fate === 'refuse') refuse()
-    return fate === 'go'
+    return fate
   }
 
   /** Waits no longer for what `draw` would call. Whether it did wait. */

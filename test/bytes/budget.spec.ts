@@ -25,7 +25,7 @@ describe('the budget of bytes', () => {
         const calls: Record<(typeof steps)[number]['does'], (hold: Hold, bytes: number) => void> = {
           take: (hold, bytes) => hold.take(bytes),
           takeMore: (hold, bytes) => hold.takeMore(bytes),
-          draw: (hold, bytes) => hold.draw(bytes, nothing, () => hold.release()),
+          draw: (hold, bytes) => hold.draw(bytes, nothing, nothing),
           give: (hold, bytes) => hold.give(bytes),
           keep: (hold, bytes) => hold.keep(Math.min(bytes, hold.bytes)),
           watch: (hold) => hold.watch({ moved: () => 0, cut: nothing }),
@@ -55,7 +55,8 @@ describe('the budget of bytes', () => {
         let left = 10
         const next = () => {
           if (left-- > 0) {
-            if (hold.draw(50, next, () => reject(new Error('refused')))) setImmediate(next)
+            const fate = hold.draw(50, next, () => reject(new Error('refused')))
+            if (fate === 'go') setImmediate(next)
             return
           }
           ended.push(index)

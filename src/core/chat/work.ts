@@ -30,8 +30,6 @@ export function chatWork(
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage, bytes } = value
       const result = { completion, text: JSON.stringify(completion) }
-      // The completion and its text; what was read of the provider is held already.
-      call.hold.grow(2 * bytes)
       return { route, usage, result, bytes, warnings: prepared(route).warnings }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),

@@ -4,7 +4,14 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import { open, parseJson, readRest, receive, wholeReader } from '../transport/upstream.ts'
+import {
+  open,
+  parseJson,
+  printedCopies,
+  readRest,
+  receive,
+  wholeReader,
+} from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
@@ -32,13 +39,23 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         problems,
         warnings,
         complete: ({ signal, hold, createdSeconds }) =>
-          receive({ dispatch, request: requestTo(path, body), signal, hold, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, texts)
-            const whole = wholeReader()
-            const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
-            const finish = () => readMessage(whole.finish(), asked, texts)
-            return { push: whole.push, finish }
-          }),
+          receive(
+            {
+              dispatch,
+              request: requestTo(path, body),
+              signal,
+              hold,
+              bytesMax,
+              copies: printedCopies,
+            },
+            (head) => {
+              if (head.status !== 200) return readFailure(head, texts)
+              const whole = wholeReader()
+              const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+              const finish = () => readMessage(whole.finish(), asked, texts)
+              return { push: whole.push, finish }
+            },
+          ),
         stream: async ({ signal, hold, createdSeconds }) => {
           const answer = await open({
             dispatch,

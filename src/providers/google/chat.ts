@@ -9,7 +9,14 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import { open, parseJson, readRest, receive, wholeReader } from '../transport/upstream.ts'
+import {
+  open,
+  parseJson,
+  printedCopies,
+  readRest,
+  receive,
+  wholeReader,
+} from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
@@ -50,13 +57,16 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         complete: async (turn) => {
           const { signal, hold, createdSeconds } = turn
           const sent = await send('generateContent', turn)
-          return receive({ dispatch, request: sent, signal, hold, bytesMax }, (head) => {
-            if (head.status !== 200) return readFailure(head, texts)
-            const whole = wholeReader()
-            const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
-            const finish = () => readAnswer(whole.finish(), asked, texts)
-            return { push: whole.push, finish }
-          })
+          return receive(
+            { dispatch, request: sent, signal, hold, bytesMax, copies: printedCopies },
+            (head) => {
+              if (head.status !== 200) return readFailure(head, texts)
+              const whole = wholeReader()
+              const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+              const finish = () => readAnswer(whole.finish(), asked, texts)
+              return { push: whole.push, finish }
+            },
+          )
         },
         stream: async (turn) => {
           const { signal, hold, createdSeconds } = turn

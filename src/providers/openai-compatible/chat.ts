@@ -13,6 +13,7 @@ import { jsonRequests } from '../transport/dispatch.ts'
 import {
   open,
   parseJson,
+  printedCopies,
   readRest,
   receive,
   wholeReader,
@@ -64,7 +65,10 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
             if (head.status !== 200) return readFailure(head, reading)
             return completionReader(how)
           }
-          return receive({ dispatch, request: sent, signal, hold, bytesMax }, read)
+          return receive(
+            { dispatch, request: sent, signal, hold, bytesMax, copies: printedCopies },
+            read,
+          )
         },
         stream: async (turn) => {
           const { signal, hold, createdSeconds } = turn

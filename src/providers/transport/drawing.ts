@@ -7,6 +7,8 @@ const aheadBytesMax = 1024 * 1024
 
 type Options = {
   hold: Hold
+  /** How often each byte is held. */
+  copies: number
   control: () => UpstreamControl
   abort: (reason: ProviderFailure) => void
 }
@@ -24,25 +26,29 @@ export type Drawing = {
 }
 
 /** Draws on what the call may hold (docs/behaviour.md#memory). */
-export function drawOn({ hold, control, abort }: Options): Drawing {
+export function drawOn({ hold, copies, control, abort }: Options): Drawing {
   let drawn = 0
   let here = 0
   let asked = 0
-  const go = () => {
+  const draw = (bytes: number) => {
+    asked = bytes
+    const fate = hold.draw(bytes, go, refuse)
+    if (fate === 'go') took()
+    else if (fate === 'wait') control().pause()
+    else refuse()
+  }
+  const took = () => {
     drawn += asked
     asked = 0
-    if (here <= drawn || draw(here - drawn)) control().resume()
+  }
+  const go = () => {
+    took()
+    control().resume()
+    if (here > drawn) draw(here - drawn)
   }
   const refuse = () => {
     asked = 0
     abort(noMemory())
-  }
-  const draw = (bytes: number): boolean => {
-    asked = bytes
-    if (!hold.draw(bytes, go, refuse)) return false
-    drawn += bytes
-    asked = 0
-    return true
   }
   const leave = (): boolean => {
     const rests = asked > 0 && hold.leave(go)
@@ -51,13 +57,13 @@ export function drawOn({ hold, control, abort }: Options): Drawing {
   }
   return {
     announce: ({ headers }, bytesMax) => {
-      const bytes = Math.min(Number(headers['content-length'] ?? 0), bytesMax)
-      if (bytes > 0 && !draw(bytes)) control().pause()
+      const bytes = copies * Math.min(Number(headers['content-length'] ?? 0), bytesMax)
+      if (bytes > 0) draw(bytes)
     },
     arrived: (bytes) => {
-      here = bytes
-      if (bytes <= drawn || asked > 0) return
-      if (!draw(Math.max(bytes - drawn, Math.min(drawn, aheadBytesMax)))) control().pause()
+      here = bytes * copies
+      if (here <= drawn || asked > 0) return
+      draw(Math.max(here - drawn, Math.min(drawn, aheadBytesMax)))
     },
     settle: () => {
       leave()

@@ -8,6 +8,9 @@ import { drawOn, noMemory } from './drawing.ts'
 import { checkJsonBounds } from './json-bounds.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
+/** An answer that is parsed and printed again is there as its bytes, its value and its text. */
+export const printedCopies = 3
+
 /** Reads an answer piece by piece; `finish` gives what it holds. */
 export type PieceReader<T> = {
   push(piece: Buffer): void
@@ -23,6 +26,8 @@ type Options = {
   /** What the call holds of the memory: what is read of the answer stays in it. */
   hold: Hold
   bytesMax: number
+  /** How often what is read is there at once; once when absent. */
+  copies?: number
 }
 
 /**
@@ -32,7 +37,7 @@ type Options = {
  * reason with which `signal` aborts.
  */
 export function receive<T>(
-  { dispatch, request, signal, hold, bytesMax }: Options,
+  { dispatch, request, signal, hold, bytesMax, copies = 1 }: Options,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -40,7 +45,7 @@ export function receive<T>(
     let bytes = 0
     let lastWait: NodeJS.Timeout | undefined
     const link = linkSignal(signal)
-    const room = drawOn({ hold, control: link.control, abort: link.abort })
+    const room = drawOn({ hold, copies, control: link.control, abort: link.abort })
     const clear = () => {
       link.clear()
       clearTimeout(lastWait)
