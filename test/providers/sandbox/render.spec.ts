@@ -115,7 +115,7 @@ describe('sandbox pictures: what decides them', () => {
     const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
     expect(digest(child.stdout)).to.equal(digest(await renderPicture(fox)))
     expect(readdirSync(folder).toSorted()).to.deep.equal(before)
-    expect(before).to.deep.equal(['DejaVuSans-Bold.ttf', 'LICENSE', 'fonts.conf'])
+    expect(before).to.deep.equal(['DejaVuSans-Bold.ttf', 'LICENSE', 'fonts.conf', 'origin.json'])
   })
 })
 
