@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { APIError } from 'openai'
+import { expect } from 'chai'
+import { completion, streamed } from '../support/chat-answers.ts'
+import { expectError } from '../support/expect-error.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
+
+const overloaded = { status: 503, code: 'overloaded', type: 'overloaded_error' } as const
+/** Short, so that no test waits. */
+const quick = {
+  store_busy_timeout_ms: 20,
+  store_check_interval_ms: 20,
+  ledger_retry_max_ms: 40,
+  cache_ttl_seconds: 0,
+}
+
+describe('a store that takes no rows', () => {
+  let folder: TemporaryFolder
+  let own: OwnEndpoint
+  /** Another process that holds the store. */
+  let other: DatabaseSync
+  const start = async (limits: Record<string, number>) => {
+    const variables = { DATA_DIR: folder.path }
+    own = await startOwnEndpoint({ limits: { ...quick, ...limits }, variables })
+    other = new DatabaseSync(join(folder.path, 'gateway.db'))
+  }
+  beforeEach(() => {
+    folder = makeFolder()
+  })
+  afterEach(async () => {
+    if (other.isOpen) other.close()
+    await own.stop()
+    folder.remove()
+  })
+
+  const hold = () => other.exec('BEGIN IMMEDIATE')
+  const free = () => other.exec('ROLLBACK')
+  const ready = async () => (await own.gateway.fetch('/ready', { key: null })).status
+  const isReady = () => until('it is ready', async () => (await ready()) === 200)
+  /** Lets the vendor answer once the store is held. */
+  const heldMeanwhile = (answer: object) => {
+    const asked = Promise.withResolvers<void>()
+    own.upstream.answer(() => {
+      hold()
+      asked.resolve()
+      return answer
+    })
+    return asked.promise
+  }
+
+  it('has room in its journal for calls under way, and refuses others before a vendor is asked', async () => {
+    await start({})
+    void heldMeanwhile(completion('hi'))
+    const under = await own.chat()
+    expect(under.status).to.equal(200)
+    const refused = await own.chat()
+    await expectError(refused, overloaded)
+    expect(refused.headers.get('retry-after')).to.equal('5')
+    expect(await ready()).to.equal(503)
+    expect((await own.gateway.fetch('/health', { key: null })).status).to.equal(200)
+    expect(own.upstream.requests).to.have.length(1)
+    free()
+    await isReady()
+    const rows = await own.gateway.usage()
+    expect(rows.map(({ id }) => id)).to.deep.equal([under.headers.get('x-request-id')])
+    const said = own.gateway.logText().match(/store takes no rows/g)
+    expect(said, 'is told once').to.have.length(1)
+  })
+
+  it('fails a whole answer whose row nothing keeps, and the same call works once it is free', async () => {
+    await start({ ledger_journal_bytes_max: 0 })
+    void heldMeanwhile(completion('hi'))
+    const failed = await own.chat()
+    await expectError(failed, overloaded)
+    expect(failed.headers.get('x-request-id')).to.match(/^req_/)
+    free()
+    await isReady()
+    own.upstream.answer(() => completion('hi'))
+    expect((await own.chat()).status).to.equal(200)
+    expect(await own.gateway.usage()).to.have.length(1)
+  })
+
+  it('fails all who wait for such an answer', async () => {
+    await start({ ledger_journal_bytes_max: 0 })
+    const gate = Promise.withResolvers<void>()
+    own.upstream.answer(() => ({ ...completion('hi'), after: gate.promise }))
+    const calls = [own.chat(), own.chat(), own.chat()]
+    await until('the vendor is asked', () => own.upstream.requests.length === 1)
+    for (let turn = 0; turn < 3; turn++) await own.gateway.fetch('/health')
+    hold()
+    gate.resolve()
+    for (const answer of await Promise.all(calls)) await expectError(answer, overloaded)
+    expect(own.upstream.requests).to.have.length(1)
+  })
+
+  it('ends a stream whose row nothing keeps with an error that the official client throws', async () => {
+    await start({ ledger_journal_bytes_max: 0 })
+    void heldMeanwhile(streamed(['one', 'two']))
+    const client = openAiClient(own.gateway, own.gateway.liveKey)
+    const stream = await client.chat.completions.create({
+      model: 'own/house-1',
+      messages: hello,
+      stream: true,
+    })
+    const read = async () => {
+      for await (const chunk of stream) expect(chunk.object).to.equal('chat.completion.chunk')
+    }
+    const thrown = await read().then(
+      () => 'the stream ended as if it were whole',
+      (error: unknown) => error,
+    )
+    expect(thrown).to.be.instanceOf(APIError)
+    expect((thrown as APIError).message).to.contain('could not record this call')
+    expect(thrown).to.include({ code: 'overloaded', type: 'overloaded_error' })
+  })
+
+  it('is told by the tool server as a failure of the tool', async () => {
+    await start({ ledger_journal_bytes_max: 0 })
+    const client = await connectClient(own.gateway, own.gateway.liveKey)
+    void heldMeanwhile(completion('hi'))
+    const args = { model: 'own/house-1', messages: hello }
+    const failed = await callTool(client, 'chat', args)
+    expect(failed.isError).to.equal(true)
+    expect(textOf(failed)).to.contain('could not record this call')
+    const refused = await callTool(client, 'chat', args)
+    expect(textOf(refused)).to.contain('cannot record calls at the moment')
+    expect(own.upstream.requests).to.have.length(1)
+    await client.close()
+  })
+
+  it('does not let others wait while it waits for a lock', async () => {
+    await start({ store_busy_timeout_ms: 400 })
+    own.upstream.answer(() => completion('hi'))
+    await own.chat()
+    hold()
+    const waiting = own.chat()
+    let longestMs = 0
+    for (let turn = 0; turn < 30; turn++) {
+      const before = performance.now()
+      await own.gateway.fetch('/health', { key: null })
+      longestMs = Math.max(longestMs, performance.now() - before)
+    }
+    expect(longestMs).to.be.below(300)
+    expect((await waiting).status).to.equal(200)
+    free()
+    await isReady()
+    expect(await own.gateway.usage()).to.have.length(2)
+  })
+})
