@@ -67,14 +67,6 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       return { problems: [{ param: about, message, code }], warnings: [] }
     }
   }
-  /** Known only once the pictures are read. */
-  const sides = ({ model: { row } }: Route): Readiness => {
-    const { id, input_image_side_min: least } = row
-    const problems = request.sources.flatMap((source, index) =>
-      tooSmall(source, { id, least, param: addresses[index]!.param }),
-    )
-    return { problems, warnings: [] }
-  }
   return {
     modality: 'image',
     models: [request.model, ...(request.models ?? [])],
@@ -88,13 +80,16 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     canonical: () => ({
       ...request,
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
+      told: toldOf(options),
     }),
     isShared: true,
     make: async (call, selection) => {
       // `check` has planned for every route that is left.
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
-      const routes = selection.routes.filter((route) => selection.admits(route, sides(route)))
+      const routes = selection.routes.filter((route) =>
+        selection.admits(route, sides(request, addresses, route)),
+      )
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
       const made = await runImage({ parts, request, planOf, call, selection: able })
@@ -107,6 +102,25 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       return { result: result as ImageResult, usage, receipt, limit }
     },
   }
+}
+
+/** Whether the pictures are large enough for a model: known only once they are read. */
+function sides(
+  { sources }: ImageRequest,
+  addresses: NonNullable<ImageInputs['addresses']>,
+  { model: { row } }: Route,
+): Readiness {
+  const { id, input_image_side_min: least } = row
+  const problems = sources.flatMap((source, index) =>
+    tooSmall(source, { id, least, param: addresses[index]!.param }),
+  )
+  return { problems, warnings: [] }
+}
+
+/** Who gets the same answer is told the same: what a face ignores, and how it names things. */
+function toldOf({ request, inputs: { warnings = [], nameOf } = {} }: Options): object {
+  const names = Object.keys(request)
+  return { warnings, names: nameOf === undefined ? names : names.map(nameOf) }
 }
 
 function modelProblem(route: Route): Problem | undefined {

@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'chai'
+import { inContext } from '../contract/tool-context.ts'
+import { completion } from '../support/chat-answers.ts'
+import { bodySchema, operation, resolve } from '../support/contract.ts'
+import { paint } from '../support/image-doubles/paint.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { pixel } from '../support/pixel.ts'
+import { probesOf } from '../support/probes.ts'
+import { until } from '../support/until.ts'
+
+type Body = Record<string, unknown>
+type Headers = Record<string, string>
+
+const words = {
+  model: 'own/other',
+  models: 'own/other',
+  image_url: pixel,
+  url: pixel,
+  tool_call_id: 'call_1',
+  name: 'paint',
+}
+const images = [{ image_url: pixel }]
+const subjects = {
+  createChatCompletion: { model: 'own/house-1', messages: [{ role: 'user', content: 'A fox' }] },
+  createImage: { model: 'own/painter', prompt: 'a fox' },
+  createImageEdit: { model: 'own/painter', prompt: 'a fox', images },
+}
+type Subject = keyof typeof subjects
+
+/** Whether a call with this header may share the answer of one without it: a new header needs a row. */
+const headers: Record<string, { value: string; isShared: boolean }[]> = {
+  'cache-control': [
+    { value: 'no-cache', isShared: false },
+    { value: 'no-store', isShared: false },
+    { value: 'max-age=60', isShared: true },
+  ],
+  'x-gateway-cache-ttl': [
+    { value: '5', isShared: true },
+    { value: '0', isShared: false },
+  ],
+  'x-gateway-strict': [
+    { value: 'true', isShared: false },
+    { value: 'false', isShared: true },
+  ],
+  'x-gateway-no-fallback': [
+    { value: 'true', isShared: false },
+    { value: 'false', isShared: true },
+  ],
+}
+
+describe('a call beside one that is under way', () => {
+  let own: OwnEndpoint
+  let picture: string
+  before(async () => {
+    own = await startOwnEndpoint({
+      limits: { cache_ttl_seconds: 0, requests_per_minute: 1_000_000 },
+    })
+    const bytes = await paint({ width: 64, height: 64, format: 'png', number: 1 })
+    picture = bytes.toString('base64')
+  })
+  after(() => own.stop())
+
+  let turn = 0
+  const answerAfter = (gate: Promise<void>) =>
+    own.upstream.answer(({ path }) =>
+      path.endsWith('/chat/completions')
+        ? { ...completion('A fox.'), after: gate }
+        : { body: { created: 1, data: [{ b64_json: picture }] }, after: gate },
+    )
+  const send = (id: Subject, body: Body, more: Headers = {}, key = own.gateway.liveKey) =>
+    own.gateway.post(operation(id).path, body, { key, headers: more })
+  /** What the vendor is asked for a call of its own; undefined when it is refused. */
+  const askedFor = async (id: Subject, body: Body): Promise<unknown> => {
+    answerAfter(Promise.resolve())
+    const before = own.upstream.requests.length
+    await (await send(id, body, { 'cache-control': 'no-store' })).text()
+    const { body: told, headers: sent } = own.upstream.requests[before] ?? {}
+    // Forms are cut at a word of chance.
+    const boundary = /boundary=(\S+)/.exec(sent?.['content-type'] ?? '')?.[1]
+    return boundary === undefined ? told : String(told).replaceAll(boundary, '')
+  }
+  /** Sends both, the second while the first is under way; how often the vendor was asked. */
+  const askTimes = async (
+    first: () => Promise<Response>,
+    second: () => Promise<Response>,
+    isShared: boolean,
+  ) => {
+    const gate = Promise.withResolvers<void>()
+    answerAfter(gate.promise)
+    const before = own.upstream.requests.length
+    const times = () => own.upstream.requests.length - before
+    const one = first()
+    await until('the first is under way', () => times() === 1)
+    const two = second()
+    if (!isShared) await until('the second is asked for too', () => times() > 1, 2000)
+    // What is sent now arrives later.
+    else for (let count = 0; count < 3; count++) await own.gateway.fetch('/health')
+    gate.resolve()
+    for (const response of await Promise.all([one, two])) await response.text()
+    return times()
+  }
+  /** A request that nobody made before. */
+  const anew = (id: Subject): Body => {
+    turn++
+    return id === 'createChatCompletion'
+      ? { ...subjects[id], messages: [{ role: 'user', content: `fox ${turn}` }] }
+      : { ...subjects[id], prompt: `fox ${turn}` }
+  }
+
+  for (const id of Object.keys(subjects) as Subject[]) {
+    const { parameters = [] } = operation(id)
+    const { properties = {} } = bodySchema(operation(id))!
+    for (const { name } of parameters.map((one) => resolve(one))) {
+      it(`of ${id} shares its answer or not, as the header ${name} says`, async () => {
+        for (const { value, isShared } of headers[name]!) {
+          const body = anew(id)
+          const plain = () => send(id, body)
+          const other = () => send(id, body, { [name]: value })
+          const times = await askTimes(plain, other, isShared)
+          expect(times, value).to.equal(isShared ? 1 : 2)
+        }
+      })
+    }
+
+    it(`of ${id} shares its answer only when the vendor would be asked the same`, async () => {
+      const base: Body = subjects[id]
+      const asked = await askedFor(id, base)
+      let compared = 0
+      for (const [name, schema] of Object.entries(properties)) {
+        for (const probe of probesOf(schema, words, name).filter(({ allowed }) => allowed)) {
+          const changed: Body = { ...base, [name]: probe.value }
+          const body = 'messages' in changed ? (inContext(changed) as Body) : changed
+          const other = await askedFor(id, body)
+          if (other === undefined || isDeepStrictEqual(other, asked)) continue
+          const times = await askTimes(
+            () => send(id, base),
+            () => send(id, body),
+            false,
+          )
+          expect(times, JSON.stringify({ [name]: probe.value }).slice(0, 200)).to.be.greaterThan(1)
+          compared++
+          break
+        }
+      }
+      expect(compared).to.be.greaterThan(id === 'createChatCompletion' ? 20 : 5)
+    })
+  }
+
+  it('is refused where its key may not use the model, whoever has asked before', async () => {
+    const narrow = await own.gateway.createKey('live', { models: ['own/other'] })
+    const body = anew('createChatCompletion')
+    const gate = Promise.withResolvers<void>()
+    answerAfter(gate.promise)
+    const before = own.upstream.requests.length
+    const first = send('createChatCompletion', body)
+    await until('the first is under way', () => own.upstream.requests.length === before + 1)
+    const refused = await send('createChatCompletion', body, {}, narrow)
+    gate.resolve()
+    expect(refused.status).to.equal(403)
+    expect((await first).status).to.equal(200)
+  })
+
+  it('tells what it ignores itself, not what the other did', async () => {
+    const chat = { model: 'zai/cogview-4', messages: [{ role: 'user', content: 'a fox' }] }
+    const told = async (path: string, body: object) => {
+      const headers = { 'x-gateway-cache-ttl': '60' }
+      const answer = (await (await own.gateway.post(path, body, { headers })).json()) as {
+        warnings?: { param: string }[]
+      }
+      return (answer.warnings ?? []).map(({ param }) => param)
+    }
+    const path = '/v1/chat/completions'
+    expect(await told(path, chat)).to.deep.equal([])
+    expect(await told(path, { ...chat, temperature: 0.5 })).to.deep.equal(['temperature'])
+    expect(await told(path, { ...chat, top_p: 0.5 })).to.deep.equal(['top_p'])
+    expect(await told(path, chat)).to.deep.equal([])
+    // The same picture, whose size has two names.
+    const size = { image_size: '1000x1000' }
+    const asked = { model: 'zai/cogview-4', prompt: 'a fox', size: size.image_size }
+    expect(await told('/v1/images/generations', asked)).to.deep.equal(['size'])
+    expect(await told(path, { ...chat, image_config: size })).to.deep.equal([
+      'image_config.image_size',
+    ])
+  })
+})
