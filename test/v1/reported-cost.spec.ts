@@ -172,7 +172,7 @@ describe('the cost that a vendor reports', () => {
   it('is read to the last digit, whatever the number', () => {
     const digits = fc.nat({ max: 999_999_999 })
     fc.assert(
-      fc.property(fc.nat({ max: 9999 }), digits, (whole, fraction) => {
+      fc.property(fc.nat({ max: 999 }), digits, (whole, fraction) => {
         const text = `${whole}.${String(fraction).padStart(9, '0')}`
         expect(nanoUsdOf([Number(text)])).to.equal(whole * 1e9 + fraction)
       }),
@@ -180,7 +180,7 @@ describe('the cost that a vendor reports', () => {
     expect(nanoUsdOf([0.1, 0.2])).to.equal(300_000_000)
     expect(nanoUsdOf([5e-10])).to.equal(1)
     expect(nanoUsdOf([4.9e-10])).to.equal(0)
-    for (const nonsense of [Number.NaN, Infinity, -0.1, 10_001, undefined]) {
+    for (const nonsense of [Number.NaN, Infinity, -0.1, 1001, undefined]) {
       expect(nanoUsdOf([nonsense])).to.equal(undefined)
     }
   })

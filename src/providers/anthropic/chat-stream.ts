@@ -4,8 +4,11 @@ import type {
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages'
 import { ProviderFailure } from '../../core/failure.ts'
+import { membersOf } from '../wire/any-json.ts'
+import type { TokensMax } from '../wire/token-count.ts'
 import { answerId } from '../wire/answer-id.ts'
-import { callIdOf } from '../wire/call-id.ts'
+import { tooLarge } from '../transport/answer-failure.ts'
+import { callIdOf, callsMax } from '../wire/call-id.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -36,11 +39,12 @@ type Options = {
   upstreamModel: string
   texts: VendorTexts
   answerBytesMax: number
+  tokensMax: TokensMax
 }
 
 /** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
 export function translator(options: Options): Translator {
-  const { createdSeconds, upstreamModel, texts, answerBytesMax } = options
+  const { createdSeconds, upstreamModel, texts, answerBytesMax, tokensMax } = options
   let identity = { id: answerId(undefined, texts), created: createdSeconds, model: upstreamModel }
   let writer: ChunkWriter = chunkWriter(identity)
   let usage: WireUsage = {}
@@ -69,7 +73,7 @@ export function translator(options: Options): Translator {
             model: texts.name(model) ?? upstreamModel,
           }
           writer = chunkWriter(identity)
-          usage = counted ?? usage
+          usage = membersOf(counted)
           return ''
         }
         case 'content_block_start':
@@ -94,9 +98,9 @@ export function translator(options: Options): Translator {
     },
     finish: () => {
       if (!finished) throw brokenOff()
-      return { usage: readUsage(usage, texts), identity }
+      return { usage: readUsage(usage, tokensMax, texts), identity }
     },
-    usageSoFar: () => readUsage(usage, texts),
+    usageSoFar: () => readUsage(usage, tokensMax, texts),
     isOver: () => over,
   }
 }
@@ -136,6 +140,7 @@ function blockReader({
       const block = event.content_block
       if (block.type === 'text') return member('content', block.text)
       if (block.type !== 'tool_use') return undefined
+      if (tools.size >= callsMax) throw tooLarge()
       const index = tools.size
       tools.set(event.index, { call: index, empty: true })
       const { name } = block
@@ -193,6 +198,6 @@ function toolDelta(call: object): string {
 }
 
 /** Drops null counts, so that the last event does not overwrite those of the first. */
-function present(usage: WireUsage | undefined): WireUsage {
-  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, count]) => count !== null))
+function present(usage: unknown): WireUsage {
+  return Object.fromEntries(Object.entries(membersOf(usage)).filter(([, count]) => count !== null))
 }

@@ -16,6 +16,7 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
 import { translateStream } from '../wire/translated-stream.ts'
+import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
@@ -35,6 +36,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
+      const tokensMax = tokensMaxOf(target)
       return {
         problems,
         warnings,
@@ -51,7 +53,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             (head) => {
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
-              const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+              const { upstreamModel } = target
+              const asked = { request, createdSeconds, upstreamModel, tokensMax }
               const finish = () => readMessage(whole.finish(), asked, texts)
               return { push: whole.push, finish }
             },
@@ -66,8 +69,9 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           })
           if (answer.head.status === 200) {
             const { upstreamModel } = target
-            const options = { createdSeconds, upstreamModel, texts, answerBytesMax: bytesMax }
-            return translateStream(answer, limits, translator(options))
+            const options = { createdSeconds, upstreamModel, texts, tokensMax }
+            const translated = translator({ ...options, answerBytesMax: bytesMax })
+            return translateStream(answer, limits, translated)
           }
           return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
         },
@@ -76,7 +80,12 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
+type Asked = {
+  request: ChatRequest
+  createdSeconds: number
+  upstreamModel: string
+  tokensMax: TokensMax
+}
 
 function readMessage(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
@@ -100,7 +109,7 @@ function readMessage(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswe
     ],
   }
   const usage =
-    readUsage(wire.usage, texts) ??
+    readUsage(wire.usage, asked.tokensMax, texts) ??
     estimateTokens(conversationText(asked.request), spokenText(message))
   return { completion, usage, bytes: bytes.length }
 }

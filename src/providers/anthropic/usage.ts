@@ -1,33 +1,29 @@
 import type { Usage } from '../../core/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { membersOf, type Members } from '../wire/any-json.ts'
 import { servedTier } from '../wire/served-tier.ts'
-import { isTokenCount, tokenCount } from '../wire/token-count.ts'
+import { usageOf, type TokensMax } from '../wire/token-count.ts'
 
-/** Anthropic's token counts; the last event of a stream repeats some of them. */
-export type WireUsage = {
-  input_tokens?: number | null
-  cache_creation_input_tokens?: number | null
-  cache_read_input_tokens?: number | null
-  output_tokens?: number | null
-  output_tokens_details?: { thinking_tokens?: number } | null
-  service_tier?: string | null
-}
+/** Anthropic's token counts; the last event of a stream repeats some of them. Any member may be anything. */
+export type WireUsage = Members
 
 /** Adds the cached input, which Anthropic counts apart (docs/vendors.md#anthropic-answer). */
-export function readUsage(wire: WireUsage | undefined, texts: VendorTexts): Usage | undefined {
-  if (!isTokenCount(wire?.input_tokens)) return undefined
-  const cachedInputTokens = tokenCount(wire.cache_read_input_tokens)
-  const cacheWriteTokens = tokenCount(wire.cache_creation_input_tokens)
-  const reasoningTokens = tokenCount(wire.output_tokens_details?.thinking_tokens)
-  const { service_tier: tier } = wire
-  return {
-    inputTokens: wire.input_tokens + cachedInputTokens + cacheWriteTokens,
-    outputTokens: tokenCount(wire.output_tokens),
-    images: 0,
-    estimated: false,
-    ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
-    ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
-    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
-    ...servedTier(tier, texts),
-  }
+export function readUsage(
+  wire: object | undefined,
+  most: TokensMax,
+  texts: VendorTexts,
+): Usage | undefined {
+  const told = membersOf(wire)
+  const { cache_read_input_tokens: cached, cache_creation_input_tokens: written } = told
+  const usage = usageOf(
+    {
+      input: [told['input_tokens'], cached, written],
+      output: [told['output_tokens']],
+      cachedInputTokens: cached,
+      cacheWriteTokens: written,
+      reasoningTokens: membersOf(told['output_tokens_details'])['thinking_tokens'],
+    },
+    most,
+  )
+  return usage && { ...usage, ...servedTier(told['service_tier'], texts) }
 }

@@ -10,6 +10,8 @@ import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { membersOf } from '../wire/any-json.ts'
+import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { failureKind } from './failure.ts'
 
@@ -17,7 +19,7 @@ type WireItem = { b64_json?: string; error?: { code?: string; message?: string }
 type WireAnswer = {
   data?: WireItem[]
   error?: { code?: string; message?: string } | null
-  usage?: { generated_images?: number; output_tokens?: number }
+  usage?: unknown
 }
 
 /** Images over Ark's one endpoint, edits included (docs/vendors.md#modelark-images). */
@@ -34,7 +36,10 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       return receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
         if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
         const reader = base64Reader('b64_json')
-        return { push: reader.push, finish: () => readAnswer(reader.finish(), texts) }
+        return {
+          push: reader.push,
+          finish: () => readAnswer(reader.finish(), texts, tokensMaxOf(call.target)),
+        }
       })
     },
   }
@@ -57,7 +62,11 @@ function wireRequest({ request, plan, target }: ImageCall): object {
 }
 
 /** A 200 may hold an error, for the whole answer or for one picture. */
-function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): ImageResult {
+function readAnswer(
+  { json, texts: base64 }: SplicedJson,
+  texts: VendorTexts,
+  most: TokensMax,
+): ImageResult {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], error, usage } = (json ?? {}) as WireAnswer
   const failed = error ?? data.find((item) => item.error !== undefined)?.error
@@ -70,10 +79,9 @@ function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): I
     return picture === undefined ? [] : [picture]
   })
   if (pictures.length === 0) throw new ProviderFailure('malformed', 'The provider made no picture.')
-  const outputTokens = usage?.output_tokens
-  if (outputTokens === undefined) return { pictures }
-  const counted = { inputTokens: 0, outputTokens, images: 0, estimated: false }
-  return { pictures, usage: counted }
+  const output = membersOf(usage)['output_tokens']
+  const counted = output === undefined ? undefined : usageOf({ input: [0], output: [output] }, most)
+  return counted === undefined ? { pictures } : { pictures, usage: counted }
 }
 
 function kindOf(status: number, complaint: Complaint): FailureKind {

@@ -1,4 +1,7 @@
 import type { Usage } from '../../core/price.ts'
+import type { TokensMax } from '../wire/token-count.ts'
+import { tooLarge } from '../transport/answer-failure.ts'
+import { callsMax } from '../wire/call-id.ts'
 import { answerId } from '../wire/answer-id.ts'
 import {
   brokenOff,
@@ -21,7 +24,7 @@ import {
   type WirePart,
 } from './answer.ts'
 import { bodyFailure } from './failure.ts'
-import { readUsage, type WireUsage } from './usage.ts'
+import { readUsage } from './usage.ts'
 
 /** Matches most events of a stream: their JSON string is copied without being parsed. */
 const textEvent =
@@ -34,13 +37,15 @@ type Options = {
   /** Named where the vendor does not say which model answers. */
   upstreamModel: string
   texts: VendorTexts
+  tokensMax: TokensMax
 }
 
 /** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
-export function translator({ createdSeconds, upstreamModel, texts }: Options): Translator {
+export function translator(options: Options): Translator {
+  const { createdSeconds, upstreamModel, texts, tokensMax } = options
   let identity: { id: string; created: number; model: string } | undefined
   let writer: ChunkWriter
-  const counts = countKeeper()
+  const counts = countKeeper(tokensMax)
   let finished = false
   const choices = new Map<number, Choice>()
 
@@ -111,6 +116,7 @@ function deltaOf(
   { texts, ...place }: { answer: string; choice: number; texts: VendorTexts },
 ): string | undefined {
   if (part.functionCall !== undefined) {
+    if (said.calls >= callsMax) throw tooLarge()
     const index = said.calls++
     said.anything = true
     const call = { index, ...toolCallOf(part, { ...place, call: index }, texts) }
@@ -123,11 +129,11 @@ function deltaOf(
 }
 
 /** Keeps the latest token counts. */
-function countKeeper() {
-  let usage: WireUsage | undefined
+function countKeeper(tokensMax: TokensMax) {
+  let usage: WireAnswer['usageMetadata'] | undefined
   let unread: string | undefined
   return {
-    now: (counted: WireUsage | undefined) => {
+    now: (counted: WireAnswer['usageMetadata'] | undefined) => {
       usage = counted ?? usage
       if (counted !== undefined) unread = undefined
     },
@@ -138,7 +144,7 @@ function countKeeper() {
     read: (): Usage | undefined => {
       if (unread !== undefined) usage = parseEvent<WireAnswer>(unread).usageMetadata ?? usage
       unread = undefined
-      return readUsage(usage)
+      return readUsage(usage, tokensMax)
     },
   }
 }

@@ -20,6 +20,7 @@ import {
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { translateStream } from '../wire/translated-stream.ts'
 import {
   choiceIndex,
@@ -44,6 +45,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
+      const tokensMax = tokensMaxOf(target, request.n ?? 1)
       const fetches = needsInlining(request)
       const send = async (method: string, turn: ChatTurn) => {
         const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:${method}`
@@ -62,7 +64,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             (head) => {
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
-              const asked = { request, createdSeconds, upstreamModel: target.upstreamModel }
+              const { upstreamModel } = target
+              const asked = { request, createdSeconds, upstreamModel, tokensMax }
               const finish = () => readAnswer(whole.finish(), asked, texts)
               return { push: whole.push, finish }
             },
@@ -76,7 +79,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             return translateStream(
               answer,
               limits,
-              translator({ createdSeconds, upstreamModel: target.upstreamModel, texts }),
+              translator({ createdSeconds, upstreamModel: target.upstreamModel, texts, tokensMax }),
             )
           }
           return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
@@ -86,7 +89,12 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   }
 }
 
-type Asked = { request: ChatRequest; createdSeconds: number; upstreamModel: string }
+type Asked = {
+  request: ChatRequest
+  createdSeconds: number
+  upstreamModel: string
+  tokensMax: TokensMax
+}
 
 function readAnswer(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
   // Not validated: `receive` reports a wrong shape as `malformed`.
@@ -108,7 +116,9 @@ function readAnswer(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer
     ),
   }
   const said = completion.choices.map(({ message }) => spokenText(message)).join('')
-  const usage = readUsage(usageMetadata) ?? estimateTokens(conversationText(asked.request), said)
+  const usage =
+    readUsage(usageMetadata, asked.tokensMax) ??
+    estimateTokens(conversationText(asked.request), said)
   return { completion, usage, bytes: bytes.length }
 }
 

@@ -13,6 +13,7 @@ import {
   type ImageCall,
   type ImageResult,
 } from '../../core/image/image.ts'
+import type { Target } from '../../core/model.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
@@ -20,6 +21,7 @@ import { failureOf } from '../transport/complaint.ts'
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
+import { tokensMaxOf } from '../wire/token-count.ts'
 import { pictureText, printJson, type LongText } from '../wire/long-text.ts'
 import { blocked, refusedFor } from './answer.ts'
 import { readFailure } from './failure.ts'
@@ -54,7 +56,10 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
       return receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, texts)
         const reader = base64Reader('data')
-        return { push: reader.push, finish: () => readAnswer(reader.finish(), texts) }
+        return {
+          push: reader.push,
+          finish: () => readAnswer(reader.finish(), { texts, target: call.target }),
+        }
       })
     },
   }
@@ -83,7 +88,10 @@ function wireRequest(call: ImageCall): WireRequest {
   }
 }
 
-function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): ImageResult {
+function readAnswer(
+  { json, texts: base64 }: SplicedJson,
+  { texts, target }: { texts: VendorTexts; target: Target },
+): ImageResult {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
   if (promptFeedback?.blockReason !== undefined) {
@@ -100,7 +108,7 @@ function readAnswer({ json, texts: base64 }: SplicedJson, texts: VendorTexts): I
   if (picture === undefined) {
     throw new ProviderFailure('malformed', 'The provider answered with no PNG, JPEG or WebP.')
   }
-  const usage = readUsage(usageMetadata)
+  const usage = readUsage(usageMetadata, tokensMaxOf(target))
   return {
     pictures: [picture],
     ...(text === '' ? {} : { text }),

@@ -1,42 +1,34 @@
 import type { Usage } from '../../core/price.ts'
-import { isTokenCount, tokenCount } from '../wire/token-count.ts'
+import { itemsOf, membersOf, type Members } from '../wire/any-json.ts'
+import { countIn, usageOf, type TokensMax } from '../wire/token-count.ts'
 
-type Details = { modality?: string; tokenCount?: number }[]
-/** Gemini's token counts; in a stream they grow from event to event. */
-export type WireUsage = {
-  promptTokenCount?: number
-  toolUsePromptTokenCount?: number
-  candidatesTokenCount?: number
-  thoughtsTokenCount?: number
-  cachedContentTokenCount?: number
-  promptTokensDetails?: Details
-  candidatesTokensDetails?: Details
+/** Gemini's token counts; in a stream they grow from event to event. Any member may be anything. */
+export type WireUsage = Members
+
+/** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none that can be. */
+export function readUsage(wire: object | undefined, most: TokensMax): Usage | undefined {
+  const told = membersOf(wire)
+  const { promptTokenCount, toolUsePromptTokenCount, thoughtsTokenCount } = told
+  return usageOf(
+    {
+      input: [promptTokenCount, toolUsePromptTokenCount],
+      output: [told['candidatesTokenCount'], thoughtsTokenCount],
+      cachedInputTokens: told['cachedContentTokenCount'],
+      reasoningTokens: thoughtsTokenCount,
+      audioInputTokens: tokensOf('AUDIO', told['promptTokensDetails']),
+      imageInputTokens: tokensOf('IMAGE', told['promptTokensDetails']),
+      imageOutputTokens: tokensOf('IMAGE', told['candidatesTokensDetails']),
+    },
+    most,
+  )
 }
 
-/** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none. */
-export function readUsage(wire: WireUsage | undefined): Usage | undefined {
-  if (!isTokenCount(wire?.promptTokenCount)) return undefined
-  const thoughts = tokenCount(wire.thoughtsTokenCount)
-  return {
-    inputTokens: wire.promptTokenCount + tokenCount(wire.toolUsePromptTokenCount),
-    outputTokens: tokenCount(wire.candidatesTokenCount) + thoughts,
-    images: 0,
-    estimated: false,
-    ...counted('cachedInputTokens', wire.cachedContentTokenCount),
-    ...counted('reasoningTokens', thoughts),
-    ...counted('audioInputTokens', tokensOf('AUDIO', wire.promptTokensDetails)),
-    ...counted('imageInputTokens', tokensOf('IMAGE', wire.promptTokensDetails)),
-    ...counted('imageOutputTokens', tokensOf('IMAGE', wire.candidatesTokensDetails)),
-  }
-}
-
-function counted(key: keyof Usage, count: unknown): Partial<Usage> {
-  const tokens = tokenCount(count)
-  return tokens === 0 ? {} : { [key]: tokens }
-}
-
-function tokensOf(kind: string, details: Details = []): number {
-  return details
+/** The tokens of a modality: what is no count is told, so that it is doubted. */
+function tokensOf(kind: string, details: unknown): unknown {
+  const told = itemsOf(details)
+    .map(membersOf)
     .filter(({ modality }) => modality === kind)
-    .reduce((sum, { tokenCount: count }) => sum + tokenCount(count), 0)
+    .map(({ tokenCount }) => tokenCount)
+  const strange = told.find((count) => countIn(count) !== count)
+  return strange ?? told.reduce<number>((sum, count) => sum + (countIn(count) ?? 0), 0)
 }

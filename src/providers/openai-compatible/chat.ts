@@ -21,6 +21,7 @@ import {
   type UpstreamHead,
 } from '../transport/upstream.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
+import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { servedTier } from '../wire/served-tier.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
@@ -52,7 +53,8 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
       }
       const readingFor = (created: number): Reading => {
         const fallback = { created, model: target.upstreamModel }
-        return { request, dialect, reading, fallback, eventBytesMax: bytesMax }
+        const tokensMax = tokensMaxOf(target, request.n ?? 1)
+        return { request, dialect, reading, fallback, tokensMax, eventBytesMax: bytesMax }
       }
       return {
         problems,
@@ -91,6 +93,7 @@ type Reading = {
   dialect: ChatDialect
   reading: ErrorReading
   fallback: Omit<ChunkIdentity, 'id'>
+  tokensMax: TokensMax
   eventBytesMax: number
 }
 
@@ -114,7 +117,7 @@ function completionReader(how: Reading): PieceReader<ChatAnswer> {
 }
 
 function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
-  const { request, dialect, reading, fallback } = how
+  const { request, dialect, reading, fallback, tokensMax } = how
   if (beginsEvent(bytes)) {
     const streamed = streamedReader(how)
     streamed.push(bytes)
@@ -130,7 +133,7 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   }
   const naming = { fallback, texts: reading.texts }
   const completion = repairAnswer(body, naming, dialect.finishReasons)
-  const counted = readUsage(usageIn(body, dialect.usageMember), dialect.readCost)
+  const counted = readUsage(usageIn(body, dialect.usageMember), tokensMax, dialect.readCost)
   const usage = {
     ...(counted ?? estimateUsage(request, completion)),
     ...servedTier(tier, reading.texts),
@@ -139,10 +142,10 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
 }
 
 function streamedReader(how: Reading): PieceReader<ChatAnswer> {
-  const { request, dialect, reading, fallback, eventBytesMax } = how
+  const { request, dialect, reading, fallback, tokensMax, eventBytesMax } = how
   const naming = { fallback, texts: reading.texts }
   const repair = createChunkRepair(naming, dialect.finishReasons)
-  const lane = eventLane({ repair, dialect, reading, eventBytesMax })
+  const lane = eventLane({ repair, dialect, reading, tokensMax, eventBytesMax })
   const assembled = assembledAnswer(lane)
   let bytes = 0
   return {

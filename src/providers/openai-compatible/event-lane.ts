@@ -2,6 +2,7 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
 import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
+import type { TokensMax } from '../wire/token-count.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { servedTier } from '../wire/served-tier.ts'
@@ -16,6 +17,7 @@ type Options = {
   repair: ChunkRepair
   dialect: ChatDialect
   reading: ErrorReading
+  tokensMax: TokensMax
   eventBytesMax: number
 }
 /** Reads one event: what is passed on instead, the same when nothing changes. Throws a ProviderFailure. */
@@ -103,7 +105,7 @@ function passOn(
 }
 
 function eventReader(
-  { repair, dialect, reading }: Options,
+  { repair, dialect, reading, tokensMax }: Options,
   keep: (form: EventForm | undefined) => void,
 ) {
   let usage: Usage | undefined
@@ -120,7 +122,9 @@ function eventReader(
     const failure = name === 'error' ? eventFailure(parsed, reading) : bodyFailure(parsed, reading)
     if (failure !== undefined) throw failure
     const chunk = readMembers(parsed)
-    usage = readUsage(usageIn(chunk, dialect.usageMember), dialect.readCost) ?? usage
+    const told = usageIn(chunk, dialect.usageMember)
+    // The last counts count, also where they cannot be: then the gateway estimates.
+    if (told?.['prompt_tokens'] !== undefined) usage = readUsage(told, tokensMax, dialect.readCost)
     tier = chunk['service_tier'] ?? tier
     const repaired = repair.read(chunk)
     if (repaired === undefined) return undefined

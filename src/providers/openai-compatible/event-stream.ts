@@ -5,6 +5,7 @@ import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { assertEvents, eventTooLarge } from '../wire/event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
+import type { TokensMax } from '../wire/token-count.ts'
 import { answerEvents } from './answer-events.ts'
 import type { ChatDialect } from './dialect.ts'
 import { eventLane } from './event-lane.ts'
@@ -17,6 +18,7 @@ type Options = {
   reading: ErrorReading
   /** What an answer is called that does not say it. */
   fallback: Omit<ChunkIdentity, 'id'>
+  tokensMax: TokensMax
   /** Reads an answer that is whole though a stream was asked for. Throws a ProviderFailure. */
   readWhole: (bytes: Buffer) => ChatAnswer
 }
@@ -26,12 +28,16 @@ type Options = {
  * ProviderFailure when there is none, or when it is an error.
  */
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
-  const { limits, dialect, reading, fallback } = options
+  const { limits, dialect, reading, fallback, tokensMax } = options
   if (isJson(answer)) return forwardedStream(answer, limits, wholeAnswer(options))
   if (!beginsEvent(beginning(answer))) assertEvents(answer)
   const repair = createChunkRepair({ fallback, texts: reading.texts }, dialect.finishReasons)
   const eventBytesMax = limits.jsonBytesMax
-  return forwardedStream(answer, limits, eventLane({ repair, dialect, reading, eventBytesMax }))
+  return forwardedStream(
+    answer,
+    limits,
+    eventLane({ repair, dialect, reading, tokensMax, eventBytesMax }),
+  )
 }
 
 /** Whether the body is JSON: the bytes tell, since servers send any media type with it. */

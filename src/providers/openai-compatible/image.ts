@@ -20,7 +20,8 @@ import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { printJson } from '../wire/long-text.ts'
-import { tokenCount } from '../wire/token-count.ts'
+import { isMembers, membersOf } from '../wire/any-json.ts'
+import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
 import { printForm } from './edit-form.ts'
 import type { OpenAiEndpoint } from './endpoint.ts'
 import { bodyFailure, readFailure } from './failure.ts'
@@ -32,9 +33,7 @@ type WireImages = {
   data?: (Partial<Image> & ImageItem)[]
   background?: ImagesResponse['background']
   quality?: string
-  usage?: Partial<Omit<ImagesResponse.Usage, 'input_tokens_details'>> & {
-    input_tokens_details?: Partial<ImagesResponse.Usage.InputTokensDetails>
-  }
+  usage?: unknown
 }
 /** OpenAI's fields, but with any size, quality or style that a catalog row or server has. */
 type WireRequest = Omit<
@@ -60,7 +59,8 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
       const { signal, hold, count } = call
-      const reading = { count, texts, readCost, isRefused }
+      const tokensMax = tokensMaxOf(call.target, count)
+      const reading = { count, texts, tokensMax, readCost, isRefused }
       const request = requestFor(call)
       const how = { dispatch, request, signal, hold, bytesMax }
       const { items, ...rest } = await receive(how, (head) => {
@@ -127,6 +127,7 @@ const qualityCharactersMax = 40
 
 type Reading = {
   count: number
+  tokensMax: TokensMax
   texts: VendorTexts
   readCost: ReadCost | undefined
   isRefused: ImageDialect['isRefused']
@@ -136,7 +137,7 @@ type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(
   { json, texts: base64 }: SplicedJson,
-  { count, texts, readCost, isRefused }: Reading,
+  { count, texts, tokensMax, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
   const failure = bodyFailure(json, { texts })
   if (failure !== undefined) throw failure
@@ -154,7 +155,7 @@ function readImages(
       throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
     })
   if (items.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
-  const counted = readUsage(usage, readCost)
+  const counted = readUsage(usage, tokensMax, readCost)
   const named = texts.name(quality, qualityCharactersMax)
   return {
     items,
@@ -164,18 +165,26 @@ function readImages(
   }
 }
 
-function readUsage(usage: WireImages['usage'], readCost: ReadCost | undefined): Usage | undefined {
-  const cost = usage && readCost?.(usage)
-  if (typeof usage?.output_tokens !== 'number') return cost && { ...noUsage, ...cost }
-  const outputTokens = tokenCount(usage.output_tokens)
-  const pictured = usage.output_tokens_details?.image_tokens
-  return {
-    inputTokens: tokenCount(usage.input_tokens),
-    outputTokens,
-    imageInputTokens: tokenCount(usage.input_tokens_details?.image_tokens),
-    imageOutputTokens: pictured === undefined ? outputTokens : tokenCount(pictured),
-    images: 0,
-    estimated: false,
-    ...cost,
-  }
+function readUsage(
+  usage: unknown,
+  most: TokensMax,
+  readCost: ReadCost | undefined,
+): Usage | undefined {
+  if (!isMembers(usage)) return undefined
+  const { input_tokens: input = 0, output_tokens: output } = usage
+  const pictured = membersOf(usage['output_tokens_details'])['image_tokens']
+  const counted =
+    output === undefined
+      ? undefined
+      : usageOf(
+          {
+            input: [input],
+            output: [output],
+            imageInputTokens: membersOf(usage['input_tokens_details'])['image_tokens'],
+            imageOutputTokens: pictured ?? output,
+          },
+          most,
+        )
+  const cost = readCost?.(usage)
+  return counted === undefined ? cost && { ...noUsage, ...cost } : { ...counted, ...cost }
 }

@@ -1,6 +1,6 @@
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
-import { callIdOf, newCallId } from '../wire/call-id.ts'
+import { callIdOf, callsMax, newCallId } from '../wire/call-id.ts'
 import { callContent } from './content.ts'
 import { isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
 
@@ -33,9 +33,6 @@ export type CallRepair = {
   /** A piece for each call that has no arguments, since callers read them as JSON. */
   rest(): Members[]
 }
-
-/** More calls than tools that any vendor takes. */
-const callsMax = 1024
 
 type Call = {
   index: number

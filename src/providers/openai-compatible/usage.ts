@@ -1,48 +1,38 @@
 import type { Usage } from '../../core/price.ts'
-import { isMembers } from '../wire/any-json.ts'
+import { isMembers, membersOf, type Members } from '../wire/any-json.ts'
 import type { ReportedCost } from '../wire/reported-cost.ts'
-import { isTokenCount, tokenCount } from '../wire/token-count.ts'
+import { usageOf, type TokensMax } from '../wire/token-count.ts'
 
-/** Token counts of OpenAI-shaped upstreams; each member may be missing. */
-export type WireUsage = {
-  prompt_tokens?: number
-  completion_tokens?: number
-  total_tokens?: number
-  cached_tokens?: number
-  prompt_cache_hit_tokens?: number
-  prompt_tokens_details?: {
-    cached_tokens?: number
-    audio_tokens?: number
-    image_tokens?: number
-    cache_write_tokens?: number
-    cache_creation_input_tokens?: number
-  } | null
-  completion_tokens_details?: { reasoning_tokens?: number; image_tokens?: number } | null
-} | null
+/** Token counts of OpenAI-shaped upstreams; any member may be missing, or anything. */
+export type WireUsage = Members | null
 
 /** What the vendor charges, as its `usage` tells; undefined when it does not, or nonsense. */
 export type ReadCost = (wire: object) => ReportedCost | undefined
 
-/** Canonical token counts and cost; undefined when the upstream sent no counts. */
-export function readUsage(wire: WireUsage | undefined, readCost?: ReadCost): Usage | undefined {
-  if (!isTokenCount(wire?.prompt_tokens)) return undefined
-  const { prompt_tokens_details: input, completion_tokens_details: output } = wire
-  const cached = input?.cached_tokens ?? wire.prompt_cache_hit_tokens ?? wire.cached_tokens
-  const written = input?.cache_write_tokens ?? input?.cache_creation_input_tokens
-  const inputTokens = wire.prompt_tokens
-  return {
-    inputTokens,
-    outputTokens: outputTokens(wire, inputTokens),
-    images: 0,
-    estimated: false,
-    ...optional('cachedInputTokens', cached),
-    ...optional('cacheWriteTokens', written),
-    ...optional('audioInputTokens', input?.audio_tokens),
-    ...optional('imageInputTokens', input?.image_tokens),
-    ...optional('reasoningTokens', output?.reasoning_tokens),
-    ...optional('imageOutputTokens', output?.image_tokens),
-    ...readCost?.(wire),
-  }
+/** Canonical token counts and cost; undefined when the upstream sent no counts that can be. */
+export function readUsage(
+  wire: WireUsage | undefined,
+  most: TokensMax,
+  readCost?: ReadCost,
+): Usage | undefined {
+  if (wire === null || wire === undefined) return undefined
+  const input = membersOf(wire['prompt_tokens_details'])
+  const output = membersOf(wire['completion_tokens_details'])
+  const usage = usageOf(
+    {
+      input: [wire['prompt_tokens']],
+      output: outputOf(wire, output['reasoning_tokens']),
+      cachedInputTokens:
+        input['cached_tokens'] ?? wire['prompt_cache_hit_tokens'] ?? wire['cached_tokens'],
+      cacheWriteTokens: input['cache_write_tokens'] ?? input['cache_creation_input_tokens'],
+      audioInputTokens: input['audio_tokens'],
+      imageInputTokens: input['image_tokens'],
+      reasoningTokens: output['reasoning_tokens'],
+      imageOutputTokens: output['image_tokens'],
+    },
+    most,
+  )
+  return usage && { ...usage, ...readCost?.(wire) }
 }
 
 /** The token counts in a chunk: its `usage`, else that within the vendor's own `member`. */
@@ -57,14 +47,11 @@ export function usageIn(
 }
 
 /** Some vendors count reasoning on top of the completion; the total shows whether. */
-function outputTokens(wire: NonNullable<WireUsage>, inputTokens: number): number {
-  const completion = tokenCount(wire.completion_tokens)
-  const reasoning = tokenCount(wire.completion_tokens_details?.reasoning_tokens)
-  const beside = reasoning > 0 && wire.total_tokens === inputTokens + completion + reasoning
-  return beside ? completion + reasoning : completion
-}
-
-function optional<Key extends keyof Usage>(key: Key, count: unknown): Partial<Usage> {
-  const tokens = tokenCount(count)
-  return tokens === 0 ? {} : { [key]: tokens }
+function outputOf(wire: Members, reasoning: unknown): unknown[] {
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = wire
+  const isBeside =
+    typeof reasoning === 'number' &&
+    reasoning > 0 &&
+    total === Number(prompt) + Number(completion ?? 0) + reasoning
+  return isBeside ? [completion, reasoning] : [completion]
 }

@@ -9,6 +9,9 @@ export function callIdFor({ pattern, length }: CallIds, id: string): string {
   return pattern.test(id) ? id : hash('sha256', id, 'hex').slice(0, length)
 }
 
+/** More calls in one answer than tools that any vendor takes. */
+export const callsMax = 1024
+
 /** The id that a vendor gives a call; a new one where it gives none that can be passed on. */
 export function callIdOf(given: unknown, texts: VendorTexts): string {
   return texts.name(given) ?? newCallId()

@@ -2,7 +2,7 @@
 export type ReportedCost = { reportedNanoUsd: number; upstreamNanoUsd?: number }
 
 /** No call costs more: a larger figure is an error of the vendor, and the catalog's price counts. */
-const usdMax = 10_000
+const usdMax = 1000
 const nanoPerUsd = 1_000_000_000n
 /** A double has 17 significant digits; the smallest amounts that matter have some zeros before. */
 const decimals = 30

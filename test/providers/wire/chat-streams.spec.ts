@@ -23,7 +23,12 @@ type Wire = {
   error: string
 }
 const limits = { answerBytesMax: 4_000_000, jsonBytesMax: 1_000_000, endTimeoutMs: 1 }
-const options = { createdSeconds: 1, upstreamModel: 'some', texts: ownTexts }
+const options = {
+  createdSeconds: 1,
+  upstreamModel: 'some',
+  texts: ownTexts,
+  tokensMax: { input: 1e9, output: 1e9 },
+}
 const counted = { stream_options: { include_usage: true } }
 
 const wires: Wire[] = [
