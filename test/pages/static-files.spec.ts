@@ -1,10 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { request, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { staticFile } from '../../src/pages/static-file.ts'
 import { contract } from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
+import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 
@@ -207,5 +211,40 @@ describe('files that are served', () => {
     )
     const texts = new Set(await Promise.all(answers.map((answer) => answer.text())))
     expect(texts.size).to.equal(1)
+  })
+})
+
+describe('a file', () => {
+  const ask = (accepted: string) =>
+    ({ headers: { 'accept-encoding': accepted } }) as unknown as IncomingMessage
+
+  it('is one answer for all who ask for it in one coding', async () => {
+    const answerTo = staticFile({ type: 'text/plain', content: 'word '.repeat(1000) })
+    const [first, ...others] = await Promise.all(
+      Array.from({ length: 20 }, () => answerTo(ask('br'))),
+    )
+    for (const other of [...others, await answerTo(ask('br;q=0.5'))]) expect(other).to.equal(first)
+    expect(await answerTo(ask('gzip'))).not.to.equal(first)
+  })
+
+  it('is sent as it is when it is short', async () => {
+    const answerTo = staticFile({ type: 'text/plain', content: 'word' })
+    expect(await answerTo(ask('br'))).to.equal(await answerTo(ask('identity')))
+  })
+
+  it('is read again when it could not be read', async () => {
+    const folder = makeFolder()
+    const path = join(folder.path, 'late.txt')
+    const answerTo = staticFile({ type: 'text/plain', content: pathToFileURL(path) })
+    for (const coding of ['br', 'identity']) {
+      const failed = await answerTo(ask(coding)).catch((error: NodeJS.ErrnoException) => error.code)
+      expect(failed).to.equal('ENOENT')
+    }
+    writeFileSync(path, 'there now')
+    for (const coding of ['br', 'identity']) {
+      const { status, pieces } = await answerTo(ask(coding))
+      expect([status, String(pieces![0])]).to.deep.equal([200, 'there now'])
+    }
+    folder.remove()
   })
 })
