@@ -25,7 +25,7 @@ const form = { 'content-type': `multipart/form-data; boundary=${boundary}` }
 export function bodies(models: Models): Body[] {
   return [
     ...honestBodies(models),
-    ...models.chat.flatMap(chatBodies),
+    ...models.chat.flatMap((model, index) => chatBodies(model, index > 0)),
     ...imageBodies(models),
     ...toolBodies(models),
     ...packedBodies(models),
@@ -71,10 +71,16 @@ function chatText(model: string, content: string): string {
   return JSON.stringify({ model, messages: [{ role: 'user', content }] })
 }
 
-function chatBodies(model: string): Body[] {
+/** What a vendor's format is translated from, for another model than the first. */
+const translated = new Set(['parameters', 'schema', 'content'])
+
+function chatBodies(model: string, isTranslated: boolean): Body[] {
   const face = { name: `chat ${model}`, path: '/v1/chat/completions' }
+  const places = Object.entries(chatPlaces(model)).filter(
+    ([place]) => !isTranslated || translated.has(place),
+  )
   return [
-    ...faceBodies(face, chatPlaces(model), chatLists(model)),
+    ...faceBodies(face, Object.fromEntries(places), chatLists(model)),
     jsonBody(
       `${face.name}: spaces before it`,
       face.path,

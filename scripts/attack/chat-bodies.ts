@@ -86,7 +86,7 @@ function tool(parameters: string): string {
 
 /** A value in a JSON Schema, so that what looks at schemas does not stop at once. */
 function schemaOf(value: string): string {
-  return `{"type":"object","properties":{"a":{"enum":${value}}},"x":${value}}`
+  return `{"type":"object","properties":{"a":{"enum":${value}}}}`
 }
 
 function turnOf(id: string): string {

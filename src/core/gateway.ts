@@ -6,6 +6,7 @@ import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import { createDeadlines } from './deadline.ts'
 import { toGatewayError, type Progress } from './error.ts'
+import { giveWay } from './give-way.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
@@ -101,6 +102,8 @@ async function pass<Made, Answer>(
     const routes = parts.orderRoutes(takingPart(able.routes, work))
     const selection = selectRoutes({ routes, check: work.check, warnings, strict, fallback })
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
+    const others = giveWay(context.hold)
+    if (others !== undefined) await others
     const key = keyOf(context, work)
     const recalled = recall(parts, context, key, work.isShared ? call.deadline.signal : undefined)
     const found = recalled instanceof Promise ? await recalled : recalled
@@ -113,6 +116,8 @@ async function pass<Made, Answer>(
       return work.replay(known, receipt, limit)
     }
     if (key !== undefined && work.isShared) making ??= parts.inFlight.begin(key)
+    const more = giveWay(context.hold)
+    if (more !== undefined) await more
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings, limit, keep })

@@ -76,7 +76,7 @@ export function selectRoutes(options: SelectionOptions): Selection {
     const found = strict
       ? [...readiness.problems, ...readiness.warnings.map(asProblem)]
       : readiness.problems
-    problems.push(...found)
+    for (const problem of found) problems.push(problem)
     return found.length === 0
   }
   const refusal = () => refusalOf(problems)

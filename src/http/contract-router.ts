@@ -18,6 +18,7 @@ import {
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { giveWay } from '../core/give-way.ts'
 import { nearName } from '../core/near-name.ts'
 import { assertValid } from './check-error.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
@@ -145,6 +146,8 @@ function registerHandlers(
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller } = state
+      const others = giveWay(hold)
+      if (others !== undefined) await others
       const known = { caller, requestId, ending, hold, request }
       const call = { ...known, ...content, query, path: params, options }
       // Body, query and headers have passed the checks of this operation.

@@ -4,8 +4,19 @@ import { GatewayError } from '../core/error.ts'
 /** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
 const levelsMax = 1000
 
-const [quote, comma] = [0x22, 0x2c]
-const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
+/** What a byte outside of strings means here; nothing for most of them. */
+const kinds = new Uint8Array(256)
+const [string, separator, opening, closing, digit, ofNumber] = [1, 2, 3, 4, 5, 6]
+for (const [kind, signs] of [
+  [string, '"'],
+  [separator, ','],
+  [opening, '[{'],
+  [closing, ']}'],
+  [digit, '0123456789'],
+  [ofNumber, '.+-eE'],
+] as const) {
+  for (const sign of Buffer.from(signs)) kinds[sign] = kind
+}
 
 /**
  * Looks once over the bytes of a JSON body before it is parsed, since what is parsed costs much more
@@ -19,37 +30,28 @@ export function checkJsonBounds(bytes: Buffer, valuesMax: number): { overflows: 
   let numbers = 0
   let overflows = false
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    if (byte === quote) at = endOfString(bytes, at)
-    else if (byte === comma) values++
-    else if (byte === openList || byte === openObject) {
-      const next = bytes[at + 1]
-      if (next !== closeList && next !== closeObject) values++
-      if (++depth > levelsMax) throw tooDeep()
-    } else if (byte === closeList || byte === closeObject) depth--
-    else if (isDigit(byte)) {
+    const kind = kinds[bytes[at]!]!
+    if (kind === 0 || kind === ofNumber) continue
+    if (kind === string) at = endOfString(bytes, at)
+    else if (kind === closing) depth--
+    else if (kind === digit) {
       const end = endOfNumber(bytes, at)
       // In JSON there are no more of them than values.
       if (!overflows && numbers++ < valuesMax) overflows = isOutOfRange(bytes, at, end)
       at = end - 1
-    } else continue
-    if (values > valuesMax) throw tooManyValues(valuesMax)
+    } else {
+      const isEmpty = kind === opening && kinds[bytes[at + 1]!] === closing
+      if (kind === opening && ++depth > levelsMax) throw tooDeep()
+      if (!isEmpty && ++values > valuesMax) throw tooManyValues(valuesMax)
+    }
   }
   return { overflows }
 }
 
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39
-}
-
 function endOfNumber(bytes: Buffer, start: number): number {
   let at = start + 1
-  while (at < bytes.length && isOfNumber(bytes[at]!)) at++
+  while (kinds[bytes[at]!]! >= digit) at++
   return at
-}
-
-function isOfNumber(byte: number): boolean {
-  return isDigit(byte) || byte === 0x2e || byte === 0x2b || byte === 0x2d || (byte | 0x20) === 0x65
 }
 
 /** With fewer digits and no exponent a number is in range. */

@@ -125,7 +125,7 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
     const param = firstPart(request, ['image_url'])
     if (param !== undefined) problems.push({ param, message: `${row.id} does not see images.` })
   }
-  problems.push(...tooSmallPictures(request, row))
+  for (const problem of tooSmallPictures(request, row)) problems.push(problem)
   if (!row.input_modalities.includes('pdf')) {
     const param = firstPart(request, ['file'])
     if (param !== undefined) problems.push({ param, message: `${row.id} reads no documents.` })

@@ -26,7 +26,7 @@ function shown(request: ChatRequest): Told {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
   const messages = request.messages.map((message): Message => {
-    made.push(...madeBy(message).map(({ type, image_url }) => ({ type, image_url })))
+    for (const { type, image_url } of madeBy(message)) made.push({ type, image_url })
     if (message.role !== 'user' || made.length === 0) return withoutPictures(message)
     const content = [...listed(message.content), ...made]
     made = []

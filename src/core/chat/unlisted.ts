@@ -99,23 +99,17 @@ const leftovers: ReadonlySet<string> = new Set([
   'reasoning_details',
 ])
 
-/** More of them are of a few kinds, and nobody reads them. */
-const toldMax = 100
-const more = 'There may be more of this kind, which are not told.'
-
 /**
- * A warning for each member within messages, tools and options that the contract does not list, at
- * most 100: a vendor with a format of its own is not told of it. Null and empty lists say nothing.
+ * A warning for each member within messages, tools and options that the contract does not list: a
+ * vendor with a format of its own is not told of it. Null and empty lists say nothing.
  */
 export function unlistedMembers(request: ChatRequest, reason: string): Warning[] {
   const found: Warning[] = []
   const look = (value: unknown, listed: Record<string, true> | undefined, path: string) => {
     if (listed === undefined) return
     for (const [name, given] of Object.entries(value ?? {})) {
-      if (found.length === toldMax) return
       if (Object.hasOwn(listed, name) || leftovers.has(name) || saysNothing(given)) continue
-      const isLast = found.length + 1 === toldMax
-      found.push(dropped(`${path}.${name}`, given, isLast ? `${reason} ${more}` : reason))
+      found.push(dropped(`${path}.${name}`, given, reason))
     }
   }
   const lookAt = (value: Typed, listed: Record<string, true>, within: Within, path: string) => {

@@ -52,7 +52,7 @@ export function writeMessages(
   const turns: Turn[] = []
   const add = (role: Turn['role'], blocks: ContentBlockParam[]) => {
     const last = turns.at(-1)
-    if (last?.role === role) last.content.push(...blocks)
+    if (last?.role === role) for (const block of blocks) last.content.push(block)
     else if (blocks.length > 0) turns.push({ role, content: blocks })
   }
   for (const [index, message] of messages.entries()) {
@@ -60,7 +60,8 @@ export function writeMessages(
     switch (message.role) {
       case 'system':
       case 'developer':
-        system.push(...saidIn(instructionsOf(message, path, notes.problems), notes))
+        for (const said of saidIn(instructionsOf(message, path, notes.problems), notes))
+          system.push(said)
         if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
         break
       case 'user':

@@ -56,15 +56,16 @@ export function writeContents(
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
     if (message.role === 'system' || message.role === 'developer') {
-      system.push(...instructionsOf(message, path, notes.problems).map(({ part }) => part.text))
+      for (const { part } of instructionsOf(message, path, notes.problems)) system.push(part.text)
       if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
       continue
     }
     const parts = partsOfMessage(message, { path, upstreamModel, names, notes })
     const last = contents.at(-1)
     // Consecutive messages of one role form one turn: results of parallel calls stay together.
-    if (last !== undefined && lastRole === message.role) last.parts.push(...parts)
-    else if (parts.length > 0) {
+    if (last !== undefined && lastRole === message.role) {
+      for (const part of parts) last.parts.push(part)
+    } else if (parts.length > 0) {
       contents.push({ role: message.role === 'assistant' ? 'model' : 'user', parts })
       lastRole = message.role
     }

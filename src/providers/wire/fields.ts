@@ -22,7 +22,7 @@ export function tellUncarried(
   for (const [field, value] of Object.entries(request)) {
     if (!known.has(field) && !isIdle(field, value)) warnings.push(dropped(field, value, reason))
   }
-  warnings.push(...unlistedMembers(request, reason))
+  for (const warning of unlistedMembers(request, reason)) warnings.push(warning)
   if (request.stream_options?.include_obfuscation === true) {
     warnings.push(dropped('stream_options.include_obfuscation', true, reason))
   }
