@@ -1,6 +1,7 @@
 import type { Attack } from './attack.ts'
 import { fuzzContract } from './fuzz-contract.ts'
 import { fuzzWire } from './fuzz-wire.ts'
+import { hardBodies } from './hard-bodies.ts'
 import { slowRequests } from './slow-requests.ts'
 import { unreadAnswers } from './unread-answers.ts'
 import { manyVendorAnswers, vendorAnswers } from './vendor-answers.ts'
@@ -13,4 +14,5 @@ export const attacks: readonly Attack[] = [
   ...slowRequests,
   vendorAnswers,
   ...manyVendorAnswers,
+  hardBodies,
 ]

@@ -1,8 +1,10 @@
-import { endOfString } from '../bytes/json-string.ts'
+import { endOfString, hasMoreNames } from '../bytes/json-string.ts'
 import { GatewayError } from '../core/error.ts'
 
 /** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
 const levelsMax = 1000
+/** More than any list of tools has. */
+const namesMax = 20_000
 
 /** What a byte outside of strings means here; nothing for most of them. */
 const kinds = new Uint8Array(256)
@@ -21,7 +23,7 @@ for (const [kind, signs] of [
 /**
  * Looks once over the bytes of a JSON body before it is parsed, since what is parsed costs much more
  * than its bytes. Throws `invalid_value` when it is nested too deeply, `request_too_large` when it
- * has more than `valuesMax` members and items. Says whether a number in it may be out of range. Bytes
+ * has more than `valuesMax` members and items, or too many names. Says whether a number in it may be out of range. Bytes
  * that are no JSON are no fault here.
  */
 export function checkJsonBounds(bytes: Buffer, valuesMax: number): { overflows: boolean } {
@@ -45,6 +47,8 @@ export function checkJsonBounds(bytes: Buffer, valuesMax: number): { overflows: 
       if (!isEmpty && ++values > valuesMax) throw tooManyValues(valuesMax)
     }
   }
+  // There are no more names than values.
+  if (values > namesMax && hasMoreNames(bytes, values, namesMax)) throw tooManyNames()
   return { overflows }
 }
 
@@ -77,6 +81,11 @@ function tooDeep(): GatewayError {
 
 function tooManyValues(valuesMax: number): GatewayError {
   const text = `The body has more than ${valuesMax} values, members of objects and items of lists together.`
+  return new GatewayError('request_too_large', `${text} Send less at once.`)
+}
+
+function tooManyNames(): GatewayError {
+  const text = `The members of the body have more than ${namesMax} different names.`
   return new GatewayError('request_too_large', `${text} Send less at once.`)
 }
 

@@ -43,7 +43,9 @@ export function receive<T>(
   return new Promise((resolve, fail) => {
     let bytes = 0
     let held = announced
+    let isRefused = false
     const reject = (error: Error) => {
+      isRefused = true
       unwatch?.()
       fail(error)
     }
@@ -71,7 +73,8 @@ export function receive<T>(
     })
     stream.once('end', () => {
       unwatch?.()
-      settle(sink, resolve, fail)
+      // Nobody would see it fail once more.
+      if (!isRefused) settle(sink, resolve, fail)
     })
     if (stream !== request) stream.once('error', (cause) => reject(unpackingError(cause)))
     request.once('error', () => reject(new ClientLeft()))

@@ -200,6 +200,18 @@ describe('a form', () => {
       })
     }
 
+    it('is refused once, also when the rest of it still comes', async () => {
+      const unhandled: unknown[] = []
+      const note = (reason: unknown) => unhandled.push(reason)
+      process.on('unhandledRejection', note)
+      const long = part('name="user"', 'a'.repeat(200_000))
+      const answer = await post([...Array<Buffer>(65).fill(prompt), long, long, end])
+      await expectError(answer, { status: 400, code: 'invalid_value' })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      process.off('unhandledRejection', note)
+      expect(unhandled).to.deep.equal([])
+    })
+
     it('is refused when it is cut off, anywhere', async () => {
       const whole = Buffer.concat([prompt, picture, end])
       for (let length = 1; length < whole.length - 4; length += 7) {

@@ -60,6 +60,16 @@ describe('the bounds of a JSON body', () => {
     )
   })
 
+  it('count the different names of members, however often they come', () => {
+    const named = (count: number, value = '0') =>
+      Array.from({ length: count }, (_, at) => `"n${at}" : ${value}`).join(',')
+    const twice = (count: number) => `[{${named(count)}},{${named(count)}},"a",["b"]]`
+    expect(passes(twice(20_000), 1e6)).to.equal(true)
+    expect(passes(twice(20_001), 1e6)).to.equal(false)
+    const long = `"${'a'.repeat(70)}":0`
+    expect(passes(`{${Array<string>(20_001).fill(long).join(',')}}`, 1e6)).to.equal(false)
+  })
+
   it('end with any bytes, whatever they are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {

@@ -1,4 +1,4 @@
-import { endOfString } from '../../bytes/json-string.ts'
+import { endOfString, isName, nameBytesMax } from '../../bytes/json-string.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 
 /** A vendor's JSON is nested some ten levels; some thousand overflow the stack where it is printed. */
@@ -7,12 +7,10 @@ const levelsMax = 256
 const valuesMax = 1_000_000
 /** V8 makes a class for each set of names, which is what costs: a hundred thousand stall for 100 ms. */
 const namesMax = 10_000
-/** No member is called so: it counts as another name each time. */
-const nameBytesMax = 64
 /** Less cannot stall anybody. */
 const bytesMin = 2048
 
-const [quote, comma, colon, space] = [0x22, 0x2c, 0x3a, 0x20]
+const [quote, comma] = [0x22, 0x2c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
@@ -41,13 +39,6 @@ export function checkJsonBounds(bytes: Buffer): void {
     } else if (byte === closeList || byte === closeObject) depth--
     if (values > valuesMax) throw tooMuch()
   }
-}
-
-/** Whether a string that ends before `at` is the name of a member. */
-function isName(bytes: Buffer, at: number): boolean {
-  let next = at
-  while (bytes[next]! <= space) next++
-  return bytes[next] === colon
 }
 
 function tooMuch(): ProviderFailure {
