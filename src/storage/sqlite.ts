@@ -94,9 +94,16 @@ export function openSqlite(options: Options): SqliteThread {
   }
 }
 
-/** SQLite can change tables in a transaction, so migrations can run under its write lock. */
+/**
+ * SQLite can change tables in a transaction, so migrations can run under its write lock. That there is
+ * one connection is seen to by the lock here, which the ledger's commits take too, and which has a
+ * bounded queue.
+ */
 function createTransactionalAdapter(): SqliteAdapter {
-  return Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
+  return Object.defineProperties(new SqliteAdapter(), {
+    supportsTransactionalDdl: { value: true },
+    supportsMultipleConnections: { value: true },
+  })
 }
 
 /** A mutex that is granted in the order of `acquire`, for which at most `queueMax` may wait. */

@@ -13,8 +13,9 @@ const configOf = (dataDir: string, durability: 'normal' | 'full', changed: Chang
 export function openTestStore(
   dataDir: string,
   durability: 'normal' | 'full' = 'normal',
+  limits: Changed = {},
 ): Promise<Store> {
-  return openStore(configOf(dataDir, durability))
+  return openStore(configOf(dataDir, durability, limits))
 }
 
 /** The same with its journal; `told` gets the names of its events. */

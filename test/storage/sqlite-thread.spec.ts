@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+import { StoreError } from '../../src/storage/store-error.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+
+/** Takes longer than the thread may take. */
+const slow = sql`
+  WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 3000000)
+  SELECT count(*) FROM n`
+const account = (id: string) => ({ id, name: id, created_at: 0 })
+
+describe("the store's thread", () => {
+  let folder: TemporaryFolder
+  let store: Store
+  const open = async (limits: { storeAnswerTimeoutMs?: number; storeQueueMax?: number }) => {
+    store = await openTestStore(folder.path, 'normal', limits)
+  }
+  beforeEach(() => {
+    folder = makeFolder()
+  })
+  afterEach(async () => {
+    await store.close()
+    folder.remove()
+  })
+
+  const accounts = async () =>
+    (await store.db.selectFrom('accounts').select('id').execute()).map(({ id }) => id)
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => 'it worked',
+      (error: unknown) => (error instanceof StoreError ? error.message : String(error)),
+    )
+
+  it('is started anew when it takes too long, and meanwhile all who ask are told', async () => {
+    await open({ storeAnswerTimeoutMs: 400 })
+    expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
+    expect(await failure(accounts())).to.contain('its thread does not answer')
+    await until('it answers', async () => (await failure(accounts())) === 'it worked')
+    await store.commit([store.insertion('accounts', account('acc_1'))])
+    expect(await accounts()).to.deep.equal(['acc_1'])
+  })
+
+  it('takes a transaction with it: nothing of it is kept, nor done outside of one', async () => {
+    await open({ storeAnswerTimeoutMs: 400 })
+    const transaction = store.db.transaction().execute(async (inside) => {
+      await inside.insertInto('accounts').values(account('before')).execute()
+      await slow.execute(inside).catch(() => undefined)
+      let told = 'nothing'
+      await until('another one is there', async () => {
+        told = await failure(inside.insertInto('accounts').values(account('after')).execute())
+        return !told.includes('does not answer')
+      })
+      expect(told).to.equal('The thread of the store ended.')
+    })
+    expect(await failure(transaction)).to.equal('The thread of the store ended.')
+    await until('it answers', async () => (await failure(accounts())) === 'it worked')
+    expect(await accounts()).to.deep.equal([])
+  })
+
+  it('is waited for by a few alone', async () => {
+    await open({ storeQueueMax: 2 })
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const transaction = store.db.transaction().execute(async () => {
+      begun.resolve()
+      await held.promise
+    })
+    await begun.promise
+    const waiting = [accounts(), accounts()]
+    expect(await failure(accounts())).to.equal('Too many queries wait for the store.')
+    held.resolve()
+    await transaction
+    expect(await Promise.all(waiting)).to.deep.equal([[], []])
+  })
+})
