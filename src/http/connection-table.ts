@@ -28,6 +28,8 @@ export type ConnectionTable = {
   get(socket: Socket): Connection | undefined
   /** Adds a connection; gives the reason if there is no room for it. */
   add(socket: Socket): { connection: Connection; missing: 'full' | 'address' | undefined }
+  /** Counts one that Node has closed without a word, since there were too many. */
+  countDropped(): void
   /** Closes a connection at once. */
   cut(connection: Connection, reason: CloseReason): void
   /** Closes those without a request on which nothing has moved for so long. */
@@ -93,6 +95,7 @@ export function createConnectionTable({
       socket.once('close', () => forget(connection))
       return { connection, missing }
     },
+    countDropped: () => void count('full'),
     cut,
     closeIdle: (quietMs) => {
       const nowMs = monotonic()

@@ -19,10 +19,15 @@ export type ConnectionsOptions = TableOptions & {
 }
 
 /** The connections of callers, each of which is bounded in time, and all in number. */
-export type Connections = Pick<ConnectionTable, 'closeIdle' | 'closeAll' | 'stop'> & {
+export type Connections = Pick<
+  ConnectionTable,
+  'countDropped' | 'closeIdle' | 'closeAll' | 'stop'
+> & {
   accept(socket: Socket): void
   /** Has a request answered when its turn has come: one at a time, in the order of its connection. */
   serve(request: IncomingMessage, response: ServerResponse): void
+  /** Whether a request waits for the answers before it. */
+  isAwaited(socket: Socket): boolean
   /** Answers what Node's HTTP parser rejects, which never is a request. */
   refuseMalformed(cause: ParseError, socket: Socket): void
   /** Answers with an error and closes the connection, whether or not its client does. */
@@ -32,16 +37,16 @@ export type Connections = Pick<ConnectionTable, 'closeIdle' | 'closeAll' | 'stop
 export function createConnections(options: ConnectionsOptions): Connections {
   const { limits, handle, onRefusal, monotonic } = options
   const table = createConnectionTable(options)
-  const refuseNow = (connection: Connection, error: GatewayError): void => {
+  const refuseNow = (connection: Connection, error: GatewayError, tell: typeof onRefusal): void => {
     const { socket } = connection
     connection.closesAtMs = monotonic() + limits.lingerTimeoutMs
     if (!socket.writable) return void socket.destroy()
     const requestId = newRequestId()
-    onRefusal(requestId, error)
+    tell(requestId, error)
     socket.end(printAnswer(error, requestId))
     return undefined
   }
-  const refuse: Connections['refuse'] = (socket, error) => {
+  const refuse = (socket: Socket, error: GatewayError, tell = onRefusal): void => {
     const connection = table.get(socket)
     if (connection === undefined) return void socket.destroy()
     if (connection.refusal !== undefined) return undefined
@@ -51,8 +56,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
     const isUnderWay = response !== undefined && !response.destroyed
     // Behind an answer that has begun, or is for another request, so that it is not taken for it.
     if (isUnderWay && (response.headersSent || response.req.complete))
-      response.once('close', () => refuseNow(connection, error))
-    else refuseNow(connection, error)
+      response.once('close', () => refuseNow(connection, error, tell))
+    else refuseNow(connection, error, tell)
     return undefined
   }
   const serve: Connections['serve'] = (request, response) => {
@@ -75,14 +80,17 @@ export function createConnections(options: ConnectionsOptions): Connections {
   return {
     accept: (socket) => {
       const { missing } = table.add(socket)
-      if (missing !== undefined) refuse(socket, tooMany[missing])
+      // They are counted: a line for each would make it worse.
+      if (missing !== undefined) refuse(socket, tooMany[missing], () => undefined)
     },
     serve,
+    isAwaited: (socket) => (table.get(socket)?.waiting ?? 0) > 0,
     refuse,
     refuseMalformed: (cause, socket) => {
       if (cause.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else refuse(socket, malformedError(cause))
     },
+    countDropped: table.countDropped,
     closeIdle: table.closeIdle,
     closeAll: table.closeAll,
     stop: table.stop,

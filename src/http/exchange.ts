@@ -47,8 +47,8 @@ export type ExchangeState = {
 
 export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
-  /** Whether connections are closed behind their answers. */
-  closing: () => boolean
+  /** Whether the connection is closed behind the answer. */
+  closing: (request: IncomingMessage) => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
   /** Throws the error for a request that nothing has answered. */
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
@@ -84,7 +84,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       if (slots.isOver() && !isProbe(req)) throw overloaded()
       if (isPreflight) state.answer = { status: 204 }
       else await next()
-      if (closing() && !res.headersSent) res.setHeader('connection', 'close')
+      if (closing(req) && !res.headersSent) res.setHeader('connection', 'close')
       if (state.answer === undefined) return leaveToOthers(context, record, options)
       if (state.answer.held) record.leaveWork()
       context.respond = false
@@ -233,7 +233,7 @@ async function refuse(
     response.destroy()
     return
   }
-  const closes = !request.complete || refusal !== undefined || closing()
+  const closes = !request.complete || refusal !== undefined || closing(request)
   if (closes) response.setHeader('connection', 'close')
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))

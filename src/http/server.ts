@@ -112,7 +112,8 @@ export function createHttpServer({
   const app = new Application(contract)
   const { refuse } = contract
   const onExchange = events.exchanged
-  app.use(exchangeMiddleware({ ...options, limits, refuse, onExchange, closing: () => closing }))
+  const isClosing = ({ socket }: IncomingMessage) => closing && !connections.isAwaited(socket)
+  app.use(exchangeMiddleware({ ...options, limits, refuse, onExchange, closing: isClosing }))
   app.use((context, next) => {
     const { operation } = context.state
     return operation === undefined ? next() : operation(context)
@@ -135,6 +136,7 @@ export function createHttpServer({
   // `checkRequest` counts the headers; those above Node's limit are dropped in silence.
   server.maxHeadersCount = 0
   server.on('connection', connections.accept)
+  server.on('drop', connections.countDropped)
   server.on('clientError', connections.refuseMalformed)
   server.on('checkExpectation', connections.serve)
   server.on('connect', (_request, socket) => {
@@ -163,7 +165,7 @@ export function createHttpServer({
 const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy: no CONNECT.', {
   status: 501,
 })
-const checkingIntervalMsMax = 30_000
+const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
 const refusedMax = 64
 

@@ -82,8 +82,12 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
 }
 
+/** The system fails many connections at once. */
+const acceptPauseMs = 1000
+
 /** What happens to the server itself. `now` gives the log for lines that are printed at once. */
 function serverEvents(now: () => Log, metrics: Metrics) {
+  let acceptToldAgainAtMs = 0
   return {
     /** How many connections are open, and how many were closed before their time, and why. */
     swept(open: number, closed: ReadonlyMap<string, number>): void {
@@ -93,7 +97,11 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     },
     /** The system has no more files for connections, or the like. */
     acceptFailed(error: Error): void {
-      now().error({ code: codeOf(error) }, 'connection not accepted')
+      metrics.closed.inc({ reason: 'unaccepted' })
+      const nowMs = performance.now()
+      if (nowMs < acceptToldAgainAtMs) return
+      acceptToldAgainAtMs = nowMs + acceptPauseMs
+      now().error({ code: codeOf(error) }, 'connections not accepted')
     },
     /** `retiring` are models that settings name and that end, or are not there. */
     started(address: string, providers: readonly string[], retiring: readonly string[]): void {
