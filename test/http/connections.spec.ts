@@ -127,13 +127,16 @@ describe('requests on one connection at once', () => {
 })
 
 describe('the number of connections', () => {
-  /** A connection with a request under way. */
-  async function busyConnection({ url }: TestGateway, localAddress = '127.0.0.1'): Promise<Socket> {
+  /** A connection with a request whose body is on its way. */
+  async function busyConnection(
+    { url, testKey }: TestGateway,
+    localAddress = '127.0.0.1',
+  ): Promise<Socket> {
     const { port } = new URL(url)
     const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress })
     socket.on('error', () => undefined)
     await once(socket, 'connect')
-    socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
+    socket.write(postHead('/v1/chat/completions', testKey, { 'content-length': '9' }))
     return socket
   }
   async function answerOn(socket: Socket): Promise<string> {
