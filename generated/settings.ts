@@ -427,6 +427,11 @@ export interface components {
                  */
                 ping_interval_ms: number;
                 /**
+                 * @description Event streams of `/mcp` that one key may hold open.
+                 * @default 128
+                 */
+                event_streams_per_key_max: number;
+                /**
                  * @description Event streams of `/mcp` that one account may hold open.
                  * @default 256
                  */
@@ -446,6 +451,11 @@ export interface components {
                  * @default 8
                  */
                 batch_calls_concurrent_max: number;
+                /**
+                 * @description Calls of tools of one key that are in work or wait for their turn; more are refused.
+                 * @default 1000
+                 */
+                tool_calls_per_key_max: number;
                 /**
                  * @description After how long the answer of a tool becomes a stream, so that nobody cuts the connection.
                  * @default 5000
@@ -999,6 +1009,12 @@ export const settings = [
     "description": "Pause after which a comment keeps a stream alive."
   },
   {
+    "name": "limits.event_streams_per_key_max",
+    "variable": null,
+    "standard": 128,
+    "description": "Event streams of `/mcp` that one key may hold open."
+  },
+  {
     "name": "limits.event_streams_per_account_max",
     "variable": null,
     "standard": 256,
@@ -1021,6 +1037,12 @@ export const settings = [
     "variable": null,
     "standard": 8,
     "description": "Messages of one batch that are in work at once."
+  },
+  {
+    "name": "limits.tool_calls_per_key_max",
+    "variable": null,
+    "standard": 1000,
+    "description": "Calls of tools of one key that are in work or wait for their turn; more are refused."
   },
   {
     "name": "limits.tool_stream_after_ms",

@@ -17,7 +17,11 @@ export type EventStreams = {
   close(): void
 }
 
-type Limits = { eventStreamsPerAccountMax: number; eventStreamsMax: number }
+type Limits = {
+  eventStreamsPerKeyMax: number
+  eventStreamsPerAccountMax: number
+  eventStreamsMax: number
+}
 type Stream = { keyId: string; write(event: Buffer): void; end(): void }
 
 const opening = Buffer.from(': open\n\n')
@@ -27,7 +31,7 @@ export function createEventStreams(limits: Limits): EventStreams {
   const held = createHeldStreams(limits)
   return {
     open: ({ accountId, keyId }, signal) => {
-      held.admit(accountId)
+      held.admit(accountId, keyId)
       const { promise: over, resolve: end } = Promise.withResolvers<void>()
       const line = openLine()
       const stream = { keyId, write: line.write, end }
@@ -71,8 +75,17 @@ function createHeldStreams(limits: Limits) {
   let count = 0
   let isClosed = false
   return {
-    admit: (accountId: string): void => {
-      const own = byAccount.get(accountId)?.size ?? 0
+    admit: (accountId: string, keyId: string): void => {
+      const streams = [...(byAccount.get(accountId) ?? noStreams)]
+      const own = streams.length
+      const ofKey = streams.filter((stream) => stream.keyId === keyId).length
+      if (ofKey >= limits.eventStreamsPerKeyMax) {
+        throw new GatewayError(
+          'rate_limit_exceeded',
+          `This key holds ${ofKey} event streams open. Close some of them before opening more.`,
+          { retryAfterSeconds },
+        )
+      }
       if (own >= limits.eventStreamsPerAccountMax) {
         throw new GatewayError(
           'rate_limit_exceeded',

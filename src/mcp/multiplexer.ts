@@ -11,7 +11,7 @@ type Line = {
   /** The answer; undefined when the request was cancelled and gets none. */
   end(reply: PrintedJson | undefined): void
 }
-/** A request while it is being answered. */
+/** A request that waits for its turn or is being answered. */
 type OpenRequest = { message: RequestMessage; context: CallContext; line: Line }
 
 /**
@@ -21,23 +21,28 @@ type OpenRequest = { message: RequestMessage; context: CallContext; line: Line }
 export type Multiplexer = {
   transport: Transport
   find(number: MessageId): OpenRequest
-  /** Passes a request to the server; returns its number. */
-  send(request: OpenRequest): number
-  /** Cancels a request; its line ends when its handler has ended. */
+  /** Takes a request on, so that it can be cancelled from now on; returns its number. */
+  add(request: OpenRequest): number
+  /** Passes a request to the server, unless it was cancelled meanwhile. */
+  start(number: number): void
+  /** Cancels a request; its line ends at once, or when its handler has ended. */
   cancel(number: number): void
+  /** How many requests of a key wait or are being answered. */
+  countOf(keyId: string): number
   /** Cancels the latest open request with this client's id that came with this key. */
   cancelByClient(keyId: string, id: unknown): void
   /** To be called when a handler has ended; without an answer the line ends with undefined. */
   settle(number: MessageId): void
-  /** To be called when the server rejects the message that `send` is passing to it. */
+  /** To be called when the server rejects the message that `start` is passing to it. */
   refuse(): void
 }
 
 export function createMultiplexer(): Multiplexer {
   const open = new Map<MessageId, OpenRequest>()
   const byClient = createClientIds()
+  const waiting = new Set<number>()
   const settled: MessageId[] = []
-  let count = 0
+  let last = 0
   let sending: number | undefined
 
   const close = (number: MessageId, reply: PrintedJson | undefined) => {
@@ -48,21 +53,10 @@ export function createMultiplexer(): Multiplexer {
     request.line.end(reply)
   }
 
-  const transport: Transport = {
-    start: async () => undefined,
-    close: async () => undefined,
-    send: async (message, options) => {
-      if ('method' in message) {
-        const { relatedRequestId } = options ?? {}
-        if (relatedRequestId === undefined) return
-        open.get(relatedRequestId)?.line.notify([JSON.stringify(message)])
-      } else if (message.id !== undefined) {
-        close(message.id, printReply(message, open.get(message.id)?.message.id ?? null))
-      }
-    },
-  }
+  const transport = transportOf(open, close)
 
   const cancel = (requestId: number) => {
+    if (waiting.delete(requestId)) return close(requestId, undefined)
     if (!open.has(requestId)) return
     const params = { requestId }
     transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
@@ -71,16 +65,21 @@ export function createMultiplexer(): Multiplexer {
   return {
     transport,
     find: (number) => open.get(number)!,
-    send: (request) => {
-      const { method, params } = request.message
-      const number = ++count
+    add: (request) => {
+      const number = ++last
       open.set(number, request)
+      waiting.add(number)
       byClient.add(request, number)
+      return number
+    },
+    start: (number) => {
+      if (!waiting.delete(number)) return
+      const { method, params } = open.get(number)!.message
       sending = number
       transport.onmessage?.({ jsonrpc: '2.0', id: number, method, params })
       sending = undefined
-      return number
     },
+    countOf: byClient.countOf,
     cancel,
     cancelByClient: (keyId, id) => {
       const number = byClient.latest(keyId, id)
@@ -102,9 +101,36 @@ export function createMultiplexer(): Multiplexer {
   }
 }
 
+/** Delivers what the server sends to the request that it belongs to. */
+function transportOf(
+  open: ReadonlyMap<MessageId, OpenRequest>,
+  close: (number: MessageId, reply: PrintedJson) => void,
+): Transport {
+  return {
+    start: async () => undefined,
+    close: async () => undefined,
+    send: async (message, options) => {
+      if ('method' in message) {
+        const { relatedRequestId } = options ?? {}
+        if (relatedRequestId === undefined) return
+        open.get(relatedRequestId)?.line.notify([JSON.stringify(message)])
+      } else if (message.id !== undefined) {
+        close(message.id, printReply(message, open.get(message.id)?.message.id ?? null))
+      }
+    },
+  }
+}
+
 /** Request numbers by the ids that clients gave; several open requests may have the same id. */
 function createClientIds() {
   const numbers = new Map<string, number[]>()
+  const counts = new Map<string, number>()
+  const count = ({ context }: OpenRequest, change: number) => {
+    const { keyId } = context.caller
+    const now = (counts.get(keyId) ?? 0) + change
+    if (now === 0) counts.delete(keyId)
+    else counts.set(keyId, now)
+  }
   // With the type, since the ids 1 and '1' are different.
   const keyOf = (keyId: string, id: unknown) => `${keyId} ${typeof id} ${String(id)}`
   const keyOfRequest = ({ context, message }: OpenRequest) =>
@@ -115,13 +141,16 @@ function createClientIds() {
       const known = numbers.get(key)
       if (known === undefined) numbers.set(key, [number])
       else known.push(number)
+      count(request, 1)
     },
     remove: (request: OpenRequest, number: MessageId): void => {
       const key = keyOfRequest(request)
       const rest = numbers.get(key)?.filter((one) => one !== number) ?? []
       if (rest.length === 0) numbers.delete(key)
       else numbers.set(key, rest)
+      count(request, -1)
     },
+    countOf: (keyId: string): number => counts.get(keyId) ?? 0,
     latest: (keyId: string, id: unknown): number | undefined =>
       numbers.get(keyOf(keyId, id))?.at(-1),
   }

@@ -1,4 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
@@ -15,6 +16,7 @@ type Options = {
   limits: MessageLimits & {
     batchCallsConcurrentMax: number
     toolStreamAfterMs: number
+    toolCallsPerKeyMax: number
   }
 }
 
@@ -26,6 +28,10 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
     if (!isBatch && first?.kind === 'request' && !isWork(first)) {
       return jsonAnswer([parts.answerAtOnce(first, call.caller.keyId)])
+    }
+    const calls = messages.filter((one) => one.kind === 'request' && isWork(one)).length
+    if (parts.multiplexer.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
+      throw tooManyCalls(limits.toolCallsPerKeyMax)
     }
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(call.request.headers.accept, 'text/event-stream')
@@ -68,42 +74,65 @@ type Post = Omit<Options, 'limits'> & {
 /** Answers all messages of a POST; at most `concurrency` tool calls run at once. */
 async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
   const { multiplexer, connect, answerAtOnce, context, line, concurrency } = post
-  const requests: RequestMessage[] = []
+  const { signal } = context.ending
+  const calls: QueuedCall[] = []
   for (const message of messages) {
-    if (message.kind === 'request' && isWork(message)) requests.push(message)
-    else if (message.kind === 'request') line.reply([answerAtOnce(message, context.caller.keyId)])
-    else if (message.kind === 'invalid') line.reply([JSON.stringify(refusalOf(message))])
-    // Other notifications, and responses, need no action without sessions.
-    else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+    if (message.kind === 'request' && isWork(message)) {
+      calls.push(enqueue(message, post, calls.length))
+    } else if (message.kind === 'request') {
+      line.reply([answerAtOnce(message, context.caller.keyId)])
+    } else if (message.kind === 'invalid') {
+      line.reply([JSON.stringify(refusalOf(message))])
+    } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       multiplexer.cancelByClient(context.caller.keyId, message.params['requestId'])
     }
+    // Other notifications, and responses, need no action without sessions.
   }
-  if (requests.length > 0) await connect()
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < requests.length && !context.ending.signal.aborted) {
-      const index = next++
-      // Unique for each call, which has its own row in the ledger.
-      const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
-      await answerOne(requests[index]!, { ...post, context: { ...context, requestId } })
+  if (calls.length === 0) return
+  const leave = () => {
+    for (const { number } of calls) multiplexer.cancel(number)
+  }
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
+  try {
+    await connect()
+    let next = 0
+    const worker = async (): Promise<void> => {
+      while (next < calls.length) {
+        const { number, ended } = calls[next++]!
+        multiplexer.start(number)
+        await ended
+      }
     }
+    await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, worker))
+  } finally {
+    signal.removeEventListener('abort', leave)
+    // None is left, unless the server could not be loaded.
+    leave()
   }
-  await Promise.all(Array.from({ length: Math.min(concurrency, requests.length) }, worker))
 }
 
-/** Resolves when the request is answered, or when the handler of a cancelled one has ended. */
-function answerOne(message: RequestMessage, { multiplexer, context, line }: Post): Promise<void> {
-  return new Promise((resolve) => {
-    const { signal } = context.ending
-    const leave = () => multiplexer.cancel(number)
-    const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
-      signal.removeEventListener('abort', leave)
-      if (reply !== undefined) line.reply(reply)
-      resolve()
-    }
-    const number = multiplexer.send({ message, context, line: { notify: line.notify, end } })
-    signal.addEventListener('abort', leave, { once: true })
-  })
+/** A call that can be cancelled; `ended` when it is answered, or its handler was cancelled and ended. */
+type QueuedCall = { number: number; ended: Promise<void> }
+
+function enqueue(message: RequestMessage, { multiplexer, context, line }: Post, index: number) {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
+    if (reply !== undefined) line.reply(reply)
+    resolve()
+  }
+  // Unique for each call, which has its own row in the ledger.
+  const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
+  const own = { message, context: { ...context, requestId }, line: { notify: line.notify, end } }
+  return { number: multiplexer.add(own), ended }
+}
+
+function tooManyCalls(callsMax: number): GatewayError {
+  return new GatewayError(
+    'rate_limit_exceeded',
+    `This key may have ${callsMax} calls of tools in work at once. Wait for some of them to end.`,
+    { retryAfterSeconds: 1 },
+  )
 }
 
 function refusalOf({ id, reason }: Extract<Message, { kind: 'invalid' }>) {

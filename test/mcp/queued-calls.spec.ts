@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
+import { postMessages, toolCall } from '../support/mcp-client.ts'
+import { openMessageStream } from '../support/message-stream.ts'
+import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
+
+const chat = (id: unknown, content = `call ${String(id)}`) =>
+  toolCall('chat', { model: 'own/house-1', messages: [{ ...hello[0]!, content }] }, id)
+const cancelled = (requestId: unknown) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId },
+})
+
+describe('calls of tools of one key', () => {
+  let own: OwnEndpoint
+  let release: () => void
+  beforeEach(async () => {
+    own = await startOwnEndpoint({
+      limits: {
+        batch_calls_concurrent_max: 1,
+        tool_calls_per_key_max: 3,
+        event_streams_per_key_max: 2,
+      },
+    })
+    const gate = Promise.withResolvers<void>()
+    release = gate.resolve
+    own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
+  })
+  afterEach(() => own.stop())
+  const post = (body: unknown, key = own.gateway.liveKey) =>
+    postMessages(own.gateway, body, { key })
+  const asked = (count: number) =>
+    until(`${count} calls are with the provider`, () => own.upstream.requests.length === count)
+
+  it('are cancelled while they wait for their turn', async () => {
+    const batch = post([chat('a'), chat('b'), chat('c')])
+    await asked(1)
+    await post(cancelled('b'))
+    release()
+    const { answers } = await batch
+    expect(answers.map(({ id }) => id)).to.deep.equal(['a', 'c'])
+    expect(own.upstream.requests).to.have.length(2)
+  })
+
+  it('are cancelled by a later message of their own batch', async () => {
+    const { response } = await post([chat(1), cancelled(1)])
+    expect(response.status).to.equal(202)
+    expect(own.upstream.requests).to.have.length(0)
+  })
+
+  it('are not started for a client that has left', async () => {
+    const leaving = new AbortController()
+    const sent = own.gateway.post('/mcp', [chat(1), chat(2), chat(3)], {
+      key: own.gateway.liveKey,
+      signal: leaving.signal,
+    })
+    sent.catch(() => undefined)
+    await asked(1)
+    leaving.abort()
+    await own.upstream.requests[0]!.closed
+    release()
+    // There is room again for as many.
+    await until('the others are given up', async () => {
+      const { response } = await post([chat(4), chat(5), chat(6)])
+      return response.status === 200
+    })
+    const said = own.upstream.requests.map(({ body }) => JSON.stringify(body))
+    expect(said.filter((text) => /call [23]/.test(text))).to.deep.equal([])
+  })
+
+  it('are so many at once, and those of other keys as many', async () => {
+    const first = post([chat(1), chat(2)])
+    await asked(1)
+    const { response, answer } = await post([chat(3), chat(4)])
+    expect(response.status).to.equal(429)
+    expect(response.headers.get('retry-after')).to.equal('1')
+    expect(answer.error!.message).to.contain('3 calls of tools')
+    const other = post([chat(5), chat(6), chat(7)], await own.gateway.createKey('live'))
+    await asked(2)
+    release()
+    expect((await first).answers).to.have.length(2)
+    expect((await other).answers).to.have.length(3)
+    expect((await post([chat(8), chat(9), chat(10)])).response.status).to.equal(200)
+  })
+
+  it('are beside so many event streams of the key', async () => {
+    const hold = (key: string) =>
+      openMessageStream((signal) =>
+        own.gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal, key }),
+      )
+    const key = own.gateway.liveKey
+    const streams = [await hold(key), await hold(key), await hold(key)]
+    expect(streams.map(({ response }) => response.status)).to.deep.equal([200, 200, 429])
+    await streams[2]!.ended
+    expect(streams[2]!.text()).to.contain('This key holds 2 event streams open.')
+    const other = await hold(own.gateway.testKey)
+    expect(other.response.status).to.equal(200)
+    for (const stream of [...streams, other]) stream.leave()
+  })
+})
