@@ -1601,7 +1601,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The gateway is overloaded, or no provider of the model is configured. */
+        /** @description The gateway is overloaded or cannot record calls, or no provider of the model is configured. */
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];

@@ -85,6 +85,38 @@ describe('what others than the contract answer', () => {
     })
   }
 
+  describe('as a stream of events', () => {
+    const given: ExchangeState[] = []
+    router.get('/events/unsent', ({ state }) => {
+      given.push(state)
+      state.answer = {
+        status: 200,
+        headers: { 'x-one': 'two\nlines' },
+        events: () => Promise.reject(new Error('Nobody takes these.')),
+      }
+    })
+    router.get('/events/failing', ({ state }) => {
+      state.answer = {
+        status: 200,
+        events: async (sink) => {
+          sink.write(Buffer.from('data: one\n\n'))
+          throw new Error('This is a bug.')
+        },
+      }
+    })
+
+    it('ends the call of one whose head cannot be written', async () => {
+      const { response } = await get('/events/unsent')
+      expect(response.status).to.equal(500)
+      expect(given[0]!.ending.signal.aborted).to.equal(true)
+    })
+
+    it('cuts one off that fails, and does not end it as if it were whole', async () => {
+      const read = fetch(`${url}/events/failing`).then((response) => response.text())
+      expect(await read.catch((error: unknown) => error)).to.be.instanceOf(Error)
+    })
+  })
+
   describe('as a plain Koa middleware does', () => {
     router.get('/plain/json', (context) => {
       context.body = { fine: true }
