@@ -12,7 +12,7 @@ import Koa from 'koa'
 import { contractMethods } from '../../generated/operations.ts'
 import { GatewayError } from '../core/error.ts'
 import { checkRequest, isAboutServer } from './check-request.ts'
-import { createConnections, type Connections, type ConnectionsOptions } from './connections.ts'
+import { createConnections, type ConnectionsOptions } from './connections.ts'
 import type { ContractRouter } from './contract-router.ts'
 import {
   exchangeMiddleware,
@@ -135,6 +135,8 @@ export function createHttpServer({
   server.maxConnections = connectionsMax + refusedMax
   // `checkRequest` counts the headers; those above Node's limit are dropped in silence.
   server.maxHeadersCount = 0
+  // A connection costs nothing more for its many requests.
+  server.maxRequestsPerSocket = 0
   server.on('connection', connections.accept)
   server.on('drop', connections.countDropped)
   server.on('clientError', connections.refuseMalformed)
@@ -148,13 +150,15 @@ export function createHttpServer({
   return {
     listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
-      const cut = setTimeout(connections.closeAll, limits.drainTimeoutMs)
+      const isLate = flagAfter(limits.drainTimeoutMs)
       draining = true
       if (noticeMs > 0) await sleep(Math.min(noticeMs, limits.drainTimeoutMs))
       closing = true
       onDrain()
-      await close(server, connections, limits.drainQuietMs)
-      clearTimeout(cut)
+      await close(server, () => {
+        if (isLate()) connections.closeAll()
+        else connections.closeIdle(limits.drainQuietMs)
+      })
       await work.ended()
       connections.stop()
     },
@@ -237,13 +241,20 @@ function listen(server: Server, { port, host, onError }: Listening): Promise<num
   })
 }
 
-const idleSweepMs = 25
+/** Tells whether so long has passed. */
+function flagAfter(delayMs: number): () => boolean {
+  let isSet = false
+  setTimeout(() => (isSet = true), delayMs).unref()
+  return () => isSet
+}
+
+const closingSweepMs = 25
 
 /**
- * Closes the port, then each connection once it is idle: behind its next answer, which says so, or
- * when nothing has moved on it for `quietMs`. Sooner, its client may be sending a request.
+ * Closes the port, then has connections closed until there are none: each behind its next answer,
+ * which says so, or when it is idle and quiet. Sooner, its client may be sending a request.
  */
-async function close(server: Server, connections: Connections, quietMs: number): Promise<void> {
+async function close(server: Server, closeSome: () => void): Promise<void> {
   // Those who wait to be accepted when the port closes are reset: the system's queue is empty just
   // behind the poll for events.
   await pollEnd()
@@ -251,8 +262,8 @@ async function close(server: Server, connections: Connections, quietMs: number):
     // Node's server of HTTP would close idle connections at once.
     NetServer.prototype.close.call(server, () => resolve())
   })
-  connections.closeIdle(quietMs)
-  const sweep = setInterval(() => connections.closeIdle(quietMs), idleSweepMs)
+  closeSome()
+  const sweep = setInterval(closeSome, closingSweepMs)
   await closed
   clearInterval(sweep)
   // Ends Node's timer of this server.

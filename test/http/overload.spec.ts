@@ -108,7 +108,9 @@ describe('a gateway that is to stop', () => {
   })
 
   it('cuts off what takes longer than it may', async () => {
-    await using own = await startOwnEndpoint({ limits: { drain_timeout_ms: 100 } })
+    await using own = await startOwnEndpoint({
+      limits: { drain_timeout_ms: 100, drain_notice_ms: 5000 },
+    })
     own.upstream.answer({ pieces: [textChunk('one ')], hang: true })
     const stream = await own.chat({ stream: true })
     const startedAt = performance.now()
