@@ -14,7 +14,7 @@ import { systemReason } from '../core/system-reason.ts'
 import { isJournal } from './journal.ts'
 import { logDamage } from './log-damage.ts'
 import { applicationId } from './migrations.ts'
-import { toStoreError, StoreError } from './store-error.ts'
+import { cannotOpen, StoreError, toStoreError } from './store-error.ts'
 
 type Options = {
   path: string
@@ -92,21 +92,11 @@ function checkFile({ path, checkBytesMax, busyTimeoutMs }: Options, size: number
     if (found === 'ok') return true
     throw refusal(path, `it is damaged (${String(found).replaceAll(/\s+/g, ' ')})`, restore)
   } catch (thrown) {
-    throw told(path, toStoreError(thrown))
+    const error = toStoreError(thrown)
+    throw error.errcode === undefined ? error : cannotOpen(path, error)
   } finally {
     database?.close()
   }
-}
-
-function told(path: string, error: StoreError): StoreError {
-  if (error.errcode === undefined) return error
-  if (error.isBusy) return refusal(path, error.told.reason, 'End that program')
-  const { isDamaged } = error
-  return refusal(
-    path,
-    isDamaged ? 'it is damaged' : error.message,
-    isDamaged ? restore : 'Move it away',
-  )
 }
 
 function refusal(path: string, reason: string, remedy: string): StoreError {

@@ -73,7 +73,7 @@ function startWorker(options: FileOptions) {
   })
   const fail = (reason: string, cause?: Error) => {
     const message = `The store ${options.path} failed: ${reason}.`
-    fault ??= new StoreError(message, undefined, { cause })
+    fault ??= new StoreError(message, cause && toStoreError(cause).errcode, { cause })
     for (const promise of waiting.values()) promise.reject(fault)
     waiting.clear()
   }

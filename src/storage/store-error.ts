@@ -26,11 +26,6 @@ export class StoreError extends Error {
     return rowCodes.has(this.#primary)
   }
 
-  /** Whether the file is damaged. */
-  get isDamaged(): boolean {
-    return this.#primary === codes.damaged
-  }
-
   /** What is wrong and what helps, for the operator. */
   get told(): { reason: string; remedy: string } {
     const reason = this.message.replace(/\.$/, '')
@@ -38,20 +33,36 @@ export class StoreError extends Error {
   }
 }
 
-const codes = { busy: 5, locked: 6, readOnly: 8, io: 10, damaged: 11, full: 13, notOpened: 14 }
+const codes = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  io: 10,
+  damaged: 11,
+  full: 13,
+  notOpened: 14,
+  notADatabase: 26,
+}
 /** TOOBIG, CONSTRAINT, MISMATCH and RANGE. */
 const rowCodes: ReadonlySet<number> = new Set([18, 19, 20, 25])
 
-const look = 'Look at the disk of DATA_DIR; the gateway tries again by itself.'
-const held = { reason: 'another program holds it', remedy: 'End that program.' }
+const orElse = ', or set DATA_DIR to another folder.'
+const look = 'Look whether the disk of DATA_DIR is whole and has room.'
+const held = { reason: 'another program holds it', remedy: `End that program${orElse}` }
 const troubles: Readonly<Record<number, { reason: string; remedy: string }>> = {
   [codes.busy]: held,
   [codes.locked]: held,
   [codes.readOnly]: { reason: 'it may only be read', remedy: 'Let this user write to DATA_DIR.' },
-  [codes.io]: { reason: 'its disk fails', remedy: look },
-  [codes.damaged]: { reason: 'it is damaged', remedy: 'Put a copy in its place and start again.' },
+  [codes.io]: { reason: 'its disk fails or is full', remedy: look },
+  [codes.damaged]: { reason: 'it is damaged', remedy: `Put a copy in its place${orElse}` },
   [codes.full]: { reason: 'the disk is full', remedy: 'Free some space on the disk of DATA_DIR.' },
   [codes.notOpened]: { reason: 'it cannot be opened', remedy: look },
+  [codes.notADatabase]: { reason: 'file is not a database', remedy: `Move it away${orElse}` },
+}
+
+/** Why the file cannot be opened, and what helps. */
+export function cannotOpen(path: string, { told: { reason, remedy } }: StoreError): StoreError {
+  return new StoreError(`The store ${path} cannot be opened: ${reason}. ${remedy}`)
 }
 
 /** Converts an error of node:sqlite, or its copy from the worker thread. */

@@ -6,7 +6,7 @@ import { integersPlugin } from './integers.ts'
 import { migrate, updateRemedy } from './migrations.ts'
 import type { CommitOptions, SqlValue, Statement } from './sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
-import { StoreError } from './store-error.ts'
+import { cannotOpen, StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement for `commit`, compiled by Kysely or made by `insertion`. */
@@ -82,13 +82,8 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
 }
 
 function withRemedy(error: unknown, path: string): unknown {
-  if (!(error instanceof StoreError) || error.message.endsWith(updateRemedy)) return error
-  const reason = error.isBusy ? 'another program holds it' : error.message.replace(/\.$/, '')
-  const text = reason.includes(path) ? reason : `The store ${path} cannot be opened: ${reason}`
-  const remedy = error.isBusy ? 'End that program' : 'Move the file away'
-  return new StoreError(`${text}. ${remedy}, or set DATA_DIR to another folder.`, error.errcode, {
-    cause: error,
-  })
+  const isTold = error instanceof StoreError && !error.message.endsWith(updateRemedy)
+  return isTold ? cannotOpen(path, error) : error
 }
 
 /** Compiles the SQL of a table from its first row: all further rows must have its columns. */
