@@ -85,7 +85,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     const failure = await health.attempt(() =>
       within(writeCheckTimeoutMs, store.commit([checkRow()])),
     )
-    if (failure !== undefined) throw unavailable(failure)
+    if (failure !== undefined) throw unavailable()
   })
   const guarded: GuardedStore = {
     ...store,
@@ -126,7 +126,7 @@ function createHealth(events: StoreEvents) {
   return {
     trouble: () => trouble,
     assertWell: () => {
-      if (trouble !== undefined) throw unavailable(trouble)
+      if (trouble !== undefined) throw unavailable()
     },
     fail,
     recovered: (rows: number) => {
@@ -185,10 +185,11 @@ async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
 
 const retryAfterSeconds = 5
 
-function unavailable(cause: StoreError): GatewayError {
+/** Without a cause: it was told when the trouble began, and there may be many of these. */
+function unavailable(): GatewayError {
   const text =
     'The gateway cannot record calls at the moment and takes none. Try again in a moment.'
-  return new GatewayError('overloaded', text, { cause, retryAfterSeconds })
+  return new GatewayError('overloaded', text, { retryAfterSeconds })
 }
 
 function unkept(cause: StoreError): GatewayError {

@@ -76,7 +76,8 @@ export function createEvents(log: Log, metrics: Metrics) {
       const { code, status } = error
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
-      if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
+      if (isExpected(error)) now().warn(fields, 'tool refused')
+      else if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else now().info(fields, 'tool refused')
     },
   }
@@ -174,8 +175,14 @@ function printExchange(
   }
   if (error === undefined) return log.info(fields, 'request')
   const code = error instanceof GatewayError ? error.code : 'internal_error'
+  if (isExpected(error)) return log.warn({ ...fields, code }, 'request refused')
   if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
   return log.info({ ...fields, code }, 'request refused')
+}
+
+/** Refusals of a gateway that takes no more: many, and why is told once elsewhere. */
+function isExpected(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'overloaded' && error.cause === undefined
 }
 
 /**

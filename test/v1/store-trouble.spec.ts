@@ -68,8 +68,12 @@ describe('a store that takes no rows', () => {
     await isReady()
     const rows = await own.gateway.usage()
     expect(rows.map(({ id }) => id)).to.deep.equal([under.headers.get('x-request-id')])
-    const said = own.gateway.logText().match(/store takes no rows/g)
-    expect(said, 'is told once').to.have.length(1)
+    const lines = own.gateway.logText().split('\n')
+    const told = lines.filter((line) => line.includes('store takes no rows'))
+    expect(told, 'why is told once').to.have.length(1)
+    const refusals = lines.filter((line) => line.includes('"code":"overloaded"'))
+    expect(refusals).to.have.length.above(1)
+    expect(refusals.filter((line) => line.includes('stack'))).to.deep.equal([])
   })
 
   it('fails a whole answer whose row nothing keeps, and the same call works once it is free', async () => {
