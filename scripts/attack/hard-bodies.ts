@@ -20,7 +20,7 @@ const quick: readonly string[] = [
   'chat gemini-3.5-flash: members of messages',
   'generations: prompt: spaces within',
   'edits: images: small objects',
-  'edits as a form: parts',
+  'edits as a form: empty files',
   'edits as a form: almost boundaries',
   'tools: arguments: keys',
   'tools: batch',

@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Pause } from './loop-watch.ts'
 import { startUpstream } from './upstream.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
-const program = join(import.meta.dirname, '../../src/command-line.ts')
 const watch = join(import.meta.dirname, 'loop-watch.ts')
 
 /** A gateway in a process of its own, whose event loop is watched from within. */
@@ -45,7 +44,7 @@ export async function startWatchedGateway(mainFile = main): Promise<WatchedGatew
     GEMINI_API_KEY: 'AIza0123456789abcdef',
     GEMINI_BASE_URL: upstream.url,
   }
-  const words = [program, 'keys', 'create', '--mode', 'live', '--name', 'stall']
+  const words = [join(dirname(mainFile), 'command-line.ts'), 'keys', 'create', '--mode', 'live', '--name', 'stall']
   const made = await promisify(execFile)(process.execPath, words, { cwd: folder, env })
   const child = spawn(process.execPath, ['--import', watch, mainFile], {
     cwd: folder,

@@ -50,7 +50,7 @@ function startsWith(bytes: Buffer, mark: readonly number[]): boolean {
 }
 
 /** Larger bodies are not searched for their fault, which would block everybody. */
-const searchedBytesMax = 4 * 1024 * 1024
+const searchedBytesMax = 1024 * 1024
 
 function notJson(bytes: Buffer, cause: unknown): GatewayError {
   // Latin letters in UTF-16 are UTF-8 as well, with a zero next to each.

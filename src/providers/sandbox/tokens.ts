@@ -9,8 +9,14 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s?\p{L}{1,8}|\s?\p{N}{1,3}|\s?[^\s\p{L}\p{N}]|\s/gu) ?? []
 }
 
+/** Millions of tokens are not made one by one to be counted. */
+const countedCharactersMax = 262_144
+
+/** How many tokens a text has; the rest of a very long one counts as its beginning does. */
 export function countTokens(text: string): number {
-  return tokensOf(text).length
+  const { length } = tokensOf(text.slice(0, countedCharactersMax))
+  if (text.length <= countedCharactersMax) return length
+  return Math.ceil((length / countedCharactersMax) * text.length)
 }
 
 const lowDetailTokens = 85
