@@ -44,7 +44,15 @@ export async function startWatchedGateway(mainFile = main): Promise<WatchedGatew
     GEMINI_API_KEY: 'AIza0123456789abcdef',
     GEMINI_BASE_URL: upstream.url,
   }
-  const words = [join(dirname(mainFile), 'command-line.ts'), 'keys', 'create', '--mode', 'live', '--name', 'stall']
+  const words = [
+    join(dirname(mainFile), 'command-line.ts'),
+    'keys',
+    'create',
+    '--mode',
+    'live',
+    '--name',
+    'stall',
+  ]
   const made = await promisify(execFile)(process.execPath, words, { cwd: folder, env })
   const child = spawn(process.execPath, ['--import', watch, mainFile], {
     cwd: folder,

@@ -12,7 +12,7 @@ for (const seed of seeds) {
   describe(`a gateway under attack (seed ${seed})`, () => {
     let rows: Row[]
     before(async function () {
-      this.timeout(60_000)
+      this.timeout(120_000)
       const folder = makeFolder()
       const chosen = { seed, dose: 'quick', durationMs: 500, project: projectFolder } as const
       try {
