@@ -143,7 +143,7 @@ function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => b
       if (origin !== undefined && connection.origin !== origin) continue
       settle(connection, nowMs)
       const isUnused = isIdle(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
-      if (!isUnused && connection.refusal === undefined) continue
+      if (!isUnused && connection.closesAtMs === Infinity) continue
       cut(connection, 'evicted')
       if (++evicted === evictedAtOnceMax) break
     }

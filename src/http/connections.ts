@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { GatewayError } from '../core/error.ts'
+import type { GatewayError } from '../core/error.ts'
 import type { Connection } from './connection.ts'
 import {
   createConnectionTable,
   type ConnectionTable,
   type TableOptions,
 } from './connection-table.ts'
-import { newRequestId } from './exchange.ts'
-import { malformedError, printAnswer, type ParseError } from './malformed.ts'
+import { createRefusals } from './connection-refusals.ts'
+import { malformedError, type ParseError } from './malformed.ts'
 
 export type ConnectionsOptions = TableOptions & {
   limits: { pipelinedRequestsMax: number }
@@ -35,60 +35,44 @@ export type Connections = Pick<
 }
 
 export function createConnections(options: ConnectionsOptions): Connections {
-  const { limits, handle, onRefusal, monotonic } = options
+  const { limits, handle } = options
   const table = createConnectionTable(options)
-  const refuseNow = (connection: Connection, error: GatewayError, tell: typeof onRefusal): void => {
-    const { socket } = connection
-    connection.closesAtMs = monotonic() + limits.lingerTimeoutMs
-    if (!socket.writable) return void socket.destroy()
-    const requestId = newRequestId()
-    tell(requestId, error)
-    socket.end(printAnswer(error, requestId))
-    return undefined
-  }
-  const refuse = (socket: Socket, error: GatewayError, tell = onRefusal): void => {
-    const connection = table.get(socket)
-    if (connection === undefined) return void socket.destroy()
-    if (connection.refusal !== undefined) return undefined
-    connection.refusal = error
-    discardInput(socket)
-    const { response } = connection
-    const isUnderWay = response !== undefined && !response.destroyed
-    // Behind an answer that has begun, or is for another request, so that it is not taken for it.
-    if (isUnderWay && (response.headersSent || response.req.complete))
-      response.once('close', () => refuseNow(connection, error, tell))
-    else refuseNow(connection, error, tell)
-    return undefined
+  const refusals = createRefusals({ ...options, table })
+  const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
+    connection.response = response
+    handle(request, response)
+    if (connection.refusal !== undefined) refusals.tellBehind(connection, connection.refusal)
   }
   const serve: Connections['serve'] = (request, response) => {
     const connection = table.get(request.socket)
     if (connection === undefined || connection.refusal !== undefined) return
     if (response.socket !== null) {
-      connection.response = response
-      handle(request, response)
+      begin(connection, request, response)
     } else if (connection.waiting === limits.pipelinedRequestsMax) {
       // No error is told: what Node has read by now is kept until the connection is gone.
       table.cut(connection, 'pipelined')
+      stopParsing(connection.socket)
     } else {
       connection.waiting++
       response.once('socket', () => {
-        connection.waiting--
-        process.nextTick(serve, request, response)
+        process.nextTick(() => {
+          connection.waiting--
+          begin(connection, request, response)
+        })
       })
     }
   }
   return {
     accept: (socket) => {
-      const { missing } = table.add(socket)
-      // They are counted: a line for each would make it worse.
-      if (missing !== undefined) refuse(socket, tooMany[missing], () => undefined)
+      const { connection, missing } = table.add(socket)
+      if (missing !== undefined) refusals.turnAway(connection, missing)
     },
     serve,
     isAwaited: (socket) => (table.get(socket)?.waiting ?? 0) > 0,
-    refuse,
+    refuse: refusals.refuse,
     refuseMalformed: (cause, socket) => {
       if (cause.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-      else refuse(socket, malformedError(cause))
+      else refusals.refuse(socket, malformedError(cause))
     },
     countDropped: table.countDropped,
     closeIdle: table.closeIdle,
@@ -97,24 +81,11 @@ export function createConnections(options: ConnectionsOptions): Connections {
   }
 }
 
-/** Reads on, so that the client's end is seen, but nothing as a request. */
-function discardInput(socket: Socket): void {
-  socket.removeAllListeners('data')
-  // Node's parser lets go of a socket that somebody else reads.
-  socket.on('data', () => undefined)
-  socket.resume()
-}
+type Parser = { onIncoming: () => number }
 
-const soon = { retryAfterSeconds: 1 }
-const tooMany = {
-  full: new GatewayError(
-    'overloaded',
-    'The gateway has too many connections. Try again soon.',
-    soon,
-  ),
-  address: new GatewayError(
-    'overloaded',
-    'There are too many connections from this address. Close some.',
-    soon,
-  ),
+/** Has Node's parser leave the rest of what was read, which may be a thousand requests. */
+function stopParsing(socket: Socket): void {
+  // Node's types leave the parser out. Its answer 2 means: what follows is not HTTP.
+  const { parser } = socket as Socket & { parser?: Parser | null }
+  if (parser) parser.onIncoming = () => 2
 }
