@@ -2,12 +2,11 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { configuredCatalog, readCatalogRows } from './catalog/catalog.ts'
-import { nearModel } from './catalog/near-model.ts'
+import { keyModelIds, KeyModelError } from './catalog/new-key-models.ts'
 import { ConfigError, loadConfig, readVariables, settingsTable } from './config.ts'
-import { GatewayError } from './core/error.ts'
-import { ModelNotFound } from './core/model-not-found.ts'
+import { nearName } from './core/near-name.ts'
 import { diagnose, diagnosisText } from './doctor.ts'
-import { namePrefixes, vendorOf } from './providers/index.ts'
+import { namePrefixes as prefixes } from './providers/index.ts'
 import { StoreError } from './storage/store-error.ts'
 import { openStore } from './storage/store.ts'
 
@@ -32,7 +31,10 @@ async function main(words: string[]): Promise<void> {
   if (command === 'doctor') return doctor(words.slice(1))
   if (command === 'keys' && verb === 'create')
     return withAccounts((a) => createKey(a, words.slice(2)))
-  if (command === 'keys' && verb === 'list') return withAccounts(listKeys)
+  if (command === 'keys' && verb === 'list') {
+    parsed(words.slice(2), {})
+    return withAccounts(listKeys)
+  }
   if (command === 'keys' && verb === 'revoke') return withAccounts((a) => revokeKey(a, words[2]))
   if (command === undefined || command === 'help' || command === '--help') return print(usage)
   throw new UsageError(`There is no command '${words.join(' ')}'.\n\n${usage}`)
@@ -51,41 +53,43 @@ async function withAccounts(run: (accounts: Accounts) => Promise<void>): Promise
 async function createKey(accounts: Accounts, words: string[]): Promise<void> {
   const { mode, name, models, 'expires-in-days': days } = parsed(words, keyOptions)
   if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
-  if (name === undefined || name.trim() === '') throw new UsageError('Say --name and a name.')
-  if (days !== undefined && !(Number(days) > 0)) {
-    throw new UsageError('--expires-in-days takes a number above 0.')
-  }
+  const label = keyName(name)
+  const lifetimeDays = days === undefined ? undefined : daysOf(days)
+  const ids = models === undefined ? undefined : modelIds(models)
   const { id: accountId } = await accounts.first()
   const key = await accounts.createKey({
     accountId,
     mode,
-    name,
-    ...(models === undefined ? {} : { models: models.split(',').map(modelId) }),
-    ...(days === undefined ? {} : { expiresAt: Date.now() + Number(days) * 86_400_000 }),
+    name: label,
+    ...(ids === undefined ? {} : { models: ids }),
+    ...(lifetimeDays === undefined ? {} : { expiresAt: Date.now() + lifetimeDays * 86_400_000 }),
   })
   print(`${key}\n`)
 }
 
-/** The id of a model of the catalog, or of one that only its provider knows, as `provider/name`. */
-function modelId(name: string): string {
+function modelIds(list: string): string[] {
   const { config } = loadConfig(readVariables())
   const rows = readCatalogRows()
-  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
-  const asked = name.trim()
-  try {
-    return catalog.find(asked).model.row.id
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-    if (!(error instanceof ModelNotFound)) throw new UsageError(`--models: ${error.message}`)
-  }
-  const [provider = '', ...rest] = asked.split('/')
-  const isProvider = vendorOf(provider) ?? config.endpoints.find((one) => one.id === provider)
-  if (isProvider !== undefined && rest.join('') !== '') return asked
-  const near = nearModel(asked, catalog.list({}, () => true).models)
-  const meant = near === undefined ? '' : ` Did you mean '${near}'?`
-  throw new UsageError(
-    `--models: there is no model '${asked}'.${meant} One that only its vendor knows is named as provider/model.`,
-  )
+  const catalog = configuredCatalog({ ...config, rows, prefixes, clock: Date.now })
+  return keyModelIds(list, { catalog, endpoints: config.endpoints, prefixes })
+}
+
+const nameLengthMax = 100
+/** A hundred years. */
+const daysMax = 36_500
+
+/** A name in one line: `keys list` prints it, and a terminal does what some characters say. */
+function keyName(given = ''): string {
+  const name = given.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim()
+  if (name === '') throw new UsageError('Say --name and a name.')
+  if (name.length <= nameLengthMax) return name
+  throw new UsageError(`--name takes at most ${nameLengthMax} characters.`)
+}
+
+function daysOf(given: string): number {
+  const days = /^\d{1,6}(\.\d{1,30})?$/.test(given) ? Number(given) : 0
+  if (days > 0 && days <= daysMax) return days
+  throw new UsageError(`--expires-in-days takes a number above 0, at most ${daysMax}.`)
 }
 
 const text = { type: 'string' } as const
@@ -95,7 +99,10 @@ function parsed<Options extends ParseArgsOptionsConfig>(words: string[], options
   try {
     return parseArgs({ args: words, options }).values
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message.slice(0, 300) : String(error)
+    const [, unknown = ''] = /^Unknown option '--?([^']+)'/.exec(message) ?? []
+    const near = nearName(unknown, Object.keys(options))
+    throw new UsageError(near === undefined ? message : `${message} Did you mean '--${near}'?`)
   }
 }
 
@@ -133,7 +140,8 @@ function print(text: string): void {
 }
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
-  const wrongWords = error instanceof UsageError || error instanceof ConfigError
+  const wrongWords =
+    error instanceof UsageError || error instanceof ConfigError || error instanceof KeyModelError
   const known = wrongWords || error instanceof StoreError
   const text = known ? error.message : error instanceof Error ? error.stack : String(error)
   process.stderr.write(`${text}\n`)

@@ -9,6 +9,7 @@ import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
 import { vendors } from './providers/index.ts'
 import { checkKeys } from './providers/key-shape.ts'
+import { complaintsAboutIds } from './providers/reserved-ids.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
@@ -98,6 +99,7 @@ export function loadConfig(variables: Variables): Loaded {
     ...vendorEndpoints(variables, complaints, doubts),
     ...own.map((one) => ownEndpoint(one, variables, complaints)),
   ]
+  complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
   const config = {
     host: checked.host,

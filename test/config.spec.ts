@@ -6,6 +6,8 @@ import { loadConfig, settingsTable, type Config, type Variables } from '../src/c
 import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 import { runProgram } from './support/program.ts'
 
+const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
+
 describe('settings', () => {
   let folder: TemporaryFolder
   before(() => {
@@ -159,6 +161,26 @@ describe('settings', () => {
       name: 'an address that holds a password',
       variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'https://me:secret@somewhere/v1' },
       says: /^OPENAI_BASE_URL is not an address/,
+    },
+    {
+      name: "a provider with a vendor's id",
+      file: { providers: [{ ...keyless, id: 'groq' }] },
+      says: /^providers: 'groq' is the id of Groq\. Set GROQ_API_KEY and GROQ_BASE_URL, or choose another id\.$/,
+    },
+    {
+      name: 'a provider with an id of the sandbox',
+      file: { providers: [{ ...keyless, id: 'sandbox-2' }] },
+      says: /^providers: 'sandbox-2' is of test keys/,
+    },
+    {
+      name: 'two providers of one id',
+      file: { providers: [keyless, keyless] },
+      says: /^providers: there are two of the id 'own'\.$/,
+    },
+    {
+      name: 'an alias of five million characters',
+      file: { aliases: { fast: 'x'.repeat(5_000_000) } },
+      says: /^aliases\.fast .{0,80}256/,
     },
     {
       name: 'a provider of an unknown kind',

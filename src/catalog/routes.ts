@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { ModelNotFound } from '../core/model-not-found.ts'
+import { AmbiguousModel, ModelNotFound } from '../core/model-not-found.ts'
 import type { Catalog, Model, Warning } from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable } from '../core/route.ts'
 import { createKeyModels } from './key-models.ts'
@@ -65,6 +65,7 @@ export function createRouteTable(options: Options): RouteTable {
     return { routes, warnings }
   }
   const suggest = (error: unknown, caller: Caller): unknown => {
+    if (error instanceof AmbiguousModel) return narrowed(error, (one) => usable(one, caller))
     if (!(error instanceof ModelNotFound)) return error
     const { models } = catalog.list({}, (model) => usable(model, caller))
     return new ModelNotFound(error.asked, nearModel(error.asked, models), error.param!)
@@ -90,6 +91,17 @@ export function createRouteTable(options: Options): RouteTable {
   }
 }
 
+/** Which providers there are is no business of a key that may not use them. */
+function narrowed(
+  { asked, candidates, param }: AmbiguousModel,
+  isUsable: (model: Model) => boolean,
+): GatewayError {
+  const own = candidates.filter(isUsable)
+  return own.length > 1
+    ? new AmbiguousModel(asked, own, param!)
+    : new ModelNotFound(asked, own[0]?.row.id, param!)
+}
+
 /** What a look-up gives; an error says where the name stands: `model`, then `models`. */
 function placed<T>(place: number, look: () => T): T {
   try {
@@ -99,6 +111,8 @@ function placed<T>(place: number, look: () => T): T {
     const param = `models[${place - 1}]`
     // Suggestions come later, and need the name that was asked for.
     if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
+    if (error instanceof AmbiguousModel)
+      throw new AmbiguousModel(error.asked, error.candidates, param)
     throw error.named(() => param)
   }
 }

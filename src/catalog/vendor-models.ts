@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { GatewayError } from '../core/error.ts'
+import { AmbiguousModel } from '../core/model-not-found.ts'
 import type { Model } from '../core/model.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { undescribedModel } from './undescribed.ts'
@@ -8,7 +8,7 @@ import { undescribedModel } from './undescribed.ts'
 export type VendorModels = {
   /**
    * The model of a name in the lists that are known, undescribed and without a price. Throws
-   * `model_not_found` for a name that several vendors have.
+   * an AmbiguousModel for a name that several vendors have.
    */
   find(name: string): Model | undefined
   /** Reads the lists that are missing or old; undefined when there are none. Never rejects. */
@@ -76,9 +76,8 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
       const [first, second] = found
       if (first === undefined) return undefined
       if (second === undefined) return modelOf(first.id, first.upstream)
-      const ids = found.map(({ id, upstream }) => `'${id}/${upstream}'`)
-      const message = `Several providers have a model '${plain}'. Choose one: ${ids.join(', ')}.`
-      throw new GatewayError('model_not_found', message, { param: 'model' })
+      const candidates = found.map((one) => modelOf(one.id, one.upstream))
+      throw new AmbiguousModel(plain, candidates)
     },
     learn: () => {
       if (modelListTtlSeconds === 0) return undefined

@@ -1,4 +1,5 @@
 import { GatewayError } from './error.ts'
+import type { Model } from './model.ts'
 
 const shownLengthMax = 200
 
@@ -15,5 +16,19 @@ export class ModelNotFound extends GatewayError {
       { param },
     )
     this.asked = asked
+  }
+}
+
+/** Several providers have a model of this name; a caller is told those that its key may use. */
+export class AmbiguousModel extends GatewayError {
+  readonly asked: string
+  readonly candidates: readonly Model[]
+
+  constructor(asked: string, candidates: readonly Model[], param = 'model') {
+    const ids = candidates.map(({ row }) => `'${row.id}'`).join(', ')
+    const message = `Several providers have a model '${asked}'. Choose one: ${ids}.`
+    super('model_not_found', message, { param })
+    this.asked = asked
+    this.candidates = candidates
   }
 }
