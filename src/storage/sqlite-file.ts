@@ -99,6 +99,18 @@ export function createCommits(options: FileOptions, thread: Thread) {
   }
 
   return {
+    /**
+     * Opens the loop's connection: as long as one is open, SQLite keeps the files of its log, also
+     * when the thread ends and another one is started. Without waiting; a commit opens it later else.
+     */
+    hold: () => {
+      try {
+        here ??= openHere(options)
+        here.prepare('SELECT count(*) FROM sqlite_schema').get()
+      } catch (error) {
+        if (!toStoreError(error).isBusy) throw toStoreError(error)
+      }
+    },
     /** Resolves when the statements are durable. Throws a StoreError. */
     commit: async (statements: readonly Statement[], options?: CommitOptions): Promise<void> => {
       if (options?.waits !== false && commitHere(statements)) return

@@ -22,8 +22,8 @@ type SqliteThread = {
   dialect: Dialect
   /** Runs statements in one transaction. */
   commit(statements: readonly Statement[], options?: CommitOptions): Promise<void>
-  /** From now on the thread may take so long over one query. */
-  limitAnswers(timeoutMs: number): void
+  /** To be called when the file has its tables: from now on the thread may take so long over one query. */
+  ready(answerTimeoutMs: number): void
 }
 
 type Options = FileOptions & {
@@ -90,7 +90,10 @@ export function openSqlite(options: Options): SqliteThread {
       createIntrospector: (db) => new SqliteIntrospector(db),
     },
     commit: commits.commit,
-    limitAnswers: thread.limitAnswers,
+    ready: (answerTimeoutMs) => {
+      thread.limitAnswers(answerTimeoutMs)
+      commits.hold()
+    },
   }
 }
 

@@ -55,7 +55,7 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   const opened = closeToOthers(dataDir)
   const found = await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
   makeFile(path)
-  const { dialect, commit, limitAnswers } = openSqlite({
+  const { dialect, commit, ready } = openSqlite({
     path,
     durability,
     busyTimeoutMs,
@@ -67,8 +67,8 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
     await db.destroy().catch(() => undefined)
     throw withRemedy(error, path)
   })
-  // A migration of a large store may take long.
-  limitAnswers(limits.storeAnswerTimeoutMs)
+  // Not before: a migration of a large store may take long.
+  ready(limits.storeAnswerTimeoutMs)
   return {
     db,
     notices: [...opened, ...found],

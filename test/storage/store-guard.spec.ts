@@ -1,7 +1,9 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { GatewayError } from '../../src/core/error.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -17,7 +19,7 @@ describe('a store in trouble', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
   /** Another process, which may hold the store. */
-  let other: DatabaseSync
+  let other: DatabaseSync | undefined
   const told: string[] = []
   const open = async (limits: Partial<typeof quick> & { ledgerJournalBytesMax?: number } = {}) => {
     store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, told })
@@ -28,11 +30,13 @@ describe('a store in trouble', () => {
     told.length = 0
   })
   afterEach(async () => {
-    if (other.isOpen) other.close()
+    if (other?.isOpen) other.close()
     await store.close().catch(() => undefined)
     folder.remove()
   })
 
+  const hold = () => other!.exec('BEGIN IMMEDIATE')
+  const free = () => other!.exec('ROLLBACK')
   const keep = (...ids: string[]) =>
     store.keep(
       'usage',
@@ -53,11 +57,11 @@ describe('a store in trouble', () => {
   it('keeps rows in its journal while another program holds it, and each once when it is free', async () => {
     await open()
     await keep('a')
-    other.exec('BEGIN IMMEDIATE')
+    hold()
     await Promise.all([keep('b'), keep('c', 'd')])
     expect(troubled()).to.equal(true)
     expect(ids()).to.deep.equal(['a'])
-    other.exec('ROLLBACK')
+    free()
     await until('it takes rows again', () => !troubled())
     await keep('e')
     expect(ids().sort()).to.deep.equal(['a', 'b', 'c', 'd', 'e'])
@@ -66,14 +70,14 @@ describe('a store in trouble', () => {
 
   it('gives what is in the journal to the store at the next start, each row once', async () => {
     await open()
-    other.exec('BEGIN IMMEDIATE')
+    hold()
     await keep('a', 'b')
     await store.close()
-    other.exec('ROLLBACK')
+    free()
     // As if a commit had come through though it seemed to fail.
     const { id, ...rest } = usageRow('a', 1)
     const names = Object.keys(rest)
-    other
+    other!
       .prepare(
         `INSERT INTO usage (id, ${names.join(', ')}) VALUES (?${', ?'.repeat(names.length)})`,
       )
@@ -85,23 +89,23 @@ describe('a store in trouble', () => {
 
   it('fails a row that neither the store nor the journal takes, after trying again', async () => {
     await open({ ledgerJournalBytesMax: 0 })
-    other.exec('BEGIN IMMEDIATE')
+    hold()
     const refusal = await keep('a').catch((error: unknown) => error)
     expect(refusal).to.include({ code: 'overloaded', status: 503 })
     const later = keep('b')
-    other.exec('ROLLBACK')
+    free()
     await later
     expect(ids()).to.deep.equal(['b'])
   })
 
   it('does not put more into its journal than there is room for', async () => {
     await open({ ledgerJournalBytesMax: 2000 })
-    other.exec('BEGIN IMMEDIATE')
+    hold()
     await keep('a')
     const many = Array.from({ length: 20 }, (_, index) => `many_${index}`)
     expect(await keep(...many).catch((error: unknown) => error)).to.be.instanceOf(GatewayError)
     await keep('b')
-    other.exec('ROLLBACK')
+    free()
     await until('it takes rows again', () => !troubled())
     expect(ids().sort()).to.deep.equal(['a', 'b'])
   })
@@ -149,19 +153,44 @@ describe('a store in trouble', () => {
     expect(journals()).to.have.length(1)
     rmSync(join(folder.path, journals()[0]!))
     await until('it is there again', () => journals().length === 1)
-    other.exec('BEGIN IMMEDIATE')
+    hold()
     await keep('a')
-    other.exec('ROLLBACK')
+    free()
     await until('it takes rows again', () => !troubled())
     expect(ids()).to.deep.equal(['a'])
     await store.close()
     expect(journals()).to.deep.equal([])
   })
 
+  for (const durability of ['normal', 'full'] as const) {
+    it(`goes on with a new thread, with durability ${durability}`, async () => {
+      const limits = { ...quick, storeAnswerTimeoutMs: 400 }
+      store = await openGuardedStore(folder.path, { limits, told, durability })
+      const slow = sql`
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2500000)
+        SELECT count(*) FROM n`
+      const ended = await slow.execute(store.db).catch((error: unknown) => String(error))
+      expect(ended).to.contain('its thread does not answer')
+      const works = async () => {
+        const asked = store.db.selectFrom('accounts').select('id').execute()
+        return asked.then(
+          () => !troubled(),
+          () => false,
+        )
+      }
+      await until('the thread answers', works)
+      await keep('a')
+      // The files are looked at again and again.
+      for (let look = 0; look < 5; look++) await sleep(quick.storeCheckIntervalMs)
+      expect(troubled()).to.equal(false)
+      expect(ids()).to.deep.equal(['a'])
+    })
+  }
+
   it('is ready as long as a row can really be written', async () => {
     await open({ storeCheckIntervalMs: 60_000 })
     await store.checkWritable()
-    other.exec('ALTER TABLE write_checks RENAME TO gone; CREATE TABLE write_checks (id)')
+    other!.exec('ALTER TABLE write_checks RENAME TO gone; CREATE TABLE write_checks (id)')
     // What was found is trusted for a second.
     await store.checkWritable()
     await until('it is noticed', async () => {

@@ -18,12 +18,14 @@ export function openTestStore(
   return openStore(configOf(dataDir, durability, limits))
 }
 
+type GuardOptions = { limits?: Changed; told?: string[]; durability?: 'normal' | 'full' }
+
 /** The same with its journal; `told` gets the names of its events. */
 export async function openGuardedStore(
   dataDir: string,
-  { limits = {}, told = [] }: { limits?: Changed; told?: string[] } = {},
+  { limits = {}, told = [], durability = 'normal' }: GuardOptions = {},
 ): Promise<GuardedStore> {
-  const config = configOf(dataDir, 'normal', limits)
+  const config = configOf(dataDir, durability, limits)
   const events: StoreEvents = {
     storeFailed: ({ reason }) => void told.push(reason),
     storeRecovered: (rows) => void told.push(`recovered ${rows}`),
