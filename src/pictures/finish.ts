@@ -10,6 +10,8 @@ import { hasContentCredentials } from './content-credentials.ts'
 type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
 
 const bytesPerPixel = 4
+/** No vendor makes pictures of a quarter of it. A file of a few bytes may claim any size. */
+const pixelsMax = 8192 * 8192
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
 export function createDarkroom(
@@ -47,6 +49,9 @@ export function createFinish(darkroom: Darkroom): FinishPicture {
   return async (picture, plan) => {
     const change = changeOf(picture, plan)
     if (change === undefined) return { picture }
+    if (picture.width * picture.height > pixelsMax) {
+      throw new ProviderFailure('malformed', "The provider's picture is too large to be converted.")
+    }
     const asked = plan.targetPixels ?? plan.askedPixels ?? { width: 0, height: 0 }
     const pixels = picture.width * picture.height + asked.width * asked.height
     const converted = await darkroom(pixels, async () => {

@@ -1,5 +1,5 @@
 import { imageSize } from 'image-size'
-import { decodeBase64 } from '../../bytes/base64.ts'
+import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
 
@@ -33,28 +33,64 @@ export function pictureKind(base64: Pieces): string | undefined {
   return kinds.find(({ pattern }) => pattern.test(beginning))?.kind
 }
 
-/** How much is decoded to find the header, in steps: a JPEG may have metadata before it. */
-const headerCharacters = [4096, 65_536, Infinity]
+/** PNG and WebP begin with their size. */
+const headerCharacters = 4096
 
 /** Reads a picture's format and size from its bytes; undefined if not a PNG, JPEG or WebP. */
 export function readPicture(base64: Pieces): Picture | undefined {
-  for (const characters of headerCharacters) {
-    const read = readHeader(decodeBase64(base64, characters))
-    if (read !== undefined) return { base64, ...read }
+  const beginning = decodeBase64(base64, headerCharacters)
+  const isJpeg = formatOf(beginning) === 'jpeg'
+  const header = isJpeg ? jpegHeader(base64Bytes(base64)) : beginning
+  const read = header && readHeader(header)
+  return read && { base64, ...read }
+}
+
+function formatOf(bytes: Buffer): ImageFormat | undefined {
+  const beginning = bytes.toString('latin1', 0, 16)
+  return beginnings.find(({ pattern }) => pattern.test(beginning))?.format
+}
+
+/** Segments are at most 64 KiB: so many hold any metadata. */
+const segmentsMax = 2000
+const [segmentMark, exifSegment] = [0xff, 0xe1]
+/** `image-size` passes over the first segment, and looks beyond the last. */
+const jpegStart = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 2])
+const jpegEnd = Buffer.alloc(16)
+/** The frames that `image-size` reads. */
+const frames = new Set([0xc0, 0xc1, 0xc2])
+
+/**
+ * A JPEG's Exif data and its frame, without what else stands before it: it may be megabytes, which
+ * `image-size` would copy at each step. Undefined when there is no frame.
+ */
+function jpegHeader(read: (start: number, length: number) => Buffer): Buffer | undefined {
+  const kept: Buffer[] = [jpegStart]
+  let at = 2
+  for (let segment = 0; segment < segmentsMax; segment++) {
+    const head = read(at, 4)
+    if (head.length < 4 || head[0] !== segmentMark) return undefined
+    if (head[1] === segmentMark) {
+      at += 1
+      continue
+    }
+    const length = 2 + head.readUInt16BE(2)
+    const isFrame = frames.has(head[1]!)
+    if (isFrame || (head[1] === exifSegment && kept.length === 1)) kept.push(read(at, length))
+    if (isFrame) return Buffer.concat([...kept, jpegEnd])
+    at += length
   }
   return undefined
 }
 
 function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
   // `image-size` has parsers for many formats: only these three may see untrusted bytes.
-  const beginning = bytes.toString('latin1', 0, 16)
-  const known = beginnings.find(({ pattern }) => pattern.test(beginning))
-  if (known === undefined) return undefined
+  const format = formatOf(bytes)
+  if (format === undefined) return undefined
   try {
     const { width, height, orientation = 1 } = imageSize(bytes)
     // From 5 on a viewer turns the picture by a quarter (Exif 3.0, section 4.6.5).
     const shown = orientation < 5 ? { width, height } : { width: height, height: width }
-    return { format: known.format, ...shown }
+    return { format, ...shown }
   } catch {
     return undefined
   }

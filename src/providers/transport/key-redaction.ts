@@ -20,10 +20,7 @@ export function redactionOf(keys: readonly string[]): KeyRedaction {
   if (known.length === 0) return { redact: (text) => text, mayHold: () => false }
   const plain = new RegExp(known.map((key) => partsOf(key, literal)).join('|'), 'gi')
   const escaped = new RegExp(known.map((key) => partsOf(key, spelled)).join('|'), 'gi')
-  const encoded = new RegExp(
-    known.flatMap(base64Cores).map(withBase64Around).join('|') || '(?!)',
-    'g',
-  )
+  const encoded = new RegExp(known.flatMap(base64Cores).map(RegExp.escape).join('|') || '(?!)', 'g')
   const looks = new RegExp(
     [plain, encoded, escapes, masks].map(({ source }) => source).join('|'),
     'i',
@@ -82,8 +79,4 @@ function base64Cores(key: string): string[] {
     const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)]
     return (['base64', 'base64url'] as const).map((form) => bytes.toString(form).slice(from, to))
   })
-}
-
-function withBase64Around(core: string): string {
-  return String.raw`[\w+/-]*${RegExp.escape(core)}[\w+/=-]*`
 }

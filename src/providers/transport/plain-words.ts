@@ -13,8 +13,8 @@ const secrets: readonly Replacement[] = [
   [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
   [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],
   [/\b(?:sk|pk|rk|gsk|csk|xai|hf|r8|tgp|fw|nvapi|pplx)[-_][\w*.-]{8,}/g, '[removed]'],
-  [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,}\.[\w.-]+/g, '[removed]'],
-  [/\b(?:org|proj|acct)[-_](?=[\w-]*\d)[\w-]{8,}/g, '[removed]'],
+  [/\bAIza[\w-]{20,}|\beyJ[\w-]{10,500}\.[\w.-]+/g, '[removed]'],
+  [/\b(?:org|proj|acct)[-_](?=[\w-]{0,60}\d)[\w-]{8,}/g, '[removed]'],
 ]
 const webAddress = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]+/gi
 /** What is a place in somebody's network, or a folder. */

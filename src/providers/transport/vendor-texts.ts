@@ -28,18 +28,27 @@ const nameCharactersMax = 256
 const depthMax = 64
 /** Texts that were looked at: those beside the content are the same in each event of a stream. */
 const seenMax = 256
+/** What is longer is cut: it is not content. */
+const textCharactersMax = 8192
+/** Texts of all sizes in one object; what is beyond is left out, since to look at it takes its time. */
+const objectCharactersMax = 262_144
 const seenCharactersMax = 256
 
 /** The door of a gateway that has these keys. */
 export function createVendorTexts(keys: readonly string[]): VendorTexts {
   const { redact, mayHold } = redactionOf(keys)
   const seen = new Map<string, string>()
-  const cleaned = (text: string): string =>
-    isPlain(text) && !mayHold(text) ? text : withoutPlaces(redact(text))
+  const cleaned = (text: string): string => {
+    const read = text.slice(0, textCharactersMax)
+    return isPlain(read) && !mayHold(read) ? read : withoutPlaces(redact(read))
+  }
+  let left = objectCharactersMax
   const clean = (text: string): string => {
-    if (text.length > seenCharactersMax) return cleaned(text)
-    const known = seen.get(text)
+    const known = text.length > seenCharactersMax ? undefined : seen.get(text)
     if (known !== undefined) return known
+    left -= Math.min(text.length, textCharactersMax)
+    if (left < 0) return ''
+    if (text.length > seenCharactersMax) return cleaned(text)
     const made = cleaned(text)
     if (seen.size >= seenMax) seen.clear()
     seen.set(text, made)
@@ -82,12 +91,16 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
     name: (value, charactersMax = nameCharactersMax) => {
       if (typeof value !== 'string' || value === '' || value.length > charactersMax)
         return undefined
+      left = objectCharactersMax
       // oxlint-disable-next-line no-control-regex
       return clean(value) === value && !/[\u0000-\u001f\u007f-\u009f]/.test(value)
         ? value
         : undefined
     },
-    members: (object, content) => passedMembers(object, content, 0),
+    members: (object, content) => {
+      left = objectCharactersMax
+      return passedMembers(object, content, 0)
+    },
   }
 }
 

@@ -1,4 +1,7 @@
+import { base64Length, decodeBase64, encodeBase64 } from '../../bytes/base64.ts'
+import { piecesLength } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { tooLarge } from '../transport/answer-failure.ts'
 import { parseJson, type PieceReader } from '../transport/upstream.ts'
 
 /** A JSON answer without its base64 texts: `"@0"`, `"@1"`, … stand for `texts[i]`. */
@@ -6,6 +9,12 @@ export type SplicedJson = { json: unknown; texts: Buffer[][] }
 
 const quote = 0x22
 const backslash = 0x5c
+/** What is no picture is counts, prompts and signatures of thoughts. */
+const aroundBytesMax = 16_777_216
+/** More than pictures that any vendor makes in a call. */
+const textsMax = 256
+/** More spaces than anybody writes between a name and its text. */
+const gapBytesMax = 1024
 
 /**
  * Reads JSON whose members named `key` hold megabytes of base64: these are kept as the bytes that
@@ -15,6 +24,7 @@ const backslash = 0x5c
 export function base64Reader(key: string): PieceReader<SplicedJson> {
   const needle = Buffer.from(`"${key}"`)
   const around: Buffer[] = []
+  let aroundBytes = 0
   const texts: Buffer[][] = []
   let carried: Buffer | undefined
   let inside = false
@@ -34,21 +44,27 @@ export function base64Reader(key: string): PieceReader<SplicedJson> {
       if (at < 0) return { carryFrom: Math.max(from, piece.length - needle.length + 1) }
       let next = at + needle.length
       while (next < piece.length && isSpaceOrColon(piece[next]!)) next++
-      if (next === piece.length) return { carryFrom: at }
+      if (next === piece.length && next - at < gapBytesMax) return { carryFrom: at }
       if (piece[next] === quote) return { start: next + 1 }
       from = next
     }
   }
 
+  const keep = (piece: Buffer) => {
+    aroundBytes += piece.length
+    if (aroundBytes > aroundBytesMax || texts.length > textsMax) throw tooLarge()
+    around.push(piece)
+  }
   const readAround = (piece: Buffer): Buffer | undefined => {
     const found = findText(piece)
     if ('carryFrom' in found) {
-      around.push(piece.subarray(0, found.carryFrom))
+      keep(piece.subarray(0, found.carryFrom))
       carried = piece.subarray(found.carryFrom)
       return undefined
     }
     const { start } = found
-    around.push(piece.subarray(0, start), Buffer.from(`@${texts.length}`))
+    keep(piece.subarray(0, start))
+    around.push(Buffer.from(`@${texts.length}`))
     texts.push([])
     inside = true
     return piece.subarray(start)
@@ -64,13 +80,25 @@ export function base64Reader(key: string): PieceReader<SplicedJson> {
     finish: () => {
       if (carried !== undefined) around.push(carried)
       if (inside) throw new ProviderFailure('malformed', 'The answer breaks off.')
-      return { json: parseJson(Buffer.concat(around)), texts: texts.map(unescaped) }
+      return { json: parseJson(Buffer.concat(around)), texts: texts.map(canonical) }
     },
   }
 }
 
 function isSpaceOrColon(byte: number): boolean {
   return byte === 0x3a || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/** What is passed on is base64 and nothing else: other texts of the same bytes are written anew. */
+function canonical(text: Buffer[]): Buffer[] {
+  const plain = unescaped(text)
+  if (base64Length(plain) === piecesLength(plain) || plain.every(isBase64)) return plain
+  return encodeBase64([decodeBase64(plain)])
+}
+
+/** Also with bits that no encoder sets, which decoders pass over. */
+function isBase64(piece: Buffer): boolean {
+  return /^[A-Za-z0-9+/=]*$/.test(piece.toString('latin1'))
 }
 
 /** Some encoders write `\/`; base64 has nothing else to escape. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { plainWords } from '../../../src/providers/transport/plain-words.ts'
+import { createVendorTexts } from '../../../src/providers/transport/vendor-texts.ts'
 
 const rows: [string, string][] = [
   ['Bad top_p.', 'Bad top_p.'],
@@ -91,6 +92,37 @@ describe("a vendor's words, as a caller may read them", () => {
       const startedAt = performance.now()
       plainWords(words)
       expect(performance.now() - startedAt).to.be.lessThan(500)
+    })
+  }
+})
+
+describe("a vendor's texts of any length", () => {
+  const { words, members } = createVendorTexts([
+    'a-Key.of_a+vendor/0123456789',
+    'another-key-0123456789',
+  ])
+  const parts = [
+    'a',
+    ' ',
+    '-',
+    'sk-',
+    'org-',
+    'eyJ-',
+    'a.',
+    'a@',
+    '/a',
+    'secret ',
+    '...',
+    '\\u0073',
+  ]
+
+  for (const part of parts) {
+    it(`are read in no time, of ${JSON.stringify(part)}`, () => {
+      const text = part.repeat(65_536 / part.length)
+      const startedAt = performance.now()
+      words(text)
+      members({ text, texts: Array.from({ length: 100 }, (_, at) => text.slice(at)) }, new Set())
+      expect(performance.now() - startedAt).to.be.below(2000)
     })
   }
 })
