@@ -73,7 +73,7 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
 }
 
 function notLookedUp(cause: unknown): never {
-  if (!(cause instanceof StoreError)) throw cause
+  if (!(cause instanceof StoreError) || cause.concernsStatement) throw cause
   const text = 'The key cannot be looked up at the moment. Try again in a moment.'
   throw new GatewayError('overloaded', text, { cause, retryAfterSeconds: 1 })
 }

@@ -21,6 +21,11 @@ export class StoreError extends Error {
     return this.#primary === codes.busy
   }
 
+  /** Whether the statement is at fault: a bug, or tables that somebody has changed. */
+  get concernsStatement(): boolean {
+    return this.#primary === codes.error
+  }
+
   /** Whether the row itself is at fault, and others may be written. */
   get concernsRow(): boolean {
     return rowCodes.has(this.#primary)
@@ -34,6 +39,7 @@ export class StoreError extends Error {
 }
 
 const codes = {
+  error: 1,
   busy: 5,
   locked: 6,
   readOnly: 8,
