@@ -7,7 +7,7 @@ import { models, startWatchedGateway } from './watched-gateway.ts'
 const bytes = { full: 32 * 1024 * 1024, quick: 3 * 1024 * 1024 }
 
 /** One of each kind, for the tests: what each is about, and why it may be slow. */
-const quick: readonly string[] = [
+const quick: ReadonlySet<string> = new Set([
   'chat mock/any: members of the body: keys',
   'chat mock/any: logit_bias: numbers for keys',
   'chat mock/any: unknown: brackets',
@@ -18,7 +18,7 @@ const quick: readonly string[] = [
   'generations: prompt: spaces within',
   'edits as a form: empty files',
   'tools: arguments: keys',
-]
+])
 
 /** Bodies that are hard to read: over none of them the event loop stands still for long. */
 export const hardBodies: Attack = { name: 'hard-bodies', run }
@@ -26,7 +26,7 @@ export const hardBodies: Attack = { name: 'hard-bodies', run }
 async function run({ dose, project }: Context): Promise<Result> {
   const gateway = await startWatchedGateway(join(project, 'src/main.ts'))
   const chosen = bodies(models).filter(
-    ({ name, isHonest }) => dose === 'full' || isHonest || quick.includes(name),
+    ({ name, isHonest }) => dose === 'full' || isHonest || quick.has(name),
   )
   const outcomes: { body: Body; outcome: Outcome }[] = []
   try {

@@ -1,0 +1,29 @@
+import { expect } from 'chai'
+import type { Target } from '../../src/core/model.ts'
+import { writeMessages } from '../../src/providers/anthropic/messages.ts'
+import { writeContents } from '../../src/providers/google/contents.ts'
+import type { Notes } from '../../src/providers/wire/fields.ts'
+
+/** More than a function can be called with. */
+const count = 200_000
+const content = Array.from({ length: count }, () => ({ type: 'text' as const, text: 'a' }))
+const messages: Parameters<typeof writeContents>[0] = [
+  { role: 'user', content: 'a' },
+  { role: 'user', content },
+]
+// What the writers read of a target, for conversations of texts.
+const target = { model: { row: {} }, provider: { id: 'any' }, upstreamModel: 'any' } as Target
+
+describe('a message of very many parts behind another one of its role', () => {
+  const notes = (): Notes => ({ problems: [], warnings: [] })
+
+  it('is one turn for Gemini', () => {
+    const { contents } = writeContents(messages, target, notes())
+    expect(contents.map(({ parts }) => parts?.length)).to.deep.equal([count + 1])
+  })
+
+  it('is one turn for Anthropic', () => {
+    const { messages: turns } = writeMessages(messages, target, notes())
+    expect(turns.map((turn) => turn.content.length)).to.deep.equal([count + 1])
+  })
+})
