@@ -109,7 +109,7 @@ export interface components {
                  * @default 50331648
                  */
                 request_bytes_max: number;
-                /** @description Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 402653184. */
+                /** @description Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592. */
                 buffered_bytes_max?: number;
                 /**
                  * @description How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short.
@@ -628,7 +628,7 @@ export const settings = [
     "name": "limits.buffered_bytes_max",
     "variable": null,
     "standard": null,
-    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 402653184."
+    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
   },
   {
     "name": "limits.slow_peer_grace_ms",

@@ -4,6 +4,7 @@ import { createIdentify } from './accounts/identify.ts'
 import { createKeyWatch } from './accounts/key-watch.ts'
 import { createLedger } from './accounts/ledger.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
+import { collectAfter } from './bytes/collection.ts'
 import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
 import { createPriceOf } from './catalog/route-price.ts'
 import { createRouteTable } from './catalog/routes.ts'
@@ -67,6 +68,8 @@ type Options = {
   publicNet?: PublicNet
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
+  /** Collects garbage; thoroughly where nothing else is to do. */
+  collect?: ((isIdle: boolean) => void) | undefined
 }
 
 /** Whole milliseconds since the process began. */
@@ -83,10 +86,10 @@ export async function assemble({
   random = Math.random,
   publicNet = {},
   moreTools = [],
+  collect,
 }: Options): Promise<Assembled> {
   const { limits } = config
-  const { bufferedBytesMax: bytesMax, slowPeerGraceMs: graceMs } = limits
-  const budget = createBudget({ bytesMax, graceMs, now: monotonic })
+  const budget = budgetOf({ limits, monotonic, collect })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
   // Both are slow and independent of each other.
@@ -142,6 +145,21 @@ export async function assemble({
   const providerIds = [...providers.configured.keys()]
   const retiring = retiringDefaults(catalog, config)
   return { server, accounts, store, events, toolServer, providerIds, retiring, close }
+}
+
+type BudgetParts = Pick<Options, 'collect'> & {
+  limits: Config['limits']
+  monotonic: () => number
+}
+
+/** The bytes that all requests together may hold. */
+function budgetOf({ limits, monotonic, collect }: BudgetParts): Budget {
+  return createBudget({
+    bytesMax: limits.bufferedBytesMax,
+    graceMs: limits.slowPeerGraceMs,
+    now: monotonic,
+    ...(collect === undefined ? {} : { onGiven: collectAfter(collect) }),
+  })
 }
 
 /** Throws `overloaded` while the server drains, `internal_error` when the store does not answer. */

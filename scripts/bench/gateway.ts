@@ -15,7 +15,10 @@ const { scripts } = JSON.parse(readFileSync(join(sources, '../package.json'), 'u
 }
 /** The flags of `npm start`. */
 export const startFlags = scripts.start.match(/--\S+/g) ?? []
-const startEnvironment = { NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node') }
+const startEnvironment = {
+  MALLOC_ARENA_MAX: /MALLOC_ARENA_MAX=(\d+)/.exec(scripts.start)?.[1],
+  NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
+}
 
 // What the README gives a container (docs/performance.md#start-flags).
 const tunedEnvironment = {

@@ -15,7 +15,7 @@ import { pictureBase64 } from './replies.ts'
 // Exits with 1 above the limits.
 
 const mebibyte = 1024 * 1024
-const peakMiBMax = 572 // 600 MB
+const peakMiBMax = 572
 const leftMiBMax = 95 // 100 MB
 const attackMs = 10_000
 const restMs = 30_000
@@ -115,9 +115,16 @@ const burst =
       }),
     )
 
+/** The cache has a limit of its own. */
+const uncached = { 'cache-control': 'no-store' }
+
 const ask = ({ port, key }: Target, body: object): Promise<number> =>
   new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...uncached,
+    }
     const sent = request({ port, host: '127.0.0.1', path: images, method: 'POST', headers })
     sent.once('error', reject)
     sent.once('response', (response) => {

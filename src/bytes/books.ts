@@ -14,7 +14,7 @@ export type Peer = {
 /** Part of the budget that is there for new work. The rest lets work that was taken come to its end. */
 export const newWorkShare = 3 / 4
 /** Part of the budget up to which upstreams' answers are read; beyond it they wait for each other. */
-const answersShare = 1 / 2
+const answersShare = 1 / 4
 /** How many times what is left an account may hold: a lone one gets three quarters. */
 export const accountFactor = 3
 /** Who moves fewer bytes within the grace counts as one who pauses. */
@@ -33,7 +33,23 @@ export type Watched = { hold: Holder; peer: Peer; moved: number; movedAt: number
 /** What becomes of an upstream's answer that needs more bytes. */
 export type Fate = 'go' | 'wait' | 'refuse'
 /** An upstream's answer that rests until there is room for the next `bytes` of it. */
-export type Waiting = { hold: Holder; bytes: number; go: () => void; refuse: () => void }
+export type Waiting = {
+  hold: Holder
+  bytes: number
+  go: () => void
+  refuse: () => void
+  since: number
+}
+
+export type BudgetOptions = {
+  bytesMax: number
+  /** How long who is slow may pause before others get the room. */
+  graceMs: number
+  /** Milliseconds of a clock that nobody sets. */
+  now: () => number
+  /** Told of bytes that are given back. */
+  onGiven?: (bytes: number) => void
+}
 
 /** Who holds how much, who waits for room, and who pauses while holding. */
 export class Books {
@@ -49,10 +65,12 @@ export class Books {
   /** Time in which bytes could move: while the process itself stands still nobody is slow. */
   #aliveMs = 0
   #sweptAt = 0
+  readonly #onGiven: (bytes: number) => void
   #timer: NodeJS.Timeout | undefined
   #serves = false
 
-  constructor(bytesMax: number, graceMs: number, now: () => number) {
+  constructor({ bytesMax, graceMs, now, onGiven = () => undefined }: BudgetOptions) {
+    this.#onGiven = onGiven
     this.bytesMax = bytesMax
     this.graceMs = graceMs
     this.now = now
@@ -65,7 +83,9 @@ export class Books {
       if (sum === 0) this.accounts.delete(accountId)
       else this.accounts.set(accountId, sum)
     }
-    if (bytes < 0 && this.waiting.size > 0) this.#serveSoon()
+    if (bytes >= 0) return
+    this.#onGiven(-bytes)
+    if (this.waiting.size > 0) this.#serveSoon()
   }
 
   /** Why these bytes are too many, when only a part of the budget is there for them. */
@@ -100,8 +120,8 @@ export class Books {
     return watched
   }
 
-  wait(waiting: Waiting): void {
-    this.waiting.add(waiting)
+  wait(waiting: Omit<Waiting, 'since'>): void {
+    this.waiting.add({ ...waiting, since: this.#aliveMs })
     this.#sweep()
   }
 
@@ -130,8 +150,8 @@ export class Books {
   /** Lets the answers go on for which there is room now, the longest waiting first. */
   #serve(): void {
     for (const one of this.waiting) {
-      const { hold, bytes, go, refuse } = one
-      const fate = this.fateOf(hold, bytes)
+      const { hold, bytes, go, refuse, since } = one
+      const fate = this.fateOf(hold, bytes, since)
       if (fate === 'wait') continue
       this.waiting.delete(one)
       if (fate === 'refuse') refuse()
@@ -145,12 +165,15 @@ export class Books {
   }
 
   /** What becomes of an answer that needs more bytes; they are counted when it goes on. */
-  fateOf(hold: Holder, bytes: number): Fate {
+  fateOf(hold: Holder, bytes: number, since = this.#aliveMs): Fate {
     const { accountId } = hold
     const fits = this.refusalAfterCuts(bytes, accountId, answersShare) === undefined
     if (!fits) {
       const isOver = this.overdrawn === hold
       if (!isOver && this.overdrawn !== undefined) return 'wait'
+      // Who is slow loses first, and has the grace until then.
+      const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
+      if (!isOver && mayFree) return 'wait'
       const isMost = this.bytes + bytes > this.bytesMax
       // Others may wait for the one that is over, so that it must not wait for them.
       if (isMost) return isOver || hold.bytes + bytes > this.bytesMax ? 'refuse' : 'wait'

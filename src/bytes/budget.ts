@@ -1,6 +1,7 @@
 import {
   accountFactor,
   Books,
+  type BudgetOptions,
   newWorkShare,
   type Fate,
   type Peer,
@@ -16,24 +17,12 @@ export type Budget = {
   bytes(): number
 }
 
-type Options = {
-  bytesMax: number
-  /** How long who is slow may pause before others get the room. */
-  graceMs: number
-  /** Milliseconds of a clock that nobody sets. */
-  now?: () => number
-}
-
 /**
  * Counts the bytes that are held and divides them: an account may hold three times what it leaves to
  * others, and whoever pauses loses the room to new work (docs/behaviour.md#memory).
  */
-export function createBudget({
-  bytesMax,
-  graceMs,
-  now = () => performance.now(),
-}: Options): Budget {
-  const books = new Books(bytesMax, graceMs, now)
+export function createBudget(options: BudgetOptions): Budget {
+  const books = new Books(options)
   return { open: () => new Hold(books), bytes: () => books.bytes }
 }
 
@@ -140,4 +129,8 @@ export class Hold {
 }
 
 /** What is held beside the requests, and is bounded by other means. */
-export const uncounted: Hold = createBudget({ bytesMax: Infinity, graceMs: 1000 }).open()
+export const uncounted: Hold = createBudget({
+  bytesMax: Infinity,
+  graceMs: 1000,
+  now: () => performance.now(),
+}).open()

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os'
 
 /** With more the process could take above 600 MB (docs/performance.md#memory). */
-const bufferedBytesMost = 384 * 1024 * 1024
+const bufferedBytesMost = 192 * 1024 * 1024
 
 /** How many bytes may be held when nobody has set it: a quarter of what the process may use. */
 export function bufferedBytesDefault(): number {

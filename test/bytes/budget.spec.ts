@@ -46,7 +46,7 @@ describe('the budget of bytes', () => {
   })
 
   it('lets whatever waits come to its end, one after the other', async () => {
-    const budget = createBudget({ bytesMax: 1000, graceMs: 20 })
+    const budget = createBudget({ bytesMax: 1000, graceMs: 20, now: () => performance.now() })
     const ended: number[] = []
     /** Needs ten times 50 bytes, and holds what it has until then. */
     const arrive = (index: number) =>

@@ -44,7 +44,7 @@ describe('answers that nobody reads', () => {
     it(`keep within the memory that there is, and are cut for who reads: ${what}`, async () => {
       const most = 60 * mebibyte
       await using own = await startOwnEndpoint({
-        limits: { buffered_bytes_max: most, slow_peer_grace_ms: 200 },
+        limits: { buffered_bytes_max: most, slow_peer_grace_ms: 50 },
       })
       own.upstream.answer(answer)
       const asked = await Promise.all(
