@@ -13,8 +13,10 @@ export type Peer = {
 
 /** Part of the budget that is there for new work. The rest lets work that was taken come to its end. */
 export const newWorkShare = 3 / 4
-/** Part of the budget up to which upstreams' answers are read; beyond it they wait for each other. */
+/** Part of the budget that answers may take together; beyond it those of upstreams wait. */
 const answersShare = 1 / 4
+/** Smaller answers, which most are, wait for none. */
+const waitingBytesMin = 65_536
 /** How many times what is left an account may hold: a lone one gets three quarters. */
 export const accountFactor = 3
 /** Who moves fewer bytes within the grace counts as one who pauses. */
@@ -25,7 +27,7 @@ const sweepMsMax = 500
 export type Holder = {
   readonly accountId: string | undefined
   readonly bytes: number
-  grow(bytes: number): void
+  growAnswer(bytes: number): void
   release(): void
 }
 
@@ -60,6 +62,8 @@ export class Books {
   readonly watched = new Set<Watched>()
   readonly waiting = new Set<Waiting>()
   bytes = 0
+  /** Those among them of upstreams' answers, and of answers that nobody has read. */
+  answerBytes = 0
   /** The one answer that may go beyond its part of the budget, so that one always comes to its end. */
   overdrawn: Holder | undefined
   /** Time in which bytes could move: while the process itself stands still nobody is slow. */
@@ -90,7 +94,10 @@ export class Books {
 
   /** Why these bytes are too many, when only a part of the budget is there for them. */
   refusal(bytes: number, accountId: string | undefined, share: number): Refusal | undefined {
-    const left = this.bytesMax * share - this.bytes - bytes
+    const isAnswer = share === answersShare
+    const isLarge = isAnswer && bytes > waitingBytesMin
+    if (isLarge && this.answerBytes + bytes > this.bytesMax * share) return 'process'
+    const left = this.bytesMax * (isAnswer ? 1 : share) - this.bytes - bytes
     if (left < 0) return 'process'
     if (accountId === undefined) return undefined
     const own = (this.accounts.get(accountId) ?? 0) + bytes
@@ -179,7 +186,7 @@ export class Books {
       if (isMost) return isOver || hold.bytes + bytes > this.bytesMax ? 'refuse' : 'wait'
       this.overdrawn = hold
     }
-    hold.grow(bytes)
+    hold.growAnswer(bytes)
     return 'go'
   }
 

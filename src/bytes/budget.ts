@@ -35,6 +35,7 @@ export class Hold {
   #watched: Set<Watched> | undefined
   accountId: string | undefined
   bytes = 0
+  #answerBytes = 0
   #isReleased = false
 
   constructor(books: Books) {
@@ -97,9 +98,25 @@ export class Hold {
     this.grow(-Math.min(bytes, this.bytes))
   }
 
-  /** Holds this many bytes from now on. */
+  /** Counts bytes of an upstream's answer that are there. */
+  growAnswer(bytes: number): void {
+    if (this.#isReleased) return
+    this.grow(bytes)
+    this.#answerBytes += bytes
+    this.#books.answerBytes += bytes
+  }
+
+  /** Gives back what was drawn for an answer. */
+  giveAnswer(bytes: number): void {
+    this.growAnswer(-Math.min(bytes, this.#answerBytes))
+  }
+
+  /** Holds this many bytes of an answer from now on, and nothing else. */
   keep(bytes: number): void {
+    if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)
+    this.#books.answerBytes += bytes - this.#answerBytes
+    this.#answerBytes = bytes
     this.#books.settle(this)
   }
 

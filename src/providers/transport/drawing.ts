@@ -68,12 +68,12 @@ export function drawOn({ hold, copies, control, abort }: Options): Drawing {
     settle: () => {
       leave()
       // What did not wait to be let in is there nevertheless.
-      hold.grow(here - drawn)
+      hold.growAnswer(here - drawn)
       drawn = here
     },
     giveBack: () => {
       const rests = leave()
-      hold.give(drawn)
+      hold.giveAnswer(drawn)
       drawn = 0
       return rests
     },
