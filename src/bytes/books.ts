@@ -17,6 +17,8 @@ export const newWorkShare = 3 / 4
 const answersShare = 1 / 4
 /** Smaller answers, which most are, wait for none. */
 const waitingBytesMin = 65_536
+/** For how many graces an answer waits where all is taken: nobody might ever give it. */
+const hopeGraces = 5
 /** How many times what is left an account may hold: a lone one gets three quarters. */
 export const accountFactor = 3
 /** Who moves fewer bytes within the grace counts as one who pauses. */
@@ -181,9 +183,11 @@ export class Books {
       // Who is slow loses first, and has the grace until then.
       const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
       if (!isOver && mayFree) return 'wait'
+      const isLate = this.#aliveMs - since > hopeGraces * this.graceMs
       const isMost = this.bytes + bytes > this.bytesMax
       // Others may wait for the one that is over, so that it must not wait for them.
-      if (isMost) return isOver || hold.bytes + bytes > this.bytesMax ? 'refuse' : 'wait'
+      const isHopeless = isOver || hold.bytes + bytes > this.bytesMax || isLate
+      if (isMost) return isHopeless ? 'refuse' : 'wait'
       this.overdrawn = hold
     }
     hold.growAnswer(bytes)

@@ -46,16 +46,16 @@ describe('the budget of bytes', () => {
   })
 
   it('lets whatever waits come to its end, one after the other', async () => {
-    const budget = createBudget({ bytesMax: 1000, graceMs: 20, now: () => performance.now() })
+    const budget = createBudget({ bytesMax: 2e6, graceMs: 20, now: () => performance.now() })
     const ended: number[] = []
-    /** Needs ten times 50 bytes, and holds what it has until then. */
+    /** Needs ten times 70 000 bytes, and holds what it has until then. */
     const arrive = (index: number) =>
       new Promise<void>((resolve, reject) => {
         const hold = budget.open()
         let left = 10
         const next = () => {
           if (left-- > 0) {
-            const fate = hold.draw(50, next, () => reject(new Error('refused')))
+            const fate = hold.draw(70_000, next, () => reject(new Error('refused')))
             if (fate === 'go') setImmediate(next)
             return
           }
