@@ -17,7 +17,7 @@ export type Dose = 'full' | 'quick'
 export type Context = {
   target: Target
   /** Starts a further gateway, with other settings. */
-  start(options?: Pick<TargetOptions, 'limits' | 'openFilesMax' | 'logLevel'>): Promise<Target>
+  start(options?: Pick<TargetOptions, 'limits' | 'openFilesMax' | 'dataDir'>): Promise<Target>
   seed: number
   dose: Dose
   /** How long an attack without an end of its own goes on. */
@@ -32,6 +32,10 @@ export type Attack = {
   name: string
   /** It gets a gateway of its own, so that what others left behind hides nothing. */
   needsFresh?: true
+  /** It starts gateways by itself, and kills or starves them. */
+  startsOwn?: true
+  /** Its gateway gives callers and vendors little time, so that it comes to an end soon. */
+  isHurried?: true
   run(context: Context): Promise<Outcome>
 }
 

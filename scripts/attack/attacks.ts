@@ -1,7 +1,12 @@
 import type { Attack } from './attack.ts'
+import { fewDescriptors } from './few-descriptors.ts'
+import { floods } from './floods.ts'
+import { forbiddenAddresses } from './forbidden-addresses.ts'
 import { fuzzContract } from './fuzz-contract.ts'
 import { fuzzWire } from './fuzz-wire.ts'
 import { hardBodies } from './hard-bodies.ts'
+import { kill } from './kill.ts'
+import { restart } from './restart.ts'
 import { slowRequests } from './slow-requests.ts'
 import { unreadAnswers } from './unread-answers.ts'
 import { manyVendorAnswers, vendorAnswers } from './vendor-answers.ts'
@@ -10,9 +15,14 @@ import { manyVendorAnswers, vendorAnswers } from './vendor-answers.ts'
 export const attacks: readonly Attack[] = [
   fuzzContract,
   fuzzWire,
+  vendorAnswers,
+  forbiddenAddresses,
   ...unreadAnswers,
   ...slowRequests,
-  vendorAnswers,
   ...manyVendorAnswers,
   hardBodies,
+  ...floods,
+  fewDescriptors,
+  kill,
+  restart,
 ]

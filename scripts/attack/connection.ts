@@ -29,7 +29,12 @@ export type Line = {
   close(): void
 }
 
-export function openLine(url: string): Line {
+type LineOptions = {
+  /** Sends nothing a second time and opens no further connection: what is cut is told. */
+  isKept?: boolean
+}
+
+export function openLine(url: string, { isKept = false }: LineOptions = {}): Line {
   let socket: Socket | undefined
   return {
     ask: async (bytes, asked) => {
@@ -37,7 +42,7 @@ export function openLine(url: string): Line {
       socket ??= await openConnection(url)
       let heard = await exchange(socket, bytes, asked)
       // As every client does whose connection was closed while its request travelled.
-      if (kept !== undefined && isUnanswered(heard)) {
+      if (!isKept && kept !== undefined && isUnanswered(heard)) {
         socket = await openConnection(url)
         heard = await exchange(socket, bytes, asked)
       }

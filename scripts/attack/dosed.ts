@@ -13,13 +13,14 @@ type Dosed = {
   name: string
   /** How many of them the small dose has; the large one has four times as many. */
   counts: Record<Dose, number>
+  isHurried?: true
   grip(context: Context, count: number): Promise<Grip>
 }
 
 const times = 4
 /** Until its memory stands still a gateway is held, at most so long. */
 const holdMsMax = 3000
-const quickHoldMs = 200
+const quickHoldMs = 50
 const lookMs = 100
 const stillMiB = 2
 const stillLooks = 5
@@ -30,10 +31,11 @@ const descriptorsFree = 16
 const closedWithinMs = 15_000
 
 /** An attack in two doses: four times as much must not take four times the memory, nor stay open. */
-export function dosed({ name, counts, grip }: Dosed): Attack {
+export function dosed({ name, counts, grip, isHurried }: Dosed): Attack {
   return {
     name,
     needsFresh: true,
+    ...(isHurried && { isHurried }),
     run: async (context) => {
       const { processId } = context.target
       const count = counts[context.dose]

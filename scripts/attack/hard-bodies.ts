@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { chanceFrom } from '../../test/support/chance.ts'
 import type { Attack, Context, Failure, Outcome as Result } from './attack.ts'
 import { bodies, type Body } from './bodies.ts'
 import { attack, pauseAllowedMs, type Outcome } from './stall.ts'
 import { models, startWatchedGateway } from './watched-gateway.ts'
 
-const bytes = { full: 32 * 1024 * 1024, quick: 3 * 1024 * 1024 }
+const bytes = { full: 16 * 1024 * 1024, quick: 3 * 1024 * 1024 }
 
 /** One of each kind, for the tests: what each is about, and why it may be slow. */
 const quick: ReadonlySet<string> = new Set([
@@ -20,17 +21,26 @@ const quick: ReadonlySet<string> = new Set([
   'tools: arguments: keys',
 ])
 
-/** Bodies that are hard to read: over none of them the event loop stands still for long. */
+/**
+ * Bodies that are hard to read, as many as there is time for, by the seed: over none of them the event loop
+ * stands still for long. `node scripts/attack/stall.ts` sends them all.
+ */
 export const hardBodies: Attack = { name: 'hard-bodies', run }
 
-async function run({ dose, project }: Context): Promise<Result> {
+async function run({ dose, project, seed, durationMs }: Context): Promise<Result> {
   const gateway = await startWatchedGateway(join(project, 'src/main.ts'))
-  const chosen = bodies(models).filter(
-    ({ name, isHonest }) => dose === 'full' || isHonest || quick.has(name),
+  const all = bodies(models)
+  const hostile = all.filter(
+    ({ name, isHonest }) => !isHonest && (dose === 'full' || quick.has(name)),
   )
+  const chosen = [...all.filter(({ isHonest }) => isHonest), ...shuffled(hostile, seed)]
   const outcomes: { body: Body; outcome: Outcome }[] = []
   try {
-    for (const body of chosen) {
+    const honestCount = chosen.length - hostile.length
+    let giveUpAt = Infinity
+    for (const [index, body] of chosen.entries()) {
+      if (dose === 'full' && index === honestCount) giveUpAt = performance.now() + durationMs
+      if (performance.now() > giveUpAt) break
       outcomes.push({ body, outcome: await attack(gateway, body, bytes[dose]) })
     }
   } finally {
@@ -40,9 +50,21 @@ async function run({ dose, project }: Context): Promise<Result> {
   const allowedMs = pauseAllowedMs(honest)
   const pauses = outcomes.filter(({ body }) => !body.isHonest).map(({ outcome }) => outcome)
   const failures = pauses.flatMap((outcome) => failureOf(outcome, allowedMs))
-  const longest = Math.max(...pauses.map(({ cpuMs }) => cpuMs))
-  const figures = { 'allowed ms': Math.round(allowedMs), 'longest ms': Math.round(longest) }
+  const longest = Math.max(0, ...pauses.map(({ cpuMs }) => cpuMs))
+  const figures = {
+    'allowed ms': Math.round(allowedMs),
+    'longest ms': Math.round(longest),
+    of: hostile.length,
+  }
   return { tried: pauses.length, failures, figures }
+}
+
+function shuffled(list: readonly Body[], seed: number): Body[] {
+  const chance = chanceFrom(seed)
+  return list
+    .map((body) => ({ body, order: chance.below(2 ** 31) }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ body }) => body)
 }
 
 function failureOf({ name, cpuMs, status }: Outcome, allowedMs: number): Failure[] {

@@ -9,35 +9,27 @@ import { processMiB, processPeakMiB, watch } from './watch.ts'
 
 type Running = Options & { folder: string; onStart: (name: string) => void }
 
-/** What a gateway gives callers and vendors is short and small here, so that a run comes to its bounds. */
-const usualLimits = {
+/** Small bounds, so that small doses pass them. */
+const limits = {
   requests_per_minute: 100_000_000,
-  request_timeout_ms: 2000,
-  headers_timeout_ms: 2000,
-  keep_alive_timeout_ms: 2000,
-  request_idle_timeout_ms: 2000,
-  linger_timeout_ms: 500,
-  chat_timeout_ms: 6000,
-  upstream_idle_timeout_ms: 3000,
-  route_tries_max: 1,
-  circuit_failures_max: 1_000_000,
-  // Small ones, so that small doses pass them.
   buffered_bytes_max: 64 * 1024 * 1024,
   upstream_answer_bytes_max: 16 * 1024 * 1024,
+  route_tries_max: 1,
+  circuit_failures_max: 1_000_000,
 }
-/** The same for an attack among the tests. */
-const quickLimits = {
-  ...usualLimits,
-  request_timeout_ms: 500,
-  headers_timeout_ms: 500,
-  keep_alive_timeout_ms: 500,
-  request_idle_timeout_ms: 500,
-  chat_timeout_ms: 1000,
-  upstream_idle_timeout_ms: 500,
+/** What takes longer than these is ended within a run. */
+const hurriedLimits = {
+  request_timeout_ms: 2000,
+  request_idle_timeout_ms: 2000,
+  headers_timeout_ms: 2000,
+  keep_alive_timeout_ms: 2000,
+  linger_timeout_ms: 500,
+  chat_timeout_ms: 4000,
+  upstream_idle_timeout_ms: 2000,
 }
 const peakMiBMax = 600
 /** How long a gateway may take to give back what the attacks made it take, but for so much. */
-const settleMs = { full: 30_000, quick: 0 }
+const settleMs = 30_000
 const leftMiBMax = 100
 const healthMsMax = 1000
 
@@ -53,7 +45,7 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
       doubles,
       prepared,
       ...more,
-      limits: { ...(dose === 'quick' ? quickLimits : usualLimits), ...more.limits },
+      limits: { ...limits, ...more.limits },
     })
   const target = await start()
   const context = { ...options, start, target }
@@ -61,15 +53,16 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
   await fuzzContract.run({ ...context, dose: 'quick' })
   const startMiB = processMiB(target.processId)
   const rows: Row[] = []
-  if (dose === 'quick')
-    rows.push(...(await Promise.all(attacks.map((one) => quickRow(one, context)))))
+  if (dose === 'quick') rows.push(...(await quickRows(attacks, context)))
   for (const attack of dose === 'quick' ? [] : attacks) {
     onStart(attack.name)
     rows.push(await rowOf(attack, context))
   }
   const peaksMiB = rows.map(({ watched }) => watched?.peakMiB ?? 0)
   const peakMiB = Math.max(processPeakMiB(target.processId), ...peaksMiB)
-  const leftMiB = await settled(target, startMiB + leftMiBMax, settleMs[dose])
+  const goalMiB = startMiB + leftMiBMax
+  // Among the tests there is no time to wait for it.
+  const leftMiB = dose === 'quick' ? Number.NaN : await settled(target, goalMiB, settleMs)
   const row = memoryRow({ startMiB, peakMiB, leftMiB })
   row.outcome.failures.push(...(await lifeFaults(target)))
   rows.push(row)
@@ -79,16 +72,33 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
 }
 
 async function rowOf(attack: Attack, context: Context): Promise<Row> {
-  const target = attack.needsFresh ? await context.start() : context.target
+  const { needsFresh, isHurried } = attack
+  const isOwn = needsFresh || isHurried
+  const target = isOwn ? await context.start(settingsOf(attack)) : context.target
   const watching = watch(target)
   const outcome = await outcomeOf(attack, { ...context, target })
   const watched = await watching.stop()
   outcome.failures.push(...(await lifeFaults(target)))
-  if (attack.needsFresh) await target.stop()
+  if (isOwn) await target.stop()
   return { name: attack.name, outcome, watched }
 }
 
-/** All at once, against one gateway: so that they are over soon. */
+function settingsOf({ isHurried }: Attack): Parameters<Context['start']>[0] {
+  return isHurried ? { limits: hurriedLimits } : {}
+}
+
+/** One after the other; beside them, against a gateway in a hurry, those that mostly wait. */
+async function quickRows(attacks: readonly Attack[], context: Context): Promise<Row[]> {
+  const target = await context.start({ limits: hurriedLimits })
+  const hurried = attacks.filter(({ isHurried }) => isHurried)
+  const waiting = Promise.all(hurried.map((attack) => quickRow(attack, { ...context, target })))
+  const rows: Row[] = []
+  for (const attack of attacks) if (!attack.isHurried) rows.push(await quickRow(attack, context))
+  rows.push(...(await waiting))
+  await target.stop()
+  return rows
+}
+
 async function quickRow(attack: Attack, context: Context): Promise<Row> {
   return { name: attack.name, outcome: await outcomeOf(attack, context), watched: undefined }
 }

@@ -82,7 +82,7 @@ function dripped(name: string, counts: Counts, start: (context: Context) => Buff
       },
     }
   }
-  return dosed({ name, counts, grip })
+  return dosed({ name, counts, grip, isHurried: true })
 }
 
 function openFailures(count: number, limitMs: number, request: Buffer | string): Failure[] {

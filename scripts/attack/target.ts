@@ -10,8 +10,7 @@ import type { Doubles } from './doubles.ts'
 export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
   Keys & {
     url: string
-    /** Its store is in `data` there. */
-    folder: string
+    dataDir: string
     /** Runs another command of the gateway's; gives what it prints. */
     command(...words: string[]): Promise<string>
     /** All that it logged so far. */
@@ -30,10 +29,10 @@ export type TargetOptions = {
   prepared: Prepared
   /** Settings of gateway.yaml below `limits`. */
   limits?: Record<string, number>
-  logLevel?: string
+  /** A store to go on with, in the place of a copy of the prepared one. */
+  dataDir?: string
   /** How many descriptors the process may have. */
   openFilesMax?: number
-  port?: number
 }
 
 /** A store with a key of each mode. */
@@ -57,8 +56,9 @@ export async function prepareStore({
 export async function startTarget(options: TargetOptions): Promise<Target> {
   const { project, openFilesMax, prepared } = options
   const folder = mkdtempSync(join(options.folder, 'gateway-'))
-  cpSync(prepared.dataDir, join(folder, 'data'), { recursive: true })
-  const place = { project, folder, variables: variablesFor(options, folder) }
+  const { dataDir = join(folder, 'data') } = options
+  if (options.dataDir === undefined) cpSync(prepared.dataDir, dataDir, { recursive: true })
+  const place = { project, folder, variables: variablesFor(options, { folder, dataDir }) }
   const ulimit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax} && `
   const server = [process.execPath, ...startFlags, join(project, 'src/main.ts')]
   const program = startProgram('/bin/sh', ['-c', `${ulimit}exec "$@"`, 'sh', ...server], place)
@@ -69,7 +69,7 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
     ended,
     kill,
     url,
-    folder,
+    dataDir,
     testKey: prepared.testKey,
     liveKey: prepared.liveKey,
     command: (...words) => runCommand(place, words),
@@ -90,19 +90,21 @@ async function runCommand(place: Place, words: readonly string[]): Promise<strin
 }
 
 function variablesFor(
-  { project, doubles, limits = {}, logLevel = 'error', port = 0 }: TargetOptions,
-  folder: string,
+  { project, doubles, limits = {} }: TargetOptions,
+  { folder, dataDir }: { folder: string; dataDir: string },
 ): Record<string, string> {
   const configFile = join(folder, 'gateway.yaml')
-  const file = { providers: [ownProvider('own', doubles.own)], limits: knownTo(project, limits) }
+  // The gateway fetches pictures for it, as for a server that cannot.
+  const own = { ...ownProvider('own', doubles.own), fetches_images: false }
+  const file = { providers: [own], limits: knownTo(project, limits) }
   writeFileSync(configFile, stringify(file))
   return {
     ...doubles.variables,
     OWN_API_KEY: ownKey,
     CONFIG_FILE: configFile,
-    DATA_DIR: join(folder, 'data'),
-    LOG_LEVEL: logLevel,
-    PORT: String(port),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'error',
+    PORT: '0',
   }
 }
 

@@ -10,7 +10,7 @@ import { answerFaults, logFaults } from './verdict.ts'
 const timeoutMs = 20_000
 
 /** Vendors that answer with malice: the caller is told so, in time and without their secrets. */
-export const vendorAnswers: Attack = { name: 'vendor-answers', run }
+export const vendorAnswers: Attack = { name: 'vendor-answers', isHurried: true, run }
 
 async function run(context: Context): Promise<Outcome> {
   const { target } = context
