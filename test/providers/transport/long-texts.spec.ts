@@ -1,0 +1,21 @@
+import { expect } from 'chai'
+import { createVendorTexts } from '../../../src/providers/transport/vendor-texts.ts'
+
+const keys = ['sk-own-0123456789abcdef', 'sk-ant-0123456789abcdef', 'AIza0123456789abcdef0123456']
+const repeated = ['x', 'x.', 'org-', 'eyJ-', 'sk-', '/a', '\\', '…', '*', '\n', '1.', 'http://x ']
+const characters = 100_000
+/** What grows with the square of the text takes ten times as long. */
+const allowedMs = 1000
+
+describe('a long text of a vendor', () => {
+  const texts = createVendorTexts(keys)
+  for (const piece of repeated) {
+    it(`that repeats ${JSON.stringify(piece)} stops nobody`, () => {
+      const text = piece.repeat(characters / piece.length)
+      const startedAt = performance.now()
+      texts.words(text)
+      texts.members({ text }, new Set())
+      expect(performance.now() - startedAt).to.be.lessThan(allowedMs)
+    })
+  }
+})
