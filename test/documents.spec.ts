@@ -61,6 +61,24 @@ describe('the walk of one request', () => {
   })
 })
 
+describe('the page on security', () => {
+  const page = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+
+  it('names settings and commands that there are', () => {
+    const [, rows = ''] = /\n\| What is held[^\n]*\n([\s\S]*?)\n\n/.exec(page) ?? []
+    const names = [...rows.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    const settings = settingsTable()
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const commands = [...page.matchAll(/`npm run ([\w-]+)/g)].map(([, name = '']) => name)
+    expect(names.length).to.be.greaterThan(20)
+    expect(names.filter((name) => !settings.includes(`\`limits.${name}\``))).to.deep.equal([])
+    expect(commands).to.include.members(['attack', 'licences', 'sbom'])
+    expect(commands.filter((name) => !(name in scripts))).to.deep.equal([])
+  })
+})
+
 describe('the README', () => {
   it('has the settings as they are', () => {
     const text = readFileSync(join(root, 'README.md'), 'utf8')

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { attacks as all } from '../../scripts/attack/attacks.ts'
 import { runAttacks } from '../../scripts/attack/run.ts'
@@ -15,7 +17,7 @@ for (const seed of seeds) {
   describe(`a gateway under attack (seed ${seed})`, () => {
     let rows: Row[]
     before(async function () {
-      this.timeout(120_000)
+      this.timeout(150_000)
       const folder = makeFolder()
       const chosen = { seed, dose: 'quick', durationMs: 500, project: projectFolder } as const
       try {
@@ -37,3 +39,18 @@ for (const seed of seeds) {
     }
   })
 }
+
+describe('the page on security', () => {
+  it('names attacks that there are, and all of them', () => {
+    const page = readFileSync(join(projectFolder, 'SECURITY.md'), 'utf8')
+    const [, rows = ''] = /\n\| Promise[^\n]*\n([\s\S]*?)\n\n/.exec(page) ?? []
+    const cells = rows.split('\n').map((row) => row.split('|')[2] ?? '')
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!))
+    const names = all.map(({ name }) => name)
+    const covers = (pattern: string, name: string) =>
+      pattern.endsWith('…') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+    const gone = named.filter((pattern) => !names.some((name) => covers(pattern, name)))
+    const untold = names.filter((name) => !named.some((pattern) => covers(pattern, name)))
+    expect({ gone, untold }).to.deep.equal({ gone: [], untold: [] })
+  })
+})
