@@ -80,7 +80,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     canonical: () => ({
       ...request,
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
-      told: toldOf(options),
+      told: toldOf(options, plans),
     }),
     isShared: true,
     make: async (call, selection) => {
@@ -117,10 +117,20 @@ function sides(
   return { problems, warnings: [] }
 }
 
-/** Who gets the same answer is told the same: what a face ignores, and how it names things. */
-function toldOf({ request, inputs: { warnings = [], nameOf } = {} }: Options): object {
-  const names = Object.keys(request)
-  return { warnings, names: nameOf === undefined ? names : names.map(nameOf) }
+/**
+ * Who gets the same answer is told the same: what a face ignores, what is planned to be adjusted, and
+ * the names of what else may be. The prompt, which no vendor adjusts, is named otherwise by each face.
+ */
+function toldOf(
+  { request, inputs: { warnings = [], nameOf } = {} }: Options,
+  plans: ReadonlyMap<Model, Planned>,
+): object {
+  const adjustable = Object.keys(request).filter((name) => name !== 'prompt')
+  const names = nameOf === undefined ? [] : adjustable.map(nameOf)
+  return {
+    warnings: [...warnings, ...[...plans.values()].flatMap((one) => one.warnings)],
+    names: names.filter((name) => !(name in request)),
+  }
 }
 
 function modelProblem(route: Route): Problem | undefined {
