@@ -25,7 +25,7 @@ export function checkFiles(
     bodies.map(({ operation }) => jsonBody(operation)!),
   )
   // `forChecks` replaces schemas only.
-  const contract = forChecks(asked) as Document
+  const contract = forChecks(withTexts(asked, asked.components.schemas)) as Document
   const schemas = Object.keys(document.components.schemas)
   const strict = new Ajv2020({ ...options, useDefaults: true })
   strict.addKeyword(absentNulls)
@@ -120,6 +120,27 @@ function withTags(schema: Schema): Schema {
     return [name, isTag ? { ...rest, const: values[0] } : property]
   })
   return { ...schema, properties: Object.fromEntries(tagged) }
+}
+
+/**
+ * The contract with schemas of plain texts in the place of references to them, so that an error knows
+ * what is said beside the reference, such as examples.
+ */
+function withTexts<T>(value: T, schemas: Document['components']['schemas']): T {
+  const replaced = (inner: unknown): unknown => {
+    if (Array.isArray(inner)) return inner.map(replaced)
+    if (typeof inner !== 'object' || inner === null) return inner
+    const members = Object.entries(inner).map(([name, member]) => [name, replaced(member)])
+    const schema = Object.fromEntries(members) as Schema
+    const { $ref: reference, ...beside } = schema
+    const [, name] = /^#\/components\/schemas\/(\w+)$/.exec(String(reference)) ?? []
+    const target = name === undefined ? undefined : schemas[name]
+    if (target?.['$ref'] !== undefined) return replaced({ ...target, ...beside })
+    const isText = target?.['type'] === 'string' && target['enum'] === undefined
+    return isText ? { ...target, ...beside } : schema
+  }
+  // Schemas stay schemas.
+  return replaced(value) as T
 }
 
 function parameters(document: Document, operation: Operation, place: 'query' | 'header'): Schema {
