@@ -74,8 +74,11 @@ export interface components {
                 base_url: string;
                 /** @description Variable that holds the key, or several separated by commas. */
                 api_key_env?: string;
-                /** @description Whether it fetches pictures by their address; if not (as Ollama), the gateway does. */
-                fetches_images?: boolean;
+                /**
+                 * @description Whether it is handed addresses of pictures, and keeps callers out of its own network; else the gateway fetches them.
+                 * @default false
+                 */
+                fetches_images: boolean;
                 /** @description `"*"` for whatever the endpoint has, or a list. */
                 models: "*" | string[];
             }[];

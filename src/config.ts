@@ -245,7 +245,7 @@ function ownEndpoint(
     id,
     base_url: baseUrl,
     api_key_env: variable,
-    fetches_images: fetchesImages = true,
+    fetches_images: fetchesImages,
     models,
   }: NonNullable<Settings['providers']>[number],
   variables: Variables,

@@ -235,7 +235,7 @@ describe('settings', () => {
       { ...own, id: 'open' },
     ]
     const { config, secrets } = loadBoth({ OWN_KEY: 'k1,k2' }, { providers })
-    const known = { baseUrl: 'http://10.0.0.1:80/v1', models: ['a', 'b'], fetchesImages: true }
+    const known = { baseUrl: 'http://10.0.0.1:80/v1', models: ['a', 'b'], fetchesImages: false }
     expect(config.endpoints).to.deep.equal([
       { id: 'keyed', ...known },
       { id: 'open', ...known },

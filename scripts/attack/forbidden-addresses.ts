@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { Attack, Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
-import { asked, posted } from './questions.ts'
+import { chatPath, posted } from './questions.ts'
 
 const timeoutMs = 20_000
 
@@ -21,9 +21,10 @@ async function run({ target }: Context): Promise<Outcome> {
     posted('/v1/images/edits', target.liveKey, {
       body: { model: 'own/house-1', prompt: 'A fox', images: [{ image_url: url }] },
     }),
-    asked('house-1', target.liveKey, {
-      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
-    }),
+    // One that is handed addresses is told none inside either.
+    ...['own/house-1', 'fetching/house-1'].map((model) =>
+      posted(chatPath, target.liveKey, { body: { model, messages: pictured(url) } }),
+    ),
   ])
   const failures: Failure[] = []
   for (const request of requests) {
@@ -35,6 +36,10 @@ async function run({ target }: Context): Promise<Outcome> {
   }
   canary.close()
   return { tried: requests.length, failures }
+}
+
+function pictured(url: string): object[] {
+  return [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
 }
 
 /** Ways to write an address of this machine or of its network. */

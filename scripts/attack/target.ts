@@ -94,9 +94,9 @@ function variablesFor(
   { folder, dataDir }: { folder: string; dataDir: string },
 ): Record<string, string> {
   const configFile = join(folder, 'gateway.yaml')
-  // The gateway fetches pictures for it, as for a server that cannot.
   const own = { ...ownProvider('own', doubles.own), fetches_images: false }
-  const file = { providers: [own], limits: knownTo(project, limits) }
+  const fetching = { ...ownProvider('fetching', doubles.own), fetches_images: true }
+  const file = { providers: [own, fetching], limits: knownTo(project, limits) }
   writeFileSync(configFile, stringify(file))
   return {
     ...doubles.variables,

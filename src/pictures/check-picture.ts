@@ -1,8 +1,9 @@
 import { decodedLength, readDataUrl } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
-import type { CheckPicture, Picture } from '../core/image/image.ts'
+import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts'
 import { pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
+import { isInsideHost } from './public-address.ts'
 import { isWhole } from './whole.ts'
 
 /** The limits of one picture. */
@@ -40,7 +41,7 @@ export function createCheckPicture(limits: PictureLimits): CheckPicture {
   return (named, texts) => {
     const { address, param } = named
     checkScheme(named)
-    if (!isDataUrl(address)) return address
+    if (!isDataUrl(address)) return publicAddress(named)
     const base64 = decodeDataUrl(named, texts, limits.inputImageBytesMax)
     const kind = pictureKind(base64)
     if (kind === undefined) {
@@ -49,6 +50,17 @@ export function createCheckPicture(limits: PictureLimits): CheckPicture {
     if (readByAll.has(kind)) checkPicture(base64, param, limits)
     return labelled(named, kind, decodedLength(base64))
   }
+}
+
+/**
+ * The address as it was read, since other programs read some spellings as another host. Throws a
+ * GatewayError when its host leads inside: a vendor or an own endpoint may fetch it by itself.
+ */
+function publicAddress({ address, param }: NamedAddress): string {
+  const url = URL.parse(address)
+  if (url === null) throw refusal('invalid_value', 'This is no https address.', param)
+  if (!isInsideHost(url)) return url.href
+  throw refusal('invalid_value', 'The image was not fetched: The address is not public.', param)
 }
 
 const readByAll = new Set(['png', 'jpeg', 'webp'])

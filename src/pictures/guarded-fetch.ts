@@ -1,10 +1,10 @@
 import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
-import ipaddr from 'ipaddr.js'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import { Agent, buildConnector, request as send } from 'undici'
+import { isPublicAddress } from './public-address.ts'
 
 /** Why an address was not fetched; the message may be shown to the caller. */
 export class FetchRefusal extends Error {
@@ -51,17 +51,6 @@ export type GuardedFetch = {
     sink: ByteSink,
   ): Promise<void>
   close(): Promise<void>
-}
-
-/** The allocated part of IPv6; the rest includes deprecated notations of IPv4 addresses. */
-const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
-
-/** Whether an IP address is on the public internet. */
-export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false
-  const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast)) return false
-  return parsed.range() === 'unicast'
 }
 
 export function createGuardedFetch(options: Options): GuardedFetch {

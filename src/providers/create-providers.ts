@@ -20,7 +20,7 @@ export type EndpointConfig = {
   baseUrl: string
   /** `*` takes any model, a list the named ones, `catalog` (vendors) those of the catalog. */
   models: '*' | readonly string[] | 'catalog'
-  /** Whether it fetches the image URLs of a conversation itself; true when absent. */
+  /** Whether it fetches the image URLs of a conversation itself, as vendors do; true when absent. */
   fetchesImages?: boolean
 }
 /** API keys by provider id; several keys of one provider are used in rotation. */

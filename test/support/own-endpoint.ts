@@ -1,3 +1,4 @@
+import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { startGateway, type CallOptions, type TestGateway } from './gateway.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
@@ -7,6 +8,10 @@ type Options = {
   file?: object
   variables?: Record<string, string>
   clock?: () => number
+  /** What stands for the internet. */
+  publicNet?: PublicNet
+  /** Further members of its entry in gateway.yaml. */
+  own?: object
 }
 
 /** A gateway in front of an OpenAI-shaped server of the operator's own, `own/<model>`. */
@@ -28,13 +33,13 @@ export const quickLimits = { route_tries_max: 1, drain_timeout_ms: 2000 }
 export const hello = [{ role: 'user' as const, content: 'hello' }]
 
 export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoint> {
-  const { limits = {}, file = {}, variables = {}, ...rest } = options
+  const { limits = {}, file = {}, variables = {}, own = {}, ...rest } = options
   const upstream = await startUpstream()
   const gateway = await startGateway({
     ...rest,
     variables: { OWN_API_KEY: ownKey, ...variables },
     file: {
-      providers: [ownProvider('own', upstream)],
+      providers: [{ ...ownProvider('own', upstream), ...own }],
       limits: { ...quickLimits, ...limits },
       ...file,
     },

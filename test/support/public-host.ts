@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { isPublicAddress, type PublicNet } from '../../src/pictures/guarded-fetch.ts'
+import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
+import { isPublicAddress } from '../../src/pictures/public-address.ts'
 
 const key = readFileSync(new URL('public-host-key-for-tests.pem', import.meta.url), 'utf8')
 const cert = readFileSync(new URL('public-host-certificate-for-tests.pem', import.meta.url), 'utf8')

@@ -21,6 +21,7 @@ export function checkConversation(request: ChatRequest): void {
       param: `messages[${at}].content`,
     })
   }
+  checkDocuments(messages)
   const called = new Set<string>()
   const functions = new Set<string>()
   for (const [index, message] of messages.entries()) {
@@ -48,6 +49,25 @@ export function checkConversation(request: ChatRequest): void {
   throw new GatewayError('invalid_value', `This is not a JSON Schema: ${complaint}`, {
     param: 'response_format.json_schema.schema',
   })
+}
+
+/** What a server might fetch in the place of reading a document: an address, but for a data URL. */
+const address = /^\s*(?!data:)[a-z][a-z0-9+.-]*:/i
+
+/** Documents have no addresses: one that leads inside would be fetched by an own endpoint. */
+function checkDocuments(messages: ChatRequest['messages']): void {
+  for (const [index, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [place, part] of content.entries()) {
+      if (part.type !== 'file') continue
+      const { file_data: data = '', file_id: id = '' } = part.file
+      const name = address.test(data) ? 'file_data' : address.test(id) ? 'file_id' : undefined
+      if (name === undefined) continue
+      const message = 'Documents are not fetched. Send it in `file_data` as a base64 data URL.'
+      const param = `messages[${index}].content[${place}].file.${name}`
+      throw new GatewayError('invalid_value', message, { param })
+    }
+  }
 }
 
 const namesShownMax = 20
