@@ -9,10 +9,11 @@ import { processMiB, processPeakMiB, watch } from './watch.ts'
 
 type Running = Options & { folder: string; onStart: (name: string) => void }
 
-/** Small bounds, so that small doses pass them. */
+/** Small bounds, so that small doses pass them; what the cache keeps for callers is not left behind. */
 const limits = {
   requests_per_minute: 100_000_000,
   buffered_bytes_max: 64 * 1024 * 1024,
+  cache_bytes_max: 8 * 1024 * 1024,
   upstream_answer_bytes_max: 16 * 1024 * 1024,
   route_tries_max: 1,
   circuit_failures_max: 1_000_000,

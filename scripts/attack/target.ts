@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import { startFlags } from '../bench/gateway.ts'
+import { startOf } from '../bench/gateway.ts'
 import { ownKey, ownProvider } from '../../test/support/own-endpoint.ts'
 import { startProgram, type Program } from '../../test/support/program.ts'
 import type { Doubles } from './doubles.ts'
@@ -58,9 +58,11 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
   const folder = mkdtempSync(join(options.folder, 'gateway-'))
   const { dataDir = join(folder, 'data') } = options
   if (options.dataDir === undefined) cpSync(prepared.dataDir, dataDir, { recursive: true })
-  const place = { project, folder, variables: variablesFor(options, { folder, dataDir }) }
+  const { flags, allocator } = startOf(project)
+  const variables = { ...allocator, ...variablesFor(options, { folder, dataDir }) }
+  const place = { project, folder, variables }
   const ulimit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax} && `
-  const server = [process.execPath, ...startFlags, join(project, 'src/main.ts')]
+  const server = [process.execPath, ...flags, join(project, 'src/main.ts')]
   const program = startProgram('/bin/sh', ['-c', `${ulimit}exec "$@"`, 'sh', ...server], place)
   const [, url = ''] = await program.printed(/listening on (http:\/\/\S+)/)
   const { processId, ended, kill } = program

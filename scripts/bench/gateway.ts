@@ -10,13 +10,23 @@ import { measuredCore, type Child, type Children } from './children.ts'
 const sources = join(import.meta.dirname, '../../src')
 const startTimeoutMs = 30_000
 
-const { scripts } = JSON.parse(readFileSync(join(sources, '../package.json'), 'utf8')) as {
-  scripts: { start: string }
+/** The flags that `npm start` of a checkout gives Node, and the variables that it gives glibc. */
+export const startOf = (
+  project: string,
+): { flags: string[]; allocator: Record<string, string> } => {
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
+  const variables = scripts.start.matchAll(/\b(MALLOC_\w+)=(\S+)/g)
+  return {
+    flags: scripts.start.match(/--\S+/g) ?? [],
+    allocator: Object.fromEntries([...variables].map(([, name = '', value = '']) => [name, value])),
+  }
 }
-/** The flags of `npm start`. */
-export const startFlags = scripts.start.match(/--\S+/g) ?? []
+
+const start = startOf(join(sources, '..'))
 const startEnvironment = {
-  MALLOC_ARENA_MAX: /MALLOC_ARENA_MAX=(\d+)/.exec(scripts.start)?.[1],
+  ...start.allocator,
   NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
 }
 
@@ -101,7 +111,7 @@ export const startGateway = async ({
   const key = await createKey({ cwd, env })
   const child = children.start(join(sources, 'main.ts'), {
     core: measuredCore,
-    flags: startFlags,
+    flags: start.flags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,
     logFile: join(cwd, 'stderr.log'),

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { attacks as all } from '../../scripts/attack/attacks.ts'
+import { startDoubles } from '../../scripts/attack/doubles.ts'
 import { runAttacks } from '../../scripts/attack/run.ts'
 import type { Row } from '../../scripts/attack/table.ts'
+import { startTarget } from '../../scripts/attack/target.ts'
 import { makeFolder } from '../support/folder.ts'
 import { projectFolder } from '../support/program.ts'
 
@@ -39,6 +41,37 @@ for (const seed of seeds) {
     }
   })
 }
+
+describe('the gateway that is attacked', () => {
+  it('is started as npm start starts it', async function () {
+    this.timeout(30_000)
+    const folder = makeFolder()
+    const doubles = await startDoubles()
+    const prepared = { testKey: '', liveKey: '', dataDir: '' }
+    const place = {
+      project: projectFolder,
+      folder: folder.path,
+      dataDir: join(folder.path, 'data'),
+    }
+    const target = await startTarget({ ...place, doubles, prepared })
+    try {
+      const wordsOf = (file: string) =>
+        readFileSync(`/proc/${target.processId}/${file}`, 'utf8').split('\0')
+      const started = new Set([...wordsOf('environ'), ...wordsOf('cmdline')])
+      const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+        scripts: { start: string }
+      }
+      // Tests have a folder of their own for what is compiled.
+      const asked = scripts.start.match(/(?<= )(--|MALLOC_)\S+/g) ?? []
+      expect(asked).to.include('--expose-gc')
+      expect(asked.filter((word) => !started.has(word))).to.deep.equal([])
+    } finally {
+      await target.stop()
+      await doubles.stop()
+      folder.remove()
+    }
+  })
+})
 
 describe('the page on security', () => {
   it('names attacks that there are, and all of them', () => {
