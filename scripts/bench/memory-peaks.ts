@@ -86,7 +86,9 @@ const uploads =
       body.subarray(0, body.indexOf('@')),
       body.subarray(body.indexOf('@') + 1),
     ]
-    const letters = Buffer.alloc(bytes - body.length, letter)
+    const room = bytes - body.length
+    // A letter that is cut is no UTF-8, and refused before it takes memory.
+    const letters = Buffer.alloc(room - (room % Buffer.byteLength(letter)), letter)
     const length = before.length + letters.length + after.length
     const statuses: number[] = []
     for (let index = 0; index < count; index += 1) {
