@@ -32,6 +32,8 @@ export type Attack = {
   name: string
   /** It gets a gateway of its own, so that what others left behind hides nothing. */
   needsFresh?: true
+  /** The seed decides all that it sends, so that another one is another attack. */
+  isDrawn?: true
   /** It starts gateways by itself, and kills or starves them. */
   startsOwn?: true
   /** Its gateway gives callers and vendors little time, so that it comes to an end soon. */

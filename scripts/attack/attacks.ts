@@ -1,3 +1,4 @@
+import { access } from './access.ts'
 import type { Attack } from './attack.ts'
 import { fewDescriptors } from './few-descriptors.ts'
 import { floods } from './floods.ts'
@@ -17,6 +18,7 @@ export const attacks: readonly Attack[] = [
   fuzzWire,
   vendorAnswers,
   forbiddenAddresses,
+  access,
   ...unreadAnswers,
   ...slowRequests,
   ...manyVendorAnswers,

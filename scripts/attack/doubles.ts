@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { completion, streamed } from '../../test/support/chat-answers.ts'
 import { chatVendors } from '../../test/support/chat-vendors.ts'
 import { anthropicKey } from '../../test/support/anthropic-upstream.ts'
@@ -59,10 +60,22 @@ function answerOwn(request: ReceivedRequest): ScriptedAnswer {
   const { path, body } = request
   const hostile = hostileAnswer(request)
   if (hostile !== undefined) return hostile
-  const { stream, n } = body as { stream?: boolean; n?: number }
+  const { stream, n, model } = body as { stream?: boolean; n?: number; model?: string }
+  if (model === 'unique') return uniqueAnswer(path)
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
     return { body: { created: 1, data } }
   }
   return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
+}
+
+/** Slow enough for others to ask the same meanwhile. */
+const uniqueDelayMs = 300
+
+/** An answer that nobody else is given. */
+function uniqueAnswer(path: string): ScriptedAnswer {
+  const made = `made-${randomUUID()}`
+  if (!path.includes('/images/')) return { ...completion(made), delayMs: uniqueDelayMs }
+  const data = [{ b64_json: pixelBase64, revised_prompt: made }]
+  return { body: { created: 1, data }, delayMs: uniqueDelayMs }
 }

@@ -13,7 +13,7 @@ const timeoutMs = 15_000
 const shrinkMs = 5000
 
 /** Requests of the contract, changed: whatever is asked, the answer is one that is promised. */
-export const fuzzContract: Attack = { name: 'contract', run }
+export const fuzzContract: Attack = { name: 'contract', isDrawn: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
   const logBefore = target.log().length

@@ -13,7 +13,7 @@ const concurrent = 256
 const timeoutMs = 15_000
 
 /** Bytes that HTTP may be made of, in any order: they are answered or refused, and the connection ends. */
-export const fuzzWire: Attack = { name: 'wire', isHurried: true, run }
+export const fuzzWire: Attack = { name: 'wire', isDrawn: true, isHurried: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
   const logBefore = target.log().length
