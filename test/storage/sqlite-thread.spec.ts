@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 /** Takes longer than the thread may take. */
 const slow = sql`
-  WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 5000000)
+  WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
   SELECT count(*) FROM n`
 const account = (id: string) => ({ id, name: id, created_at: 0 })
 
@@ -35,7 +35,7 @@ describe("the store's thread", () => {
     )
 
   it('is started anew when it takes too long, and meanwhile all who ask are told', async () => {
-    await open({ storeAnswerTimeoutMs: 800 })
+    await open({ storeAnswerTimeoutMs: 600 })
     expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
     expect(await failure(accounts())).to.contain('its thread does not answer')
     await until('it answers', async () => (await failure(accounts())) === 'it worked')
@@ -44,7 +44,7 @@ describe("the store's thread", () => {
   })
 
   it('takes a transaction with it: nothing of it is kept, nor done outside of one', async () => {
-    await open({ storeAnswerTimeoutMs: 800 })
+    await open({ storeAnswerTimeoutMs: 600 })
     const transaction = store.db.transaction().execute(async (inside) => {
       await inside.insertInto('accounts').values(account('before')).execute()
       await slow.execute(inside).catch(() => undefined)

@@ -164,10 +164,10 @@ describe('a store in trouble', () => {
 
   for (const durability of ['normal', 'full'] as const) {
     it(`goes on with a new thread, with durability ${durability}`, async () => {
-      const limits = { ...quick, storeAnswerTimeoutMs: 800 }
+      const limits = { ...quick, storeAnswerTimeoutMs: 600 }
       store = await openGuardedStore(folder.path, { limits, told, durability })
       const slow = sql`
-        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 5000000)
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
         SELECT count(*) FROM n`
       const ended = await slow.execute(store.db).catch((error: unknown) => String(error))
       expect(ended).to.contain('its thread does not answer')
