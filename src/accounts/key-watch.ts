@@ -25,11 +25,11 @@ type Options = {
  * have something open are looked up together, once in a while.
  */
 export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatch {
-  const followed = new Set<Open>()
+  const followed = createPlaces()
   let isLooking = false
 
   const look = async (): Promise<void> => {
-    const open = [...followed].filter((one) => one.caller !== undefined)
+    const open = followed.all().filter((one) => one.caller !== undefined)
     const byKey = Map.groupBy(open, ({ caller }) => caller!.keyId)
     if (byKey.size === 0) return
     // One text for however many: the store keeps statements, and takes so many parameters only.
@@ -47,7 +47,7 @@ export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatc
     }
   }
   const timer = setInterval(() => {
-    if (isLooking || followed.size === 0) return
+    if (isLooking || followed.isEmpty()) return
     isLooking = true
     // A store that does not answer says nothing of a key; the next look is soon.
     look()
@@ -56,10 +56,33 @@ export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatc
   }, keyRecheckMs).unref()
 
   return {
-    follow: (open) => {
-      followed.add(open)
-      return () => followed.delete(open)
-    },
+    follow: followed.add,
     close: () => clearInterval(timer),
+  }
+}
+
+type Place = { open: Open; index: number }
+
+/**
+ * What is open, in any order. A Set would keep what came and went until V8 collects its whole heap:
+ * each table of a Set leads to the next, so that an old one holds all behind it
+ * (docs/performance.md#event-streams).
+ */
+function createPlaces() {
+  const places: Place[] = []
+  return {
+    all: (): Open[] => places.map(({ open }) => open),
+    isEmpty: () => places.length === 0,
+    /** The returned function takes it out; to be called once. */
+    add: (open: Open): (() => void) => {
+      const place = { open, index: places.length }
+      places.push(place)
+      return () => {
+        const last = places.pop()!
+        if (last === place) return
+        last.index = place.index
+        places[place.index] = last
+      }
+    },
   }
 }
