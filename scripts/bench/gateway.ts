@@ -73,6 +73,7 @@ routes:
 ${routes.join('\n')}
 limits:
   requests_per_minute: 100000000
+  event_streams_per_key_max: 10000
   event_streams_per_account_max: 10000
 `
 
