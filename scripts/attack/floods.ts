@@ -38,7 +38,7 @@ export const floods = [
   ),
   dosed({
     name: 'cancelled-calls',
-    counts: { full: 200, quick: 10 },
+    counts: { full: 600, quick: 10 },
     grip: async ({ target }, count): Promise<Grip> => {
       const question = asked('endless', target.liveKey, { stream: true })
       for (let left = count; left > 0; left -= concurrent) {
