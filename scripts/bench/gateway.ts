@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../free-port.ts'
 import { measuredCore, type Child, type Children } from './children.ts'
 
 const sources = join(import.meta.dirname, '../../src')
@@ -125,15 +124,6 @@ const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
   [`${name}_API_KEY`]: 'bench',
   [`${name}_BASE_URL`]: baseUrl,
 })
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const createKey = async (options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string> => {
   const script = join(sources, 'command-line.ts')

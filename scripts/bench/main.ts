@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childProcesses, driverCore, measuredCore, printedPort } from './children.ts'
+import { driverCore, measuredCore, printedPort } from './children.ts'
+import { openFrame } from './frame.ts'
 import { measure, type Bench } from './measure.ts'
 import { readOptions } from './options.ts'
 import { othersPercent, shown, table, type Result } from './report.ts'
@@ -12,19 +11,7 @@ import { othersPercent, shown, table, type Result } from './report.ts'
 const options = readOptions()
 const startedAt = performance.now()
 
-const fail = (problem: unknown): never => {
-  console.error(problem instanceof Error ? problem.stack : problem)
-  process.exit(1)
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-const children = childProcesses({ onDeath: fail })
-process.once('exit', () => {
-  children.killAll()
-  rmSync(folder, { recursive: true, force: true })
-})
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => process.exit(1))
+const { folder, children, fail } = openFrame('bench')
 
 const run = async (): Promise<Result[]> => {
   const upstream = children.start(join(import.meta.dirname, 'mock-upstream.ts'), {

@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { childProcesses } from './children.ts'
+import { openFrame } from './frame.ts'
 import { startGateway } from './gateway.ts'
 import { processMiB, processPeakMiB } from './kernel-counters.ts'
 import { pictureBase64 } from './replies.ts'
@@ -26,17 +23,7 @@ type Scenario = (target: Target, open: Socket[]) => Promise<number[]>
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
 
-const fail = (problem: unknown): never => {
-  console.error(problem instanceof Error ? problem.stack : problem)
-  process.exit(1)
-}
-const folder = mkdtempSync(join(tmpdir(), 'gateway-memory-'))
-const children = childProcesses({ onDeath: fail })
-process.once('exit', () => {
-  children.killAll()
-  rmSync(folder, { recursive: true, force: true })
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const { folder, children, fail } = openFrame('memory')
 
 const chat = '/v1/chat/completions'
 const images = '/v1/images/generations'

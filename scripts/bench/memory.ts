@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { childProcesses, driverCore, printedPort } from './children.ts'
+import { driverCore, printedPort } from './children.ts'
+import { openFrame } from './frame.ts'
 import { routedModels, startGateway } from './gateway.ts'
 import { processMiB } from './kernel-counters.ts'
 
@@ -25,17 +24,7 @@ function burstModels(): string[] {
   )
 }
 
-const fail = (problem: unknown): never => {
-  console.error(problem instanceof Error ? problem.stack : problem)
-  process.exit(1)
-}
-const folder = mkdtempSync(join(tmpdir(), 'gateway-memory-'))
-const children = childProcesses({ onDeath: fail })
-process.once('exit', () => {
-  children.killAll()
-  rmSync(folder, { recursive: true, force: true })
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+const { folder, children, fail } = openFrame('memory')
 
 const run = async (): Promise<number[]> => {
   const upstream = children.start(join(import.meta.dirname, 'mock-upstream.ts'), {

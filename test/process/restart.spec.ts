@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { Pool } from 'undici'
+import { freePort } from '../../scripts/free-port.ts'
 import { chanceFrom, type Chance } from '../support/chance.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
@@ -123,13 +123,4 @@ async function askWithAgent(
   answer.resume()
   await once(answer, 'end')
   return answer.statusCode ?? 0
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
