@@ -82,6 +82,29 @@ export const operations = [
     "queryNames": [],
     "bodyTypes": [],
     "protocol": "json-rpc"
+  },
+  {
+    "id": "listAuditEvents",
+    "method": "get",
+    "path": "/api/audit",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order",
+      "action",
+      "target"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
+    "id": "retrieveOwnKey",
+    "method": "get",
+    "path": "/api/key",
+    "queryNames": [],
+    "bodyTypes": [],
+    "protocol": "rest"
   }
 ] as const
 

@@ -141,6 +141,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was done to the account
+         * @description Every administrative act, with who did it, from where, and what it changed. Nothing is ever removed.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the key that is presented
+         * @description For whoever holds a key, what it may do, and what it and its account may use and spend.
+         */
+        get: operations["retrieveOwnKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -163,9 +203,9 @@ export interface components {
          */
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
         /** @enum {string} */
-        ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
+        ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "insufficient_quota";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -205,6 +245,100 @@ export interface components {
             off_peak?: boolean;
             /** @description The part of `cost` that another vendor bills to a key of your own. */
             usd_upstream?: components["schemas"]["Usd"];
+        };
+        AccountId: string;
+        AnyId: string;
+        /**
+         * Format: date-time
+         * @description A time in UTC (ISO 8601).
+         */
+        Time: string;
+        /** @description An amount in dollars as a decimal text, exact to nine decimals. */
+        DecimalUsd: string;
+        /** @description An amount, in dollars and as whole nano-dollars (1e-9 USD). */
+        Money: {
+            usd: components["schemas"]["DecimalUsd"];
+            nano_usd: number;
+        };
+        /**
+         * @description What may be used. `null`, here and where it is left out, sets no limit of its own: the account's
+         *     apply to all of its keys together, and the gateway's to everybody. 0 lets nothing through.
+         *     `concurrency` counts calls at once.
+         */
+        Limits: {
+            requests_per_minute: number | null;
+            tokens_per_minute: number | null;
+            images_per_minute: number | null;
+            concurrency: number | null;
+        };
+        /**
+         * @description From when to when is counted: a UTC day, a UTC month, or for ever.
+         * @enum {string}
+         */
+        BudgetPeriod: "day" | "month" | "total";
+        /** @description What may be spent. */
+        Budget: {
+            amount: components["schemas"]["Money"];
+            period: components["schemas"]["BudgetPeriod"];
+        };
+        NullableBudget: components["schemas"]["Budget"] | null;
+        /**
+         * @description What was done, as `<what>.<verb>`.
+         * @enum {string}
+         */
+        AuditAction: "key.create";
+        /** @description The values that an act changed, without secrets; null where there were none. */
+        AuditValues: {
+            [key: string]: unknown;
+        } | null;
+        /** @enum {string} */
+        AuditEventObject: "audit_event";
+        AuditEvent: {
+            id: string;
+            object: components["schemas"]["AuditEventObject"];
+            at: components["schemas"]["Time"];
+            account_id: components["schemas"]["AccountId"];
+            action: components["schemas"]["AuditAction"];
+            /** @description The API key or the person who did it; `command_line` for the gateway's own commands. */
+            by: string;
+            /** @description The network address it was done from; null for the command line. */
+            address: string | null;
+            /** @description The id of what it was done to. */
+            target: string;
+            before: components["schemas"]["AuditValues"];
+            after: components["schemas"]["AuditValues"];
+        };
+        AuditEventList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["AuditEvent"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        /**
+         * @description What a key may do. `inference`: call models. `usage:read`: read the account's usage.
+         *     `keys:write`: make, change and end keys. `admin`: all of this, and whatever else concerns the
+         *     account.
+         * @enum {string}
+         */
+        Scope: "inference" | "usage:read" | "keys:write" | "admin";
+        /** @enum {string} */
+        ApiKeyObject: "api_key";
+        OwnKey: {
+            id: string;
+            object: components["schemas"]["ApiKeyObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            scopes: components["schemas"]["Scope"][];
+            /** @description The only models that it may call, by their ids; null for all. */
+            models: string[] | null;
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudget"];
+            /** @description What all keys of the account may use and spend together. */
+            account: {
+                limits: components["schemas"]["Limits"];
+                budget: components["schemas"]["NullableBudget"];
+            };
         };
         /** @enum {string} */
         ImageQuality: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
@@ -1048,9 +1182,9 @@ export interface components {
             successor?: string | null;
         };
         /** @enum {string} */
-        ModelListObject: "list";
+        ListObject: "list";
         ModelList: {
-            object: components["schemas"]["ModelListObject"];
+            object: components["schemas"]["ListObject"];
             data: components["schemas"]["Model"][];
         };
         /**
@@ -1763,6 +1897,27 @@ export interface components {
     };
     parameters: {
         /**
+         * @description The account to act for. By default that of the API key; others are for keys and people who
+         *     operate the gateway, and for people who are members of them.
+         * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+         */
+        AccountQuery: components["schemas"]["AccountId"];
+        /**
+         * @description How many to list.
+         * @example 20
+         */
+        PageLimit: number;
+        /**
+         * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+         * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+         */
+        PageCursor: string;
+        /**
+         * @description `desc` lists the newest first.
+         * @example desc
+         */
+        PageOrder: "asc" | "desc";
+        /**
          * @description The revision of the Model Context Protocol that client and server agreed on.
          * @example 2025-06-18
          */
@@ -2209,17 +2364,17 @@ export interface operations {
     };
     listModels: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description Include deactivated models.
                  * @example true
                  */
-                include_deactivated?: boolean;
+                include_deactivated: boolean;
                 /**
                  * @description Exclude deprecated models.
                  * @example true
                  */
-                exclude_deprecated?: boolean;
+                exclude_deprecated: boolean;
                 /**
                  * @description Maximum number of models returned.
                  * @example 20
@@ -2290,6 +2445,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2360,6 +2516,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
@@ -2535,6 +2692,160 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
+        };
+    };
+    listAuditEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description Only acts of this kind.
+                 * @example key.create
+                 */
+                action?: components["schemas"]["AuditAction"];
+                /**
+                 * @description Only acts on what has this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                target?: components["schemas"]["AnyId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of acts. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "adt_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *           "object": "audit_event",
+                     *           "at": "2026-11-22T12:00:00.000Z",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "action": "key.create",
+                     *           "by": "key_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                     *           "address": "203.0.113.7",
+                     *           "target": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "before": null,
+                     *           "after": {
+                     *             "name": "build server",
+                     *             "mode": "live"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveOwnKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": null,
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "account": {
+                     *         "limits": {
+                     *           "requests_per_minute": 600,
+                     *           "tokens_per_minute": null,
+                     *           "images_per_minute": null,
+                     *           "concurrency": 10
+                     *         },
+                     *         "budget": {
+                     *           "amount": {
+                     *             "usd": "25",
+                     *             "nano_usd": 25000000000
+                     *           },
+                     *           "period": "month"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

@@ -16,7 +16,8 @@ const mayImport: Record<string, string[]> = {
   'stop.ts': ['telemetry'],
   'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
   'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
-  'assemble.ts': ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
+  'assemble.ts': ['assemble', 'config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
+  assemble: ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
   'config.ts': ['providers', ...ground],

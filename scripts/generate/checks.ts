@@ -77,8 +77,8 @@ export const options = {
   messages: true,
   verbose: true,
   inlineRefs: false,
-  // A file of a form; Ajv would complain about a format that it does not know.
-  formats: { binary: true },
+  // Ajv would complain about formats that it does not know: a file of a form, and times in answers.
+  formats: { binary: true, 'date-time': true },
   code: { source: true, esm: true, lines: false },
 } as const
 

@@ -5,11 +5,11 @@ type Schemas = Record<string, Schema>
 /**
  * The contract as the gateway's own code takes it: with the schemas of the catalog's files, and with
  * the default of a named schema beside each property that refers to it. There Ajv fills it in, and
- * openapi-typescript sees that the property is always present.
+ * openapi-typescript sees that the property is always present, as is a parameter with a default.
  */
 export function ownDocument(document: Document, catalog: Schemas): Document {
   const schemas = { ...document.components.schemas, ...rebased(catalog) }
-  // Only properties with a default change.
+  // Only properties and parameters with a default change.
   return withDefaults({ ...document, components: { ...document.components, schemas } }, schemas)
 }
 
@@ -30,7 +30,13 @@ function withDefaults<T>(value: T, schemas: Schemas): T {
     key,
     key === 'properties' ? mapped(Object(inner), schemas) : withDefaults(inner, schemas),
   ])
-  return Object.fromEntries(entries) as T
+  const copy: object = Object.fromEntries(entries)
+  return (isParameterWithDefault(copy) ? { ...copy, required: true } : copy) as T
+}
+
+/** A parameter whose default the check fills in, so that a handler always has it. */
+function isParameterWithDefault(value: object): boolean {
+  return 'in' in value && 'schema' in value && 'default' in Object(value.schema)
 }
 
 function mapped(properties: Schemas, schemas: Schemas): Schemas {

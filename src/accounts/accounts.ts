@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import type { Mode } from '../core/caller.ts'
+import type { Caller, Mode, Scope } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
+import { noAllowance } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
+import { newId } from './id.ts'
 
 type NewKey = {
   accountId: string
@@ -10,11 +12,13 @@ type NewKey = {
   name: string
   /** The only models that the key may call; all if absent. */
   models?: readonly string[]
+  /** What the key may do; to call models if absent. */
+  scopes?: readonly Scope[]
   expiresAt?: number
 }
 
 /** A key without its digest. */
-type KeyRow = Omit<ApiKeysTable, 'digest'>
+type KeyRow = Pick<ApiKeysTable, (typeof keyColumns)[number]>
 
 export type Accounts = {
   /** The oldest account; `created` says that there was none before. */
@@ -22,6 +26,11 @@ export type Accounts = {
   /** Creates a key and returns it; only its digest is stored. */
   createKey(key: NewKey): Promise<string>
   listKeys(): Promise<KeyRow[]>
+  /**
+   * The caller who acts for another account: whoever operates the gateway, for any. Throws
+   * `not_found`, also where there is such an account.
+   */
+  actFor(caller: Caller, accountId: string): Promise<Caller>
   /** Ends a key; false when there is no such active key. */
   revokeKey(id: string): Promise<boolean>
 }
@@ -39,11 +48,11 @@ export function createAccounts({ db }: Store, clock: () => number): Accounts {
           .executeTakeFirst()
         if (known !== undefined) return { id: known.id, created: false }
         const id = newId('acc')
-        const row = { id, name: 'default', created_at: clock() }
+        const row = { id, name: 'default', created_at: clock(), is_operator: 1, ...noAllowance }
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
-    createKey: async ({ accountId, mode, name, models, expiresAt }) => {
+    createKey: async ({ accountId, mode, name, models, scopes = ['inference'], expiresAt }) => {
       const key = createKey(mode)
       const row: ApiKeysTable = {
         id: newId('key'),
@@ -53,12 +62,34 @@ export function createAccounts({ db }: Store, clock: () => number): Accounts {
         digest: digestOf(key),
         hint: hintOf(key),
         allowed_models: models === undefined ? null : JSON.stringify(models),
+        scopes: JSON.stringify(scopes),
+        allowed_addresses: null,
+        ...noAllowance,
         created_at: clock(),
         expires_at: expiresAt ?? null,
         revoked_at: null,
       }
       await db.insertInto('api_keys').values(row).execute()
       return key
+    },
+    actFor: async (caller, accountId) => {
+      if (accountId === caller.accountId) return caller
+      const isThere =
+        caller.isOperator &&
+        caller.scopes.includes('admin') &&
+        (await db
+          .selectFrom('accounts')
+          .select('id')
+          .where('id', '=', accountId)
+          .executeTakeFirst()) !== undefined
+      if (isThere) return { ...caller, accountId }
+      throw new GatewayError(
+        'not_found',
+        'There is no such account. GET /api/accounts lists yours.',
+        {
+          param: 'account_id',
+        },
+      )
     },
     listKeys: () => db.selectFrom('api_keys').select(keyColumns).orderBy('created_at').execute(),
     revokeKey: async (id) => {
@@ -84,7 +115,3 @@ const keyColumns = [
   'expires_at',
   'revoked_at',
 ] as const
-
-function newId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`
-}

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Caller, Identify } from '../core/caller.ts'
+import type { Caller, Identify, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
-import type { ApiKeysTable } from '../storage/tables.ts'
+import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
+import { allowanceOf } from './allowance.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
 import { notAKey, readKey } from './read-key.ts'
 
@@ -58,17 +59,30 @@ export function createIdentify({
 async function lookUp({ db }: Store, digest: string, trustedUntil: number): Promise<Known> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['id', 'account_id', 'mode', 'allowed_models', 'expires_at', 'revoked_at'])
+    .selectAll()
     .where('digest', '=', digest)
     .executeTakeFirst()
   if (row === undefined) throw invalidKey('There is no such API key.')
   if (row.revoked_at !== null) throw revoked()
-  // The column is null or written by `createAccounts` from a list of strings.
-  const models = row.allowed_models === null ? null : (JSON.parse(row.allowed_models) as string[])
+  const account = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', row.account_id)
+    .executeTakeFirstOrThrow()
+  return { caller: callerOf(row, account), expiresAt: row.expires_at, trustedUntil }
+}
+
+function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
+  const { allowed_models: models } = key
   return {
-    caller: { accountId: row.account_id, keyId: row.id, mode: row.mode, models },
-    expiresAt: row.expires_at,
-    trustedUntil,
+    accountId: account.id,
+    keyId: key.id,
+    mode: key.mode,
+    // Both columns are written by `createAccounts`, from lists.
+    models: models === null ? null : (JSON.parse(models) as string[]),
+    scopes: JSON.parse(key.scopes) as Scope[],
+    allowances: [allowanceOf(account), allowanceOf(key)],
+    isOperator: account.is_operator === 1,
   }
 }
 

@@ -1,7 +1,29 @@
 import type { components } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 
-export type Mode = components['schemas']['Mode']
+type Schemas = components['schemas']
+export type Mode = Schemas['Mode']
+export type Scope = Schemas['Scope']
+
+/** What an account or a key may use at most; null for no limit of its own. */
+export type UsageLimits = {
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+  imagesPerMinute: number | null
+  /** Calls at once. */
+  concurrency: number | null
+}
+
+/** What may be spent from the beginning of a period to its end. */
+export type SpendingLimit = { nanoUsd: number; period: Schemas['BudgetPeriod'] }
+
+/** What an account or a key may use and spend. */
+export type Allowance = {
+  /** The id of the account or of the key. */
+  ownerId: string
+  limits: UsageLimits
+  budget: SpendingLimit | null
+}
 
 /** The account and API key that a request is authenticated with. */
 export type Caller = {
@@ -10,6 +32,19 @@ export type Caller = {
   mode: Mode
   /** The models that this key may call; null for all. */
   models: readonly string[] | null
+  scopes: readonly Scope[]
+  /** All of them apply at once: that of the account, then that of the key. */
+  allowances: readonly [account: Allowance, key: Allowance]
+  /** Whether it belongs to those who run the gateway: the first account's. */
+  isOperator: boolean
+}
+
+/** Who does something that is not a call, and from where. */
+export type Actor = {
+  /** The API key or the person; `command_line` for the gateway's own commands. */
+  id: string
+  /** The network address. */
+  address: string | null
 }
 
 /** The credentials of a request, by the header that carried them. */

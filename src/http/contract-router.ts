@@ -3,12 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Router } from '@koa/router'
 import type * as OpenApiBackend from 'openapi-backend'
-import type {
-  Context as BackendContext,
-  Document,
-  OpenAPIBackend,
-  Operation as BackendOperation,
-} from 'openapi-backend'
+import type { Document, OpenAPIBackend, Operation as BackendOperation } from 'openapi-backend'
 import {
   operations,
   securitySchemes,
@@ -16,10 +11,16 @@ import {
   type Protocol,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import { nearName } from '../core/near-name.ts'
+import {
+  accountParameter,
+  authorizerOf,
+  noContext,
+  type ActFor,
+  type Registered,
+} from './authorize.ts'
 import { assertValid } from './check-error.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
@@ -38,6 +39,8 @@ type Options = {
   /** For operations that also take a form. */
   forms: Partial<Record<OperationId, FormReading>>
   security: SecurityHandlers
+  /** The caller who acts for another account. */
+  actFor: ActFor
   limits: BodyLimits
 }
 
@@ -96,7 +99,7 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
   const refusals = new Map<string, OperationHandler>()
   for (const operation of described) {
     const { method, path } = operation
-    const handler = handlerOf(operation, registered)
+    const handler = handlerOf(operation, registered, options.actFor)
     if (path.includes('{')) patterns.push({ method, path, handler })
     else table.set(`${method.toUpperCase()} ${path}`, handler)
   }
@@ -125,9 +128,6 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
     },
   }
 }
-
-/** openapi-backend's own context, which no handler here reads. */
-const noContext = {} as BackendContext
 
 function registerHandlers(
   backend: OpenAPIBackend,
@@ -173,13 +173,16 @@ function registerHandlers(
   }
 }
 
-type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
-
-function handlerOf(described: BackendOperation, registered: Registered): OperationHandler {
-  const identify = identifierOf(described, registered)
+function handlerOf(
+  described: BackendOperation,
+  registered: Registered,
+  actFor: ActFor,
+): OperationHandler {
+  const isForAnyAccount = queryNamesOf(described.operationId).includes(accountParameter)
+  const authorize = authorizerOf(described, registered, isForAnyAccount ? actFor : undefined)
   const answer = registered.handlers[described.operationId!]!
   return async (context) => {
-    const known = identify(context.req)
+    const known = authorize(context.req)
     // Awaiting a value that is no promise would still cost a turn of the microtask queue.
     const caller = known instanceof Promise ? await known : known
     context.state.caller = caller
@@ -188,28 +191,8 @@ function handlerOf(described: BackendOperation, registered: Registered): Operati
   }
 }
 
-/**
- * Tries the security handlers of an operation in the contract's order. Throws for an operation that
- * is public or asks for several schemes at once: neither is handled.
- */
-function identifierOf(
-  { operationId, security = [] }: BackendOperation,
-  { handlers, securityHandlers }: Registered,
-): (request: IncomingMessage) => Promise<Caller> | Caller {
-  const schemes = security.flatMap((requirement) => Object.keys(requirement))
-  if (schemes.length === 0 || security.some((one) => Object.keys(one).length !== 1)) {
-    throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
-  }
-  const asked = schemes.map((scheme) => securityHandlers[scheme]!)
-  return (request) => {
-    for (const handler of asked) {
-      // `registerHandlers` registers handlers of `SecurityHandlers` only.
-      const caller = handler(noContext, request) as ReturnType<SecurityHandlers['bearer']>
-      if (caller !== undefined) return caller
-    }
-    // Registered from `SecurityHandlers` too.
-    return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller
-  }
+function queryNamesOf(id: string | undefined): readonly string[] {
+  return operations.find((one) => one.id === id)?.queryNames ?? []
 }
 
 /** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
@@ -219,10 +202,10 @@ function methodRefusal(described: BackendOperation, registered: Registered): Ope
   const methods = operations
     .filter((one) => one.path === path)
     .flatMap(({ method }) => (method === 'get' && isRest ? ['head', method] : [method]))
-  const identify = isRest ? undefined : identifierOf(described, registered)
+  const authorize = isRest ? undefined : authorizerOf(described, registered, undefined)
   const refuse = registered.handlers['methodNotAllowed']!
   return async ({ req: request, state }) => {
-    if (identify !== undefined) state.caller = await identify(request)
+    if (authorize !== undefined) state.caller = await authorize(request)
     refuse(noContext, request, methods)
   }
 }
@@ -238,9 +221,9 @@ export function errorAnswersByPath(
   return (path) => answers[pathsOfOwnProtocol.get(path.replace(/\/$/, '')) ?? 'rest']
 }
 
-/** A path for @koa/router; a trailing parameter takes slashes, which model identifiers contain. */
+/** A path for @koa/router; model identifiers contain slashes. */
 function patternOf(path: string): string {
-  return path.replaceAll(/\{(\w+)\}$/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
+  return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /**

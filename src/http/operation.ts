@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { OperationId, RestOperationId } from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
-import type { CallContext, Caller, Face } from '../core/caller.ts'
+import type { Actor, CallContext, Caller, Face } from '../core/caller.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
 
@@ -42,6 +42,14 @@ export type OperationCall<Id extends OperationId> = {
 
 /** Handles one operation. Throws a GatewayError to answer with an error. */
 export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Promise<Answer>
+
+/** Who asks for something that is written down under their name. */
+export function actorOf({
+  caller,
+  request,
+}: Pick<OperationCall<OperationId>, 'caller' | 'request'>): Actor {
+  return { id: caller.keyId, address: request.socket.remoteAddress ?? null }
+}
 
 /** The headers that control a call, the same for every operation that calls a model. */
 type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>

@@ -1,5 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
+import { addAllowances } from './migrations/allowances.ts'
+import { createAuditEvents } from './migrations/audit-events.ts'
 import { StoreError } from './store-error.ts'
 
 /** Selects the SQL where the databases differ. */
@@ -76,6 +78,8 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
         await sql.raw(`PRAGMA application_id = ${applicationId}`).execute(db)
     },
   },
+  '0005_allowances': { up: addAllowances },
+  '0006_audit_events': { up: createAuditEvents },
 })
 
 /** The table of migrations 0001 and 0002; later changes need a migration of their own. */
@@ -106,14 +110,18 @@ function createUsage(db: Kysely<unknown>) {
     .addColumn('duration_ms', 'bigint', (column) => column.notNull())
 }
 
+/** Kysely's own migrator of the store. */
+export function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
+  const migrations = migrationsFor(dialect)
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+}
+
 /**
  * Migrates the store to the newest schema, one process at a time. Throws a StoreError if a newer
  * version of the gateway has written it.
  */
 export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<void> {
-  const migrations = migrationsFor(dialect)
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const { error } = await migrator.migrateToLatest()
+  const { error } = await migratorFor(db, dialect).migrateToLatest()
   if (error === undefined) return
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
     throw new StoreError(

@@ -3,16 +3,28 @@ export type Tables = {
   accounts: AccountsTable
   api_keys: ApiKeysTable
   usage: UsageTable
+  audit_events: AuditEventsTable
   write_checks: WriteChecksTable
 }
 
-type AccountsTable = {
+/** What an account or a key may use and spend. */
+export type AllowanceColumns = {
+  requests_per_minute: number | null
+  tokens_per_minute: number | null
+  images_per_minute: number | null
+  concurrency: number | null
+  budget_nano_usd: number | null
+  budget_period: 'day' | 'month' | 'total' | null
+}
+
+export type AccountsTable = AllowanceColumns & {
   id: string
   name: string
   created_at: number
+  is_operator: number
 }
 
-export type ApiKeysTable = {
+export type ApiKeysTable = AllowanceColumns & {
   id: string
   account_id: string
   name: string
@@ -20,6 +32,8 @@ export type ApiKeysTable = {
   digest: string
   hint: string
   allowed_models: string | null
+  scopes: string
+  allowed_addresses: string | null
   created_at: number
   expires_at: number | null
   revoked_at: number | null
@@ -53,6 +67,18 @@ export type UsageTable = {
   duration_ms: number
 }
 
+export type AuditEventsTable = {
+  id: string
+  at: number
+  account_id: string
+  action: string
+  by: string
+  address: string | null
+  target: string
+  before: string | null
+  after: string | null
+}
+
 type WriteChecksTable = {
   id: string
   at: number
@@ -67,6 +93,12 @@ type Integers = Record<Extract<IntegerColumn, string>, true>
 
 /** The integer columns of all tables; a missing one does not compile. */
 export const integerColumns: Readonly<Integers> = {
+  requests_per_minute: true,
+  tokens_per_minute: true,
+  images_per_minute: true,
+  concurrency: true,
+  budget_nano_usd: true,
+  is_operator: true,
   created_at: true,
   expires_at: true,
   revoked_at: true,

@@ -4,8 +4,9 @@ import { createRouteTable } from '../../src/catalog/routes.ts'
 import type { Caller } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import { namePrefixes, settingFor } from '../../src/providers/index.ts'
+import { callerOf } from '../support/callers.ts'
 
-const live: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
+const live = callerOf()
 const test: Caller = { ...live, mode: 'test' }
 
 function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {

@@ -114,8 +114,18 @@ describe('the contract against the product document', () => {
       in: 'header',
       name: 'x-api-key',
     })
-    expect(contract.security).to.deep.equal([{ bearer: [] }, { apiKey: [] }])
-    expect(operations.filter(({ security }) => security !== undefined)).to.deep.equal([])
+    expect(contract.security).to.deep.equal([{ bearer: ['inference'] }, { apiKey: ['inference'] }])
+    const { enum: scopes } = contract.components.schemas['Scope']!
+    for (const { path, security } of operations) {
+      // What the document describes is called by every key that may call models.
+      if (!path.startsWith('/api/')) expect(security).to.equal(undefined)
+      for (const named of security ?? []) {
+        const [[scheme, needed] = ['', []], ...more] = Object.entries(named)
+        expect(more).to.deep.equal([])
+        expect(securitySchemes).to.have.property(scheme)
+        expect(scopes).to.include.members(needed)
+      }
+    }
   })
 })
 

@@ -25,7 +25,8 @@ export async function ask(
   change: object = {},
   init: CallOptions & { query?: string } = {},
 ): Promise<Answer> {
-  const { query = '', ...rest } = init
+  const { query = '', ...more } = init
+  const rest = path.startsWith('/api/') ? { key: gateway.adminKey, ...more } : more
   const url = path.replace('{model}', 'alibaba/qwen-image-plus') + query
   const whole = { ...requests[id], ...change }
   return received(

@@ -3,17 +3,28 @@ import { Readable } from 'node:stream'
 import { Router } from '@koa/router'
 import { expect } from 'chai'
 import { Provider, type Configuration } from 'oidc-provider'
+import { operations } from '../../generated/operations.ts'
 import { createBudget } from '../../src/bytes/budget.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createContractRouter, loadContract } from '../../src/http/contract-router.ts'
+import {
+  createContractRouter,
+  loadContract,
+  type Operations,
+} from '../../src/http/contract-router.ts'
 import { createHttpServer, type GatewayServer } from '../../src/http/server.ts'
 import { until } from '../support/until.ts'
 
 const nobody = () => Promise.reject(new Error('No operation is called here.'))
 const stranger = () => {
   throw new Error('Nobody is asked who they are here.')
+}
+
+/** Handlers of all operations. */
+function nobodys(): Operations {
+  const all: object = Object.fromEntries(operations.map(({ id }) => [id, nobody]))
+  return all as Operations
 }
 
 describe('what others than the contract answer', () => {
@@ -24,18 +35,10 @@ describe('what others than the contract answer', () => {
 
   before(async () => {
     const contract = createContractRouter(await loadContract(), {
-      handlers: {
-        createImage: nobody,
-        createImageEdit: nobody,
-        createChatCompletion: nobody,
-        listModels: nobody,
-        retrieveModel: nobody,
-        postMcp: nobody,
-        getMcp: nobody,
-        deleteMcp: nobody,
-      },
+      handlers: nobodys(),
       forms: {},
       security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
+      actFor: nobody,
       limits: { requestBytesMax: 1000, requestValuesMax: 1000, requestIdleTimeoutMs: 1000 },
     })
     server = createHttpServer({

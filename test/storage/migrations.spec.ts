@@ -1,12 +1,16 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { sql } from 'kysely'
-import type { Store } from '../../src/storage/store.ts'
+import { Kysely, sql } from 'kysely'
+import { migratorFor } from '../../src/storage/migrations.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { storePath, type Store } from '../../src/storage/store.ts'
+import type { Tables, UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { projectFolder, runProgram } from '../support/program.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { accountRow } from '../support/callers.ts'
 
 describe('opening a store', () => {
   let folder: TemporaryFolder
@@ -35,7 +39,7 @@ describe('opening a store', () => {
   })
 
   it('runs each migration once and keeps what is there', async () => {
-    const account = { id: 'acc_1', name: 'kept', created_at: 1 }
+    const account = accountRow('acc_1', 'kept')
     const first = await closing(async (store) => {
       await store.db.insertInto('accounts').values(account).execute()
       return (await migrationsRun(store)).rows
@@ -50,26 +54,29 @@ describe('opening a store', () => {
   })
 
   it('takes over the ledger of a store whose rows were kept by id', async () => {
-    const addedLater = { cache_write_tokens: 0, image_input_tokens: 0, image_output_tokens: 0 }
     const rows = [3, 1, 2].map((at) => usageRow(`req_${at}`, at))
-    await closing(async ({ db }) => {
-      const ddl = await sql<{ sql: string }>`
-        SELECT sql FROM sqlite_schema WHERE name = 'usage'`.execute(db)
-      const before = ddl.rows[0]!.sql.replace('without rowid', '').replace(
-        '("account_id", "at", "id")',
-        '("id")',
-      )
-      await sql`DROP TABLE usage`.execute(db)
-      await sql.raw(before).execute(db)
-      await sql`CREATE INDEX usage_account_at ON usage (account_id, at)`.execute(db)
-      for (const column of Object.keys(addedLater)) {
-        await db.schema.alterTable('usage').dropColumn(column).execute()
-      }
-      const older = rows.map((row) => Object.entries(row).filter(([name]) => !(name in addedLater)))
-      await db.insertInto('usage').values(older.map(Object.fromEntries)).execute()
-      await sql`DROP TABLE write_checks`.execute(db)
-      await sql`DELETE FROM kysely_migration WHERE name NOT LIKE '0001%'`.execute(db)
+    mkdirSync(dataDir, { recursive: true })
+    const path = storePath(dataDir)
+    const { dialect } = openSqlite({
+      path,
+      durability: 'normal',
+      busyTimeoutMs: 1000,
+      queueMax: 10,
     })
+    const older = new Kysely<Tables>({ dialect })
+    await migratorFor(older, 'sqlite').migrateTo('0001_accounts_keys_usage')
+    const columns = await sql<{ name: string }>`SELECT name FROM pragma_table_info('usage')`
+      .execute(older)
+      .then((found) => found.rows.map(({ name }) => name))
+    const known = rows.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => columns.includes(name))),
+    )
+    // The columns of that time.
+    await older
+      .insertInto('usage')
+      .values(known as UsageTable[])
+      .execute()
+    await older.destroy()
     const [kept, schema] = await closing(async ({ db }) => [
       await db.selectFrom('usage').selectAll().execute(),
       await sql<{ sql: string }>`SELECT sql FROM sqlite_schema WHERE name LIKE 'usage%'`.execute(

@@ -5,12 +5,12 @@ import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
+import { accountRow } from '../support/callers.ts'
 
 /** Takes longer than the thread may take. */
 const slow = sql`
   WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
   SELECT count(*) FROM n`
-const account = (id: string) => ({ id, name: id, created_at: 0 })
 
 describe("the store's thread", () => {
   let folder: TemporaryFolder
@@ -39,18 +39,18 @@ describe("the store's thread", () => {
     expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
     expect(await failure(accounts())).to.contain('its thread does not answer')
     await until('it answers', async () => (await failure(accounts())) === 'it worked')
-    await store.commit([store.insertion('accounts', account('acc_1'))])
+    await store.commit([store.insertion('accounts', accountRow('acc_1'))])
     expect(await accounts()).to.deep.equal(['acc_1'])
   })
 
   it('takes a transaction with it: nothing of it is kept, nor done outside of one', async () => {
     await open({ storeAnswerTimeoutMs: 600 })
     const transaction = store.db.transaction().execute(async (inside) => {
-      await inside.insertInto('accounts').values(account('before')).execute()
+      await inside.insertInto('accounts').values(accountRow('before')).execute()
       await slow.execute(inside).catch(() => undefined)
       let told = 'nothing'
       await until('another one is there', async () => {
-        told = await failure(inside.insertInto('accounts').values(account('after')).execute())
+        told = await failure(inside.insertInto('accounts').values(accountRow('after')).execute())
         return !told.includes('does not answer')
       })
       expect(told).to.equal('The thread of the store ended.')

@@ -9,6 +9,8 @@ import type { UsageTable } from '../../src/storage/tables.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { accountRow } from '../support/callers.ts'
+import { noAllowance } from '../../src/accounts/allowance.ts'
 
 const rowsFrom = (start: number, count: number): UsageTable[] =>
   Array.from({ length: count }, (_, index) => usageRow(`row_${start + index}`))
@@ -34,7 +36,6 @@ describe('the store', () => {
 
   const countOutside = (table: string) =>
     Number(outside.prepare(`SELECT count(*) AS count FROM ${table}`).get()!['count'])
-  const account = (id: string) => ({ id, name: id, created_at: 0 })
 
   it('has committed a group when it says so', async () => {
     await insert(store, rowsFrom(0, 3))
@@ -96,7 +97,10 @@ describe('the store', () => {
   it('commits statements of several tables in one transaction, or none of them', async () => {
     const change = (id: string, name: string) =>
       store.db.updateTable('accounts').set({ name }).where('id', '=', id).compile()
-    await store.commit([store.insertion('accounts', account('acc_1')), change('acc_1', 'renamed')])
+    await store.commit([
+      store.insertion('accounts', accountRow('acc_1')),
+      change('acc_1', 'renamed'),
+    ])
     const [row] = rowsFrom(0, 1)
     await store.commit([store.insertion('usage', row!), change('acc_1', 'settled')])
     const failed = store.commit([change('acc_1', 'lost'), store.insertion('usage', row!)])
@@ -137,7 +141,7 @@ describe('the store', () => {
     const written = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
     const transaction = store.db.transaction().execute(async (inside) => {
-      await inside.insertInto('accounts').values(account('acc_1')).execute()
+      await inside.insertInto('accounts').values(accountRow('acc_1')).execute()
       written.resolve()
       await finish.promise
     })
@@ -153,7 +157,7 @@ describe('the store', () => {
 
   it('undoes a transaction that fails', async () => {
     const failing = store.db.transaction().execute(async (inside) => {
-      await inside.insertInto('accounts').values(account('acc_1')).execute()
+      await inside.insertInto('accounts').values(accountRow('acc_1')).execute()
       throw new Error('changed my mind')
     })
     expect(await failing.catch((error: Error) => error.message)).to.equal('changed my mind')
@@ -162,7 +166,7 @@ describe('the store', () => {
 
   it('loses no change when two processes read and write the same row', async () => {
     const other = await openTestStore(folder.path)
-    await store.db.insertInto('accounts').values(account('acc_1')).execute()
+    await store.db.insertInto('accounts').values(accountRow('acc_1')).execute()
     const add = ({ db }: Store) =>
       db.transaction().execute(async (inside) => {
         const row = await inside.selectFrom('accounts').selectAll().executeTakeFirstOrThrow()
@@ -186,6 +190,9 @@ describe('the store', () => {
       digest: 'd',
       hint: 'h',
       allowed_models: null,
+      allowed_addresses: null,
+      scopes: '[]',
+      ...noAllowance,
       created_at: 0,
       expires_at: null,
       revoked_at: null,
@@ -196,7 +203,7 @@ describe('the store', () => {
       .execute()
       .catch((error: Error) => error.message)
     expect(refusal).to.include('FOREIGN KEY')
-    await store.db.insertInto('accounts').values(account('acc_none')).execute()
+    await store.db.insertInto('accounts').values(accountRow('acc_none')).execute()
     await store.db.insertInto('api_keys').values(row).execute()
     expect(countOutside('api_keys')).to.equal(1)
   })

@@ -62,3 +62,14 @@ function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer):
     return strictComplaints(schema!, JSON.parse(data))
   })
 }
+
+/** An answer as bytes. */
+export function readAnswer(bytes: string): Answer {
+  const [head = '', text = ''] = bytes.split('\r\n\r\n')
+  const [line = '', ...lines] = head.split('\r\n')
+  const headers = lines.map((one): [string, string] => {
+    const at = one.indexOf(':')
+    return [one.slice(0, at), one.slice(at + 1).trim()]
+  })
+  return { status: Number(line.split(' ')[1]), headers: new Headers(headers), text }
+}

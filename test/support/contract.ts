@@ -41,7 +41,7 @@ export type OperationObject = {
   operationId: string
   tags?: string[]
   summary?: string
-  security?: unknown
+  security?: Record<string, string[]>[]
   parameters?: (Parameter | Reference)[]
   requestBody?: RequestBody | Reference
   responses: Record<string, ResponseObject | Reference>

@@ -6,11 +6,12 @@ import type { UsageRow } from '../../src/core/receipt.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
 import type { Route } from '../../src/core/route.ts'
 import { modelOf } from './route.ts'
+import { callerOf } from './callers.ts'
 
 /** The context of a call of one account. */
 export function contextOf(options: Partial<CallContext> = {}): CallContext {
   return {
-    caller: { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null },
+    caller: callerOf(),
     requestId: 'req_1',
     face: 'chat',
     ending: new AbortController(),

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { assemble } from '../../src/assemble.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
-import type { Mode } from '../../src/core/caller.ts'
+import type { Mode, Scope } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
+import { accountRow } from './callers.ts'
 
 type Options = {
   variables?: Variables
@@ -34,13 +35,15 @@ export type CallOptions = Omit<RequestInit, 'headers'> & {
   key?: string | null
 }
 
-type KeyOptions = { accountId?: string; models?: string[]; expiresAt?: number }
+type KeyOptions = { accountId?: string; models?: string[]; scopes?: Scope[]; expiresAt?: number }
 
 /** A real gateway on a free port of this machine, with a store of its own. */
 export type TestGateway = {
   url: string
   testKey: string
   liveKey: string
+  /** A key that may do everything in the first account. */
+  adminKey: string
   createKey(mode: Mode, options?: KeyOptions): Promise<string>
   /** A further account, for `createKey`. */
   createAccount(): Promise<string>
@@ -102,11 +105,12 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     accounts.createKey({ accountId, mode, name: `${mode} key`, ...more })
   const createAccount = async () => {
     const id = `acc_${randomUUID()}`
-    await store.db.insertInto('accounts').values({ id, name: 'other', created_at: 0 }).execute()
+    await store.db.insertInto('accounts').values(accountRow(id, 'other')).execute()
     return id
   }
   const testKey = await createKey('test')
   const liveKey = await createKey('live')
+  const adminKey = await createKey('test', { scopes: ['inference', 'admin'] })
 
   const call: TestGateway['fetch'] = (path, { key = testKey, headers, ...init } = {}) =>
     checkedFetch(url + path, {
@@ -122,6 +126,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     url,
     testKey,
     liveKey,
+    adminKey,
     createKey,
     createAccount,
     revokeKeys: async () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Caller } from '../../../src/core/caller.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import { cacheKey } from '../../../src/core/recall/cache-key.ts'
+import { callerOf } from '../../support/callers.ts'
 
-const caller: Caller = { accountId: 'acc_1', keyId: 'key_1', mode: 'live', models: null }
+const caller = callerOf()
 const call = { caller, strict: false, fallback: true }
 const request = {
   model: 'm',

@@ -1,0 +1,86 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor } from '../core/caller.ts'
+import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Store } from '../storage/store.ts'
+import type { AuditEventsTable, Tables } from '../storage/tables.ts'
+import { newId } from './id.ts'
+
+type Schemas = components['schemas']
+type AuditEvent = Schemas['AuditEvent']
+
+/** What was done. The values hold no secret. */
+type Act = Pick<AuditEvent, 'account_id' | 'action' | 'target'> & {
+  before?: object
+  after?: object
+}
+
+type Filter = { accountId: string; action?: string | undefined; target?: string | undefined }
+
+export type Audit = {
+  /** Writes an act down, in the transaction that does it: neither is there without the other. */
+  write(transaction: Transaction<Tables>, by: Actor, act: Act): Promise<void>
+  list(filter: Filter, page: PageRequest): Promise<Page<AuditEvent>>
+}
+
+/** What administrators did. Nothing changes or removes what is written here. */
+export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Audit {
+  return {
+    write: async (transaction, by, { account_id, action, target, before, after }) => {
+      const row: AuditEventsTable = {
+        id: newId('adt'),
+        at: clock(),
+        account_id,
+        action,
+        by: by.id,
+        address: by.address,
+        target,
+        before: before === undefined ? null : JSON.stringify(before),
+        after: after === undefined ? null : JSON.stringify(after),
+      }
+      await transaction.insertInto('audit_events').values(row).execute()
+    },
+    list: async (filter, page) => {
+      const rows = await select(db, filter, page).execute()
+      return pageOf(rows, page.limit, { placeOf: ({ at, id }) => [at, id], tell: toEvent })
+    },
+  }
+}
+
+function select(db: Kysely<Tables>, filter: Filter, { limit, cursor, order }: PageRequest) {
+  const { accountId, action, target } = filter
+  const newer = order === 'asc'
+  let rows = db.selectFrom('audit_events').selectAll().where('account_id', '=', accountId)
+  if (action !== undefined) rows = rows.where('action', '=', action)
+  if (target !== undefined) rows = rows.where('target', '=', target)
+  if (cursor !== undefined) {
+    const [at, id] = placeIn(cursor, ['number', 'string'])
+    const beyond = sql.raw(newer ? '>' : '<')
+    rows = rows.where(sql<boolean>`(at, id) ${beyond} (${at}, ${id})`)
+  }
+  return rows
+    .orderBy('at', order)
+    .orderBy('id', order)
+    .limit(limit + 1)
+}
+
+function toEvent(row: AuditEventsTable): AuditEvent {
+  return {
+    id: row.id,
+    object: 'audit_event',
+    at: new Date(row.at).toISOString(),
+    account_id: row.account_id,
+    // Written by `write` alone.
+    action: row.action as AuditEvent['action'],
+    by: row.by,
+    address: row.address,
+    target: row.target,
+    before: valuesIn(row.before),
+    after: valuesIn(row.after),
+  }
+}
+
+function valuesIn(text: string | null): Schemas['AuditValues'] {
+  // `write` stores objects.
+  return text === null ? null : (JSON.parse(text) as Record<string, unknown>)
+}

@@ -1,0 +1,11 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import { createAudit } from '../accounts/audit.ts'
+import { apiOperations } from '../api/index.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+
+type Options = { store: GuardedStore; accounts: Accounts; clock: () => number }
+
+/** The operations below /api, with what they need of the accounts. */
+export function assembleAdministration({ store, clock }: Options) {
+  return apiOperations({ audit: createAudit(store, clock) })
+}

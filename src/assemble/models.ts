@@ -1,0 +1,89 @@
+import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
+import { createRouteTable } from '../catalog/routes.ts'
+import { createVendorModels } from '../catalog/vendor-models.ts'
+import type { Budget } from '../bytes/budget.ts'
+import type { Config, Secrets } from '../config.ts'
+import type { Provider } from '../core/route.ts'
+import { createCheckPicture } from '../pictures/check-picture.ts'
+import { createDarkroom } from '../pictures/finish.ts'
+import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createReadSources } from '../pictures/read-source.ts'
+import { createProviders } from '../providers/create-providers.ts'
+import { namePrefixes, settingFor } from '../providers/index.ts'
+
+type Options = {
+  config: Config
+  secrets: Secrets
+  clock: () => number
+  monotonic: () => number
+  publicNet: PublicNet
+  budget: Budget
+}
+
+/** What `assembleModels` builds. */
+export type Models = ReturnType<typeof assembleModels>
+
+/** The catalog, the providers, the routes between them, and what fetches and reads pictures. */
+export function assembleModels({ config, secrets, clock, monotonic, publicNet, budget }: Options) {
+  const { limits, endpoints } = config
+  const rows = readCatalogRows()
+  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
+  const guarded = createGuardedFetch({
+    connectTimeoutMs: limits.fetchConnectTimeoutMs,
+    idleTimeoutMs: limits.fetchIdleTimeoutMs,
+    totalTimeoutMs: limits.fetchTotalTimeoutMs,
+    redirectsMax: limits.fetchRedirectsMax,
+    connectionsMax: limits.upstreamConnectionsMax,
+    ...publicNet,
+  })
+  const darkroom = createDarkroom(limits, budget)
+  const readSources = createReadSources({ fetch: guarded.fetch, limits })
+  const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
+  const providers = createProviders({
+    endpoints,
+    keys: secrets.providerKeys,
+    limits,
+    darkroom,
+    sandboxRoutesMax: routesMax,
+    fetchPublic: guarded.fetch,
+    readSources,
+    clock,
+    monotonic,
+  })
+  const vendorModels = createVendorModels({
+    lists: listsOf(providers.configured),
+    prefixes: namePrefixes,
+    limits,
+    monotonic,
+  })
+  const routes = createRouteTable({
+    catalog,
+    vendorModels,
+    providers: providers.configured,
+    sandbox: providers.sandbox,
+    routes: config.routes,
+    settingFor,
+  })
+  const checkPicture = createCheckPicture(limits)
+  return {
+    rows,
+    catalog,
+    vendorModels,
+    providers,
+    routes,
+    guarded,
+    darkroom,
+    readSources,
+    checkPicture,
+  }
+}
+
+type ListModels = NonNullable<Provider['listModels']>
+
+/** The vendors' own lists of models. */
+function listsOf(providers: ReadonlyMap<string, Provider>): Map<string, ListModels> {
+  const lists = [...providers].flatMap(([id, { listModels }]) =>
+    listModels === undefined ? [] : [[id, listModels] as const],
+  )
+  return new Map(lists)
+}

@@ -1,0 +1,60 @@
+import { GatewayError } from './error.ts'
+
+/** What a caller asks of a list. */
+export type PageRequest = { limit: number; cursor?: string | undefined; order: 'asc' | 'desc' }
+
+/** One page of a list, in the contract's form. */
+export type Page<Row> = {
+  object: 'list'
+  data: Row[]
+  has_more: boolean
+  next_cursor: string | null
+}
+
+/** The place of a row in its list: the values that the list is sorted by, the last one unique. */
+type Place = readonly (string | number)[]
+
+/**
+ * A page of rows of which one more than `limit` was read, so that it is known whether more follow;
+ * `placeOf` gives the place behind which the next page begins.
+ */
+export function pageOf<Row, Told>(
+  rows: readonly Row[],
+  limit: number,
+  { placeOf, tell }: { placeOf: (row: Row) => Place; tell: (row: Row) => Told },
+): Page<Told> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const more = rows.length > limit && last !== undefined
+  return {
+    object: 'list',
+    data: shown.map(tell),
+    has_more: more,
+    next_cursor: more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null,
+  }
+}
+
+type Kinds = readonly ('string' | 'number')[]
+
+/**
+ * The place that a cursor names, whose values have these types. A cursor holds nothing else: who
+ * makes one up gets rows of their own account. Throws `invalid_value` for any other text.
+ */
+export function placeIn(cursor: string, kinds: Kinds): Place {
+  const place = parsed(cursor)
+  const isPlace =
+    Array.isArray(place) &&
+    place.length === kinds.length &&
+    place.every((value, index) => typeof value === kinds[index] && value === value)
+  if (isPlace) return place as Place
+  const text = "'cursor' is not one of this list. Send the `next_cursor` of the page before it."
+  throw new GatewayError('invalid_value', text, { param: 'cursor' })
+}
+
+function parsed(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http'
+import type {
+  Context as BackendContext,
+  OpenAPIBackend,
+  Operation as BackendOperation,
+} from 'openapi-backend'
+import type { Caller, Scope } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { SecurityHandlers } from './security.ts'
+
+/** What openapi-backend holds of the handlers that were registered. */
+export type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
+
+/** Who sends a request, if they may use the operation. Throws or rejects with a GatewayError. */
+export type Authorize = (request: IncomingMessage) => Promise<Caller> | Caller
+
+/** openapi-backend's own context, which no handler here reads. */
+export const noContext = {} as BackendContext
+
+/** The caller who acts for this account; rejects with a GatewayError when they may not. */
+export type ActFor = (caller: Caller, accountId: string) => Promise<Caller>
+
+/**
+ * Tries the security handlers of an operation in the contract's order; the caller needs the scopes
+ * that the contract lists behind the scheme. Throws for an operation that is public or asks for
+ * several schemes at once: neither is handled.
+ */
+export function authorizerOf(
+  { operationId, security = [] }: BackendOperation,
+  { handlers, securityHandlers }: Registered,
+  actFor: ActFor | undefined,
+): Authorize {
+  const asked = security.flatMap((requirement) =>
+    Object.entries(requirement).map(([scheme, scopes]) => ({
+      handle: securityHandlers[scheme]!,
+      // The contract's, which its tests hold to be those of the schema.
+      scopes: scopes as Scope[],
+    })),
+  )
+  if (asked.length === 0 || security.some((one) => Object.keys(one).length !== 1)) {
+    throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
+  }
+  return (request) => {
+    for (const { handle, scopes } of asked) {
+      // `registerHandlers` registers handlers of `SecurityHandlers` only.
+      const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
+      if (caller === undefined) continue
+      const accountId = actFor === undefined ? undefined : accountAsked(request)
+      if (accountId !== undefined) {
+        return Promise.resolve(caller)
+          .then((known) => actFor!(known, accountId))
+          .then((acting) => permitted(acting, scopes))
+      }
+      return caller instanceof Promise
+        ? caller.then((known) => permitted(known, scopes))
+        : permitted(caller, scopes)
+    }
+    // Registered from `SecurityHandlers` too.
+    return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller
+  }
+}
+
+function accountAsked({ url = '' }: IncomingMessage): string | undefined {
+  const start = url.indexOf('?')
+  if (start < 0) return undefined
+  // `readQuery` refuses one that is given twice.
+  return new URLSearchParams(url.slice(start)).get(accountParameter) ?? undefined
+}
+
+/** The query parameter that names the account to act for. */
+export const accountParameter = 'account_id'
+
+/** The caller, who has these scopes. Throws `insufficient_scope`. */
+function permitted(caller: Caller, scopes: readonly Scope[]): Caller {
+  for (const scope of scopes) {
+    if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) throw without(scope)
+  }
+  return caller
+}
+
+function without(scope: Scope): GatewayError {
+  const text = `This needs the scope '${scope}', which the API key does not have. Use a key that has it.`
+  return new GatewayError('insufficient_scope', text)
+}

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import type { Scope } from '../../src/core/caller.ts'
+import { readAnswer } from '../support/answers.ts'
+import { contract, operation, operations, resolve } from '../support/contract.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { sendRaw } from '../support/raw-connection.ts'
+import { ask, codeOf, expectPromised } from './promised.ts'
+
+const administrative = operations.filter(({ path }) => path.startsWith('/api/'))
+
+describe('who may use the operations of the contract', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+
+  for (const row of operations) {
+    const { operationId: id, path, security = contract.security } = row
+    if (security.every((one) => Object.values(one).flat().length === 0)) continue
+    it(`refuses ${id} to a key without its scope`, async () => {
+      const scopes: Scope[] = path.startsWith('/api/') ? ['inference'] : ['usage:read']
+      const key = await gateway.createKey('test', { scopes })
+      const answer = await ask(gateway, row, {}, { key })
+      expectPromised(row, answer, 403)
+      if (path !== '/mcp') expect(codeOf(answer)).to.equal('insufficient_scope')
+    })
+  }
+
+  for (const row of administrative) {
+    const { operationId: id, parameters = [] } = row
+    const names = parameters.map((one) => resolve<{ name: string }>(one).name)
+    if (!names.includes('account_id')) continue
+    it(`answers 404 to ${id} for an account that is not there or of others`, async () => {
+      const strange = await gateway.createAccount()
+      const key = await gateway.createKey('test', { accountId: strange, scopes: ['admin'] })
+      const first = await ask(gateway, operation('retrieveOwnKey'))
+      const { account_id: ours } = JSON.parse(first.text) as { account_id: string }
+      for (const query of [`?account_id=${ours}`, '?account_id=acc_none']) {
+        expectPromised(row, await ask(gateway, row, {}, { key, query }), 404)
+      }
+      const asOperator = await ask(gateway, row, {}, { query: `?account_id=${strange}` })
+      expect(asOperator.status).to.be.oneOf([200, 201, 204])
+    })
+  }
+
+  it('refuses a request with a header that has no name', async () => {
+    for (const { operationId, path } of administrative) {
+      if (path.includes('{')) continue
+      const raw = `GET ${path} HTTP/1.1\r\nhost: gateway\r\n: x\r\n\r\n`
+      expectPromised(operation(operationId), readAnswer(await sendRaw(gateway.url, raw)), 400)
+    }
+  })
+})
