@@ -8,6 +8,7 @@ import { GatewayError } from '../../src/core/error.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
+import { callerOf } from '../support/callers.ts'
 
 const keyCacheMs = 1000
 
@@ -60,7 +61,13 @@ describe('identifying a caller', () => {
   it('finds account, key, mode and models behind a key, in either header', async () => {
     const key = await newKey({ models: ['a', 'b'] })
     const [{ id: keyId } = { id: '' }] = await accounts.listKeys()
-    const caller = { accountId, keyId, mode: 'test', models: ['a', 'b'] }
+    const caller = callerOf({
+      accountId,
+      keyId,
+      mode: 'test',
+      models: ['a', 'b'],
+      isOperator: true,
+    })
     expect(await outcome(bearer(key))).to.deep.equal(caller)
     expect(await outcome({ authorization: undefined, apiKey: key })).to.deep.equal(caller)
     expect(await outcome({ authorization: `bearer   ${key} `, apiKey: undefined })).to.deep.equal(
