@@ -2,10 +2,9 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
+import { addUsagePricing } from './migrations/usage-pricing.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
-
-/** Selects the SQL where the databases differ. */
-type SqlDialect = 'sqlite' | 'postgres'
 
 /** 'MAGW' as SQLite keeps it in the file's header. */
 export const applicationId = 0x4d414757
@@ -80,6 +79,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   },
   '0005_allowances': { up: addAllowances },
   '0006_audit_events': { up: createAuditEvents },
+  '0007_usage_pricing': { up: (db) => addUsagePricing(db, dialect) },
 })
 
 /** The table of migrations 0001 and 0002; later changes need a migration of their own. */

@@ -50,19 +50,24 @@ export type UsageTable = {
   model: string
   provider: string | null
   upstream_model: string | null
+  served_model: string | null
+  service_tier: string | null
   outcome: string
   error_code: string | null
   cache: string
   input_tokens: number
   cached_input_tokens: number
   cache_write_tokens: number
+  audio_input_tokens: number
   image_input_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  audio_output_tokens: number
   image_output_tokens: number
   images: number
   cost_nano_usd: number | null
   cost_status: string
+  pricing: string | null
   attempts: string
   duration_ms: number
 }
@@ -106,9 +111,11 @@ export const integerColumns: Readonly<Integers> = {
   input_tokens: true,
   cached_input_tokens: true,
   cache_write_tokens: true,
+  audio_input_tokens: true,
   image_input_tokens: true,
   output_tokens: true,
   reasoning_tokens: true,
+  audio_output_tokens: true,
   image_output_tokens: true,
   images: true,
   cost_nano_usd: true,

@@ -191,6 +191,11 @@ describe('the ledger', () => {
         cache_write_tokens: 3,
         image_input_tokens: 2,
         image_output_tokens: 7,
+        audio_input_tokens: 0,
+        audio_output_tokens: 0,
+        served_model: null,
+        service_tier: null,
+        pricing: null,
       },
     ])
   })

@@ -79,9 +79,7 @@ describe('opening a store', () => {
     await older.destroy()
     const [kept, schema] = await closing(async ({ db }) => [
       await db.selectFrom('usage').selectAll().execute(),
-      await sql<{ sql: string }>`SELECT sql FROM sqlite_schema WHERE name LIKE 'usage%'`.execute(
-        db,
-      ),
+      await sql<{ sql: string }>`SELECT sql FROM sqlite_schema WHERE name = 'usage'`.execute(db),
     ])
     expect(kept).to.deep.equal(rows.toSorted((a, b) => a.at - b.at))
     expect(schema.rows).to.have.length(1)

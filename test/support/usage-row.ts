@@ -31,4 +31,9 @@ const blank: UsageTable = {
   cache_write_tokens: 0,
   image_input_tokens: 0,
   image_output_tokens: 0,
+  audio_input_tokens: 0,
+  audio_output_tokens: 0,
+  served_model: null,
+  service_tier: null,
+  pricing: null,
 }

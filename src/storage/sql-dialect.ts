@@ -1,0 +1,2 @@
+/** Selects the SQL where the databases differ. */
+export type SqlDialect = 'sqlite' | 'postgres'
