@@ -90,10 +90,7 @@ function withRemedy(error: unknown, path: string): unknown {
 function createInsertions(db: Kysely<Tables>): Store['insertion'] {
   const compiled = { always: new Map<string, Compiled>(), unlessThere: new Map<string, Compiled>() }
   const compile = (table: keyof Tables, row: object, unlessThere: boolean): Compiled => {
-    const insert = db
-      .insertInto(table)
-      // The type of `insertion` has checked the row, but `values` needs the type of one table.
-      .values(row as never)
+    const insert = db.insertInto(table).values(row)
     const { sql } = (unlessThere ? insert.onConflict((one) => one.doNothing()) : insert).compile()
     const statement = { sql, columns: Object.keys(row) }
     compiled[unlessThere ? 'unlessThere' : 'always'].set(table, statement)

@@ -3,6 +3,7 @@ export type Tables = {
   accounts: AccountsTable
   api_keys: ApiKeysTable
   usage: UsageTable
+  usage_hours: UsageHoursTable
   audit_events: AuditEventsTable
   write_checks: WriteChecksTable
 }
@@ -72,6 +73,33 @@ export type UsageTable = {
   duration_ms: number
 }
 
+export type UsageHoursTable = {
+  account_id: string
+  mode: string
+  hour_at: number
+  key_id: string
+  model: string
+  provider: string
+  face: string
+  modality: string
+  outcome: string
+  calls: number
+  cached_calls: number
+  unpriced_calls: number
+  cost_nano_usd: number
+  input_tokens: number
+  cached_input_tokens: number
+  cache_write_tokens: number
+  audio_input_tokens: number
+  image_input_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+  audio_output_tokens: number
+  image_output_tokens: number
+  images: number
+  duration_ms: number
+}
+
 export type AuditEventsTable = {
   id: string
   at: number
@@ -120,4 +148,8 @@ export const integerColumns: Readonly<Integers> = {
   images: true,
   cost_nano_usd: true,
   duration_ms: true,
+  hour_at: true,
+  calls: true,
+  cached_calls: true,
+  unpriced_calls: true,
 }

@@ -1,0 +1,93 @@
+import { sql, type Kysely } from 'kysely'
+import type { SqlDialect } from '../sql-dialect.ts'
+
+const hourMs = 3_600_000
+
+/** What the sums are kept apart by; a row's provider may be null, a key's column may not. */
+const dimensions = [
+  'account_id',
+  'mode',
+  'hour_at',
+  'key_id',
+  'model',
+  'provider',
+  'face',
+  'modality',
+  'outcome',
+] as const
+
+/** The columns of `usage` that are added up as they are. */
+const summed = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
+  'images',
+  'duration_ms',
+]
+
+/**
+ * Sums of the ledger's rows by the hour. A trigger adds each row in the transaction that inserts it,
+ * so that they are exact whichever way a row comes in.
+ */
+export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
+  const sums = Object.keys(sumsOf('', summed))
+  const columns = [
+    ...dimensions.map((name) => `${name} ${name === 'hour_at' ? 'bigint' : 'text'} not null`),
+    ...sums.map((name) => `${name} bigint not null`),
+    `primary key (${dimensions.join(', ')})`,
+  ]
+  // PostgreSQL has no tables that are stored in the order of their key.
+  const order = dialect === 'sqlite' ? ' without rowid' : ''
+  await sql.raw(`create table usage_hours (${columns.join(', ')})${order}`).execute(db)
+  const [places, rows] = [dimensionsOf('usage.'), sumsOf('usage.', summed)]
+  const totals = Object.values(rows).map((value) => `sum(${value})`)
+  await sql
+    .raw(
+      `insert into usage_hours (${[...dimensions, ...sums].join(', ')})
+       select ${[...places, ...totals].join(', ')} from usage group by ${places.join(', ')}`,
+    )
+    .execute(db)
+  for (const statement of adding(dialect, summed)) await sql.raw(statement).execute(db)
+}
+
+function dimensionsOf(row: string): string[] {
+  return dimensions.map((name) => {
+    if (name === 'hour_at') return `${row}at - ${row}at % ${hourMs}`
+    return name === 'provider' ? `coalesce(${row}provider, '')` : `${row}${name}`
+  })
+}
+
+/** The sums' columns with what a row adds to each. */
+function sumsOf(row: string, columns: readonly string[]): Record<string, string> {
+  return {
+    calls: '1',
+    cached_calls: `case when ${row}cache = 'hit' then 1 else 0 end`,
+    unpriced_calls: `case when ${row}cost_nano_usd is null then 1 else 0 end`,
+    cost_nano_usd: `coalesce(${row}cost_nano_usd, 0)`,
+    ...Object.fromEntries(columns.map((name) => [name, `${row}${name}`])),
+  }
+}
+
+/** The statements that make the trigger. */
+function adding(dialect: SqlDialect, columns: readonly string[]): string[] {
+  const sums = sumsOf('new.', columns)
+  const names = Object.keys(sums)
+  const upsert = `
+    insert into usage_hours (${[...dimensions, ...names].join(', ')})
+    values (${[...dimensionsOf('new.'), ...Object.values(sums)].join(', ')})
+    on conflict (${dimensions.join(', ')}) do update set
+    ${names.map((name) => `${name} = usage_hours.${name} + excluded.${name}`).join(', ')};`
+  const trigger = 'create trigger usage_hours_add after insert on usage for each row'
+  if (dialect === 'sqlite') return [`${trigger} begin ${upsert} end`]
+  return [
+    `create function usage_hours_add() returns trigger language plpgsql as
+     $$ begin ${upsert} return null; end $$`,
+    `${trigger} execute function usage_hours_add()`,
+  ]
+}

@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Kysely, sql } from 'kysely'
+import { migratorFor } from '../../src/storage/migrations.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { storePath } from '../../src/storage/store.ts'
+import type { Tables, UsageHoursTable, UsageTable } from '../../src/storage/tables.ts'
+import { makeFolder } from '../support/folder.ts'
+import { openGuardedStore, openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const hourMs = 3_600_000
+/** Short, so that no test waits. */
+const limits = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 60 }
+
+const counts = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
+  'images',
+  'duration_ms',
+] as const
+
+const oneOf = <T>(...values: T[]) => fc.constantFrom(...values)
+const count = fc.nat(1_000_000)
+const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
+  at: fc.oneof(fc.integer({ min: 0, max: 3 * hourMs }), oneOf(0, hourMs - 1, hourMs, 2 * hourMs)),
+  account_id: oneOf('acc_1', 'acc_2'),
+  key_id: oneOf('key_1', 'key_2'),
+  mode: oneOf('live', 'test'),
+  face: oneOf('chat', 'images', 'mcp'),
+  modality: oneOf('chat', 'image'),
+  model: oneOf('m', 'n', ''),
+  provider: oneOf(null, 'p', 'q'),
+  outcome: oneOf('ok', 'failed', 'cancelled'),
+  cache: oneOf('hit', 'miss', 'bypass'),
+  cost_nano_usd: fc.option(fc.nat()),
+  ...Object.fromEntries(counts.map((name) => [name, count])),
+})
+
+/** What the roll-ups of these rows are, counted one by one. */
+function hoursOf(rows: readonly UsageTable[]): UsageHoursTable[] {
+  const hours = new Map<string, UsageHoursTable>()
+  for (const row of rows) {
+    const { account_id, mode, key_id, model, face, modality, outcome } = row
+    const place = { account_id, mode, hour_at: Math.floor(row.at / hourMs) * hourMs, key_id, model }
+    const whole = { ...place, provider: row.provider ?? '', face, modality, outcome }
+    const name = JSON.stringify(whole)
+    const before = hours.get(name)
+    const sums = {
+      calls: 1,
+      cached_calls: row.cache === 'hit' ? 1 : 0,
+      unpriced_calls: row.cost_nano_usd === null ? 1 : 0,
+      cost_nano_usd: row.cost_nano_usd ?? 0,
+      ...(Object.fromEntries(counts.map((one) => [one, row[one]])) as Record<
+        (typeof counts)[number],
+        number
+      >),
+    }
+    for (const sum of Object.keys(sums) as (keyof typeof sums)[]) sums[sum] += before?.[sum] ?? 0
+    hours.set(name, { ...whole, ...sums })
+  }
+  return [...hours.values()]
+}
+
+/** The order does not matter, and node:sqlite's rows have no prototype. */
+const sorted = (rows: readonly UsageHoursTable[]) =>
+  rows.map((row) => JSON.stringify(row, Object.keys(row).toSorted())).toSorted()
+
+const rowsOf = (parts: readonly Partial<UsageTable>[], prefix: string): UsageTable[] =>
+  parts.map((part, index) => ({ ...usageRow(`${prefix}${index}`), ...part }))
+
+describe('the hourly sums of usage', () => {
+  it('are those of the rows, however these come in', async () => {
+    const group = fc.array(anyRow, { minLength: 1, maxLength: 8 })
+    const property = fc.asyncProperty(
+      fc.array(fc.record({ group, isHeld: fc.boolean() }), { minLength: 1, maxLength: 4 }),
+      async (groups) => {
+        const folder = makeFolder()
+        const store = await openGuardedStore(folder.path, { limits })
+        const other = new DatabaseSync(join(folder.path, 'gateway.db'))
+        const kept: UsageTable[] = []
+        try {
+          for (const [index, { group: parts, isHeld }] of groups.entries()) {
+            const rows = rowsOf(parts, `req_${index}_`)
+            kept.push(...rows)
+            // While another program holds the store, rows go by the journal.
+            if (isHeld) other.exec('BEGIN IMMEDIATE')
+            await store.keep('usage', rows)
+            if (!isHeld) continue
+            other.exec('ROLLBACK')
+            await until('it takes rows', () => !throws(store.assertKeeps))
+            // As if the journal were replayed once more.
+            const again = rows.map((row) => store.insertion('usage', row, { unlessThere: true }))
+            await store.commit(again)
+          }
+          const hours = await store.db.selectFrom('usage_hours').selectAll().execute()
+          expect(sorted(hours)).to.deep.equal(sorted(hoursOf(kept)))
+        } finally {
+          if (other.isTransaction) other.exec('ROLLBACK')
+          other.close()
+          await store.close()
+          folder.remove()
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 15 })
+  })
+
+  it('are made of the rows of a store of an older version', async () => {
+    const folder = makeFolder()
+    try {
+      const rows = rowsOf(fc.sample(anyRow, { numRuns: 300, seed: 7 }), 'req_')
+      await fillOlderStore(folder.path, rows)
+      const store = await openTestStore(folder.path)
+      const hours = await store.db.selectFrom('usage_hours').selectAll().execute()
+      await store.close()
+      expect(sorted(hours)).to.deep.equal(sorted(hoursOf(rows)))
+    } finally {
+      folder.remove()
+    }
+  })
+})
+
+function throws(run: () => void): boolean {
+  try {
+    run()
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function fillOlderStore(folder: string, rows: readonly UsageTable[]): Promise<void> {
+  const options = { path: storePath(folder), durability: 'normal', busyTimeoutMs: 1000 } as const
+  const older = new Kysely<Tables>({ dialect: openSqlite({ ...options, queueMax: 10 }).dialect })
+  await migratorFor(older, 'sqlite').migrateTo('0007_usage_pricing')
+  const { rows: columns } = await sql<{ name: string }>`
+    SELECT name FROM pragma_table_info('usage')
+  `.execute(older)
+  for (const row of rows) {
+    const known = columns.map(({ name }) => [name, row[name as keyof UsageTable]])
+    // The columns of that time.
+    await older
+      .insertInto('usage')
+      .values(Object.fromEntries(known) as UsageTable)
+      .execute()
+  }
+  await older.destroy()
+}
