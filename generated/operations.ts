@@ -198,6 +198,7 @@ export const requestHeaders = [
   "x-gateway-cache-ttl",
   "x-gateway-strict",
   "x-gateway-no-fallback",
+  "x-gateway-allow-repeat",
   "mcp-protocol-version"
 ] as const
 /** The headers that answers may carry. */
@@ -216,6 +217,7 @@ export const responseHeaders = [
   "RateLimit-Policy",
   "Deprecation",
   "Sunset",
+  "x-should-retry",
   "WWW-Authenticate",
   "Allow",
   "Retry-After",

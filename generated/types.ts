@@ -1396,6 +1396,7 @@ export interface components {
         BadRequest: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1447,6 +1448,7 @@ export interface components {
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1477,6 +1479,7 @@ export interface components {
         NotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1548,6 +1551,7 @@ export interface components {
         Gone: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1578,6 +1582,7 @@ export interface components {
         TooLarge: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1679,6 +1684,7 @@ export interface components {
         InternalError: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1709,6 +1715,7 @@ export interface components {
         BadGateway: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1770,6 +1777,7 @@ export interface components {
         GatewayTimeout: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
                 "x-gateway-attempts": components["headers"]["Attempts"];
@@ -1943,6 +1951,12 @@ export interface components {
          * @example true
          */
         NoFallbackHeader: components["schemas"]["Switch"];
+        /**
+         * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
+         *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+         * @example true
+         */
+        AllowRepeatHeader: components["schemas"]["Switch"];
     };
     requestBodies: {
         ImageEdit: {
@@ -1993,6 +2007,12 @@ export interface components {
          * @example alibaba=ok
          */
         Attempts: string;
+        /**
+         * @description `false` where sending the same again would not help, or might be charged twice. OpenAI's
+         *     clients heed it.
+         * @example false
+         */
+        ShouldRetry: components["schemas"]["Switch"];
         /**
          * @description How many parameters were adjusted; the body's `warnings` names them.
          * @example 1
@@ -2083,6 +2103,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
+                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
             };
             path?: never;
             cookie?: never;
@@ -2194,6 +2220,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
+                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
             };
             path?: never;
             cookie?: never;
@@ -2301,6 +2333,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
+                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
             };
             path?: never;
             cookie?: never;
@@ -2612,6 +2650,12 @@ export interface operations {
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
+                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
             };
             path?: never;
             cookie?: never;

@@ -1,9 +1,9 @@
 import type { Hold } from '../bytes/budget.ts'
-import type { CallContext, RequestLimit } from './caller.ts'
+import type { CallContext, Mode, RequestLimit } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError, type Progress } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
-import { errorAfter, ProviderFailure } from './failure.ts'
+import { errorAfter, ProviderFailure, UnknownOutcome } from './failure.ts'
 import type { Model, Warning } from './model.ts'
 import type { Cost, PictureTraits } from './cost.ts'
 import type { Usage } from './price.ts'
@@ -12,6 +12,7 @@ import {
   cachedCost,
   costOfAnswer,
   noCost,
+  unknownCost,
   usageRow,
   type Modality,
   type Receipt,
@@ -56,6 +57,8 @@ export type Call = {
   /** What the call holds of the memory. */
   hold: Hold
   deadline: Deadline
+  /** Whether what may have been made and charged may be asked for again. */
+  allowRepeat: boolean
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
     selection: Selection,
@@ -106,6 +109,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     startedAt,
     hold: context.hold,
     deadline,
+    allowRepeat: context.allowRepeat,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
       const report = (route: Route, made: Attempt) => {
@@ -116,10 +120,8 @@ export function openCall(parts: CallParts, options: Options): Call {
       const options = { selection, ready, attempt, attempts, deadline, monotonic, report, policy }
       return failover({ ...options, goesOn })
     },
-    receiptSoFar: ({ model, provider }, warnings) => {
-      const cost: Cost = { nanoUsd: null, status: 'unknown', details: { mode } }
-      return receipt({ model, provider: provider.id, cost, cache, warnings })
-    },
+    receiptSoFar: ({ model, provider }, warnings) =>
+      receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
     succeed: async ({ route, usage, picture }, warnings) => {
       const { model, provider } = route
       if (healthPending) parts.failover.health.ended(route)
@@ -140,15 +142,25 @@ export function openCall(parts: CallParts, options: Options): Call {
       const error = failure ? errorAfter(failure, tried.size) : toGatewayError(thrown)
       // Refused before any attempt, its own or that of the call it waited for: not recorded.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
-      const outcome = failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
+      const outcome = outcomeOf(failure)
       const cost = delivered
         ? costOfAnswer({ model: delivered.route.model, ...delivered, mode, atMs: startedAt })
-        : noCost(mode)
+        : costOfNothing(outcome, mode)
       await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
       return error
     },
     progress: () => ({ attempts, ...lastOf(tried) }),
   }
+}
+
+function outcomeOf(failure: ProviderFailure | undefined): UsageRow['outcome'] {
+  if (failure instanceof UnknownOutcome) return 'unknown'
+  return failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
+}
+
+/** What a call costs that delivered nothing, as far as is known. */
+function costOfNothing(outcome: UsageRow['outcome'], mode: Mode): Cost {
+  return outcome === 'unknown' ? unknownCost(mode) : noCost(mode)
 }
 
 type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended

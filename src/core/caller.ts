@@ -80,4 +80,6 @@ export type CallContext = {
   strict: boolean
   /** Whether more than the first route may be tried. */
   fallback: boolean
+  /** Whether a picture that may have been made and charged may be asked for again. */
+  allowRepeat: boolean
 }

@@ -71,6 +71,7 @@ type Options = {
   code?: RejectionCode | undefined
   /** The vendor's words about a failure of its own, which the caller may read. */
   said?: string | undefined
+  wasSent?: true
 }
 
 /** A failed upstream call. Its message is shown to the caller only if the request was at fault. */
@@ -85,6 +86,8 @@ export class ProviderFailure extends Error {
   readonly said: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
+  /** It came to nothing behind a request that had been sent: it may have been done, and charged. */
+  readonly wasSent: boolean
 
   constructor(kind: FailureKind, message: string, options: Options = {}) {
     super(message, { cause: options.cause })
@@ -94,6 +97,13 @@ export class ProviderFailure extends Error {
     this.status = options.status
     this.said = options.said
     this.code = options.code ?? kinds[kind].code
+    this.wasSent = options.wasSent ?? false
+  }
+
+  /** The same of a connection that ended, or was given up, when the request had been sent. */
+  afterSending(): ProviderFailure {
+    if (this.kind !== 'unreachable' && this.kind !== 'timeout') return this
+    return new ProviderFailure(this.kind, this.message, { cause: this, wasSent: true })
   }
 
   get mayTryNext(): boolean {
@@ -128,6 +138,26 @@ export class KeyEnded extends ProviderFailure {
   }
 }
 
+/** What was asked for may have been made and charged: it is not asked for again, here or elsewhere. */
+export class UnknownOutcome extends ProviderFailure {
+  constructor(cause: ProviderFailure) {
+    super(cause.kind, cause.message, { cause, wasSent: true })
+  }
+
+  override get mayTryNext(): boolean {
+    return false
+  }
+
+  override get mayTryAgain(): boolean {
+    return false
+  }
+}
+
+/** Whether nobody knows if what failed with this error was made and charged. */
+export function isOutcomeUnknown({ cause }: GatewayError): boolean {
+  return cause instanceof UnknownOutcome
+}
+
 /**
  * Of the failures of several routes, the one to report; undefined when there is none. A provider
  * error comes before an unknown model, since other providers do have it; a conversation that is too
@@ -159,6 +189,7 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
   if (failure instanceof KeyEnded) {
     return new GatewayError(failure.error.code, failure.message, options)
   }
+  if (failure instanceof UnknownOutcome) return unknownOutcome(failure)
   switch (code) {
     case 'provider_error': {
       // What the model said in the place of a picture is for the caller.
@@ -213,3 +244,16 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
       return new GatewayError(code, failure.message, options)
   }
 }
+
+function unknownOutcome(failure: UnknownOutcome): GatewayError {
+  const { kind, code } = failure
+  const what = kind === 'timeout' ? 'did not answer in time' : 'broke the connection'
+  const text =
+    `The provider ${what} when it had the whole request. The picture may have been made and ` +
+    'charged, so no other provider was asked. To have it made again all the same, which may be ' +
+    `charged twice, ask with the header '${repeatHeader}: true'.`
+  return new GatewayError(code, text, { cause: failure })
+}
+
+/** The header by which a caller allows that something is made and charged twice. */
+export const repeatHeader = 'x-gateway-allow-repeat'

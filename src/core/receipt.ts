@@ -34,7 +34,7 @@ export type UsageRow = {
   model: string
   provider: string | null
   upstreamModel: string | null
-  outcome: 'ok' | 'failed' | 'cancelled'
+  outcome: 'ok' | 'failed' | 'cancelled' | 'unknown'
   errorCode: ErrorCode | null
   cache: CacheOutcome
   usage: Usage
@@ -96,7 +96,7 @@ type Delivery = {
 
 /** The cost of what a vendor delivered; its status is `unknown` when the usage is not known. */
 export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): Cost {
-  if (usage === undefined) return { nanoUsd: null, status: 'unknown', details: { mode } }
+  if (usage === undefined) return unknownCost(mode)
   const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
 }
@@ -109,4 +109,9 @@ export function cachedCost(mode: Mode): Cost {
 /** The cost of a call that delivered nothing: zero. */
 export function noCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'exact', details: { mode } }
+}
+
+/** The cost of a call of which nobody knows yet, or at all, what it delivered. */
+export function unknownCost(mode: Mode): Cost {
+  return { nanoUsd: null, status: 'unknown', details: { mode } }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
+import { isOutcomeUnknown } from '../core/failure.ts'
 import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
 
@@ -43,6 +44,8 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))
   }
+  // OpenAI's clients send a failed request again by themselves unless they are told not to.
+  if (isOutcomeUnknown(error)) headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   return headers
 }

@@ -3,6 +3,7 @@ import type { OperationId, RestOperationId } from '../../generated/operations.ts
 import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Actor, CallContext, Caller, Face } from '../core/caller.ts'
+import { repeatHeader } from '../core/failure.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
 
@@ -77,5 +78,6 @@ export function contextOf<Id extends OperationId>(
     },
     strict: options['x-gateway-strict'] === 'true',
     fallback: options['x-gateway-no-fallback'] !== 'true',
+    allowRepeat: options[repeatHeader] === 'true',
   }
 }

@@ -47,6 +47,10 @@ const headers: Record<string, { value: string; isShared: boolean }[]> = {
     { value: 'true', isShared: false },
     { value: 'false', isShared: true },
   ],
+  'x-gateway-allow-repeat': [
+    { value: 'true', isShared: true },
+    { value: 'false', isShared: true },
+  ],
 }
 
 describe('a call beside one that is under way', () => {

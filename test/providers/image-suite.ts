@@ -88,13 +88,16 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     vendors.post(generations, { model, prompt, ...body }, { headers })
 
   /** Asks, and checks how it ends: in the answer, and in the ledger. */
-  async function expectFailure(kind: FailureKind): Promise<Response> {
+  async function expectFailure(
+    kind: FailureKind,
+    ended: object = { outcome: 'failed', cost_nano_usd: 0 },
+  ): Promise<Response> {
     const response = await ask()
     const copy = response.clone()
     await expectError(response, told[kind])
     const rows = await vendors.gateway.usage()
     const row = rows.find(({ id }) => id === response.headers.get('x-request-id'))!
-    expect(row).to.include({ outcome: 'failed', cost_nano_usd: 0, images: 0 })
+    expect(row).to.include({ ...ended, images: 0 })
     const attempts = JSON.parse(row.attempts) as { provider: string; outcome: string }[]
     expect(attempts.map(({ provider, outcome }) => `${provider} ${outcome}`)).to.deep.equal([
       `${vendor} ${kind}`,
@@ -157,7 +160,10 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     for (const { name, script, kind } of transportFaults) {
       it(`as ${kind} when it ${name}`, async () => {
         double.play(script, script)
-        await expectFailure(kind)
+        const isUnknown = kind === 'unreachable' || kind === 'timeout'
+        if (!isUnknown) return void (await expectFailure(kind))
+        await expectFailure(kind, { outcome: 'unknown', cost_nano_usd: null })
+        expect(double.calls).to.have.length(1)
       })
     }
 

@@ -19,6 +19,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     cache: { recall: true, remember: true, ttlMs: undefined },
     strict: false,
     fallback: true,
+    allowRepeat: false,
     ...options,
   }
 }

@@ -118,6 +118,89 @@ describe('the pictures of a model with two ways to it', () => {
   })
 })
 
+const cut: ScriptedAnswer = { reset: 'before' }
+const silent: ScriptedAnswer = { hang: true }
+
+describe('a picture of which nobody knows whether it was made', () => {
+  let vendors: ImageVendors
+  let first: ImageDouble
+  let second: ImageDouble
+  before(async () => {
+    const started = await startTwoWays({ image_timeout_ms: 400, retry_delay_ms: 1 })
+    ;({ vendors, first, second } = started)
+  })
+  beforeEach(() => {
+    vendors.reset()
+    second.reset()
+  })
+  after(async () => {
+    await vendors.stop()
+    await second.stop()
+  })
+
+  const endings = [
+    { name: 'the connection ends', script: cut, status: 502, code: 'provider_error' },
+    { name: 'the answer breaks off', script: halfAnswer(), status: 502, code: 'provider_error' },
+    { name: 'the deadline passes', script: silent, status: 504, code: 'timeout' },
+  ]
+  for (const { name, script, ...expected } of endings) {
+    it(`is not bought again when ${name}, which the row and the error tell`, async () => {
+      first.play(script)
+      const response = await vendors.post(path, small)
+      const { error } = (await response.clone().json()) as { error: { message: string } }
+      expect(error.message).to.match(
+        /may have been made and charged.*'x-gateway-allow-repeat: true'/,
+      )
+      expect(response.headers.get('x-should-retry')).to.equal('false')
+      const { headers } = response
+      await expectError(response, expected)
+      expect(first.calls).to.have.length(1)
+      expect(second.calls).to.deep.equal([])
+      const [row] = (await vendors.gateway.usage()).slice(-1)
+      expect(row).to.include({
+        id: headers.get('x-request-id'),
+        outcome: 'unknown',
+        error_code: expected.code,
+        cost_nano_usd: null,
+        cost_status: 'unknown',
+      })
+    })
+  }
+
+  it('is not bought again of another model either', async () => {
+    first.play(cut)
+    const models = ['bytedance/seedream-4-0', 'bytedance/seedream-4-5']
+    const response = await vendors.post(path, { ...small, models })
+    await expectError(response, { status: 502, code: 'provider_error' })
+    expect(first.calls).to.have.length(1)
+  })
+
+  it('is bought again for who allows it', async () => {
+    first.play(cut)
+    const headers = { 'x-gateway-allow-repeat': 'true' }
+    const response = await vendors.post(path, small, { headers })
+    expect(response.status, await response.clone().text()).to.equal(200)
+    expect(response.headers.get('x-gateway-attempts')).to.equal('bytedance=unreachable, spare=ok')
+    expect(response.headers.get('x-should-retry')).to.equal(null)
+    const [row] = (await vendors.gateway.usage()).slice(-1)
+    expect(row).to.include({ outcome: 'ok', cost_nano_usd: priceNanoUsd })
+  })
+
+  it('is bought elsewhere when the first could not be connected to', async () => {
+    const { vendors: own, first: gone, second: there } = await startTwoWays({ retry_delay_ms: 1 })
+    await gone.stop()
+    const response = await own.post(path, small)
+    expect(response.status, await response.clone().text()).to.equal(200)
+    expect(response.headers.get('x-gateway-attempts')).to.equal('bytedance=unreachable, spare=ok')
+    await own.stop()
+    await there.stop()
+  })
+})
+
+function halfAnswer(): ScriptedAnswer {
+  return { headers: { 'content-length': '4096' }, body: '{"data":[', reset: 'after' }
+}
+
 describe('pictures that are made side by side, of which some fail', () => {
   it('cost in the answers what they cost in the ledger', async () => {
     const { vendors, first, second } = await startTwoWays({})

@@ -1,6 +1,6 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
-import { ProviderFailure, tellingFailure } from '../failure.ts'
+import { ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../cost.ts'
 import type { Usage } from '../price.ts'
@@ -85,15 +85,10 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
       call.tryRoutes(selection, async (route): Promise<Made> => {
         const plan = planOf(route)
-        const made = await generate(splitConcurrency, adapterOf(route), {
-          request,
-          plan,
-          target: route,
-          count,
-          index,
-          signal,
-          hold: call.hold,
-        })
+        const target = route
+        const asked = { request, plan, target, count, index, signal, hold: call.hold }
+        const making = generate(splitConcurrency, adapterOf(route), asked)
+        const made = await (call.allowRepeat ? making : making.catch(boughtOnce))
         const finish = (one: Picture) => parts.finishPicture(one, plan)
         const finished = await Promise.all(made.pictures.map(finish))
         const pictures = finished.map(({ picture }) => picture)
@@ -131,6 +126,11 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     siblings.abort(siblingFailed(error))
     throw error
   }
+}
+
+/** A picture that may have been made and charged is not bought again. */
+function boughtOnce(error: unknown): never {
+  throw error instanceof ProviderFailure && error.wasSent ? new UnknownOutcome(error) : error
 }
 
 /** Splits the call again for a route that makes fewer pictures per call than the first one. */

@@ -22,6 +22,7 @@ type Options = {
 export function sandboxUpstream(options: Options): Dispatch {
   return (request, receiver) => {
     const line = openLine(receiver)
+    receiver.sent?.()
     const { body: sent = '' } = request
     const text = typeof sent === 'string' ? sent : sent.join('')
     const answered =

@@ -3,8 +3,20 @@ import { ProviderFailure } from '../../core/failure.ts'
 const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])
 
-/** An error of undici as a ProviderFailure; the original is kept as its cause, for the log. */
-export function connectionFailure(error: unknown, signal: AbortSignal): ProviderFailure {
+/**
+ * An error of undici as a ProviderFailure; the original is kept as its cause, for the log. Behind a
+ * request that was sent (`wasSent`), nobody knows what the upstream has done.
+ */
+export function connectionFailure(
+  error: unknown,
+  signal: AbortSignal,
+  wasSent: boolean,
+): ProviderFailure {
+  const failure = failureOf(error, signal)
+  return wasSent ? failure.afterSending() : failure
+}
+
+function failureOf(error: unknown, signal: AbortSignal): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   if (signal.aborted && signal.reason instanceof ProviderFailure) return signal.reason
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -23,6 +23,8 @@ export type UpstreamControl = { pause(): void; resume(): void; abort(reason: Err
 /** Receives one answer: its head, its pieces, and then either `end` or `error`, once. */
 export type Receiver = {
   start(control: UpstreamControl): void
+  /** The whole request is on its way: from now on the upstream may do what was asked. */
+  sent?(): void
   head(status: number, headers: Record<string, string | string[] | undefined>): void
   data(piece: Buffer): void
   end(): void
@@ -105,6 +107,7 @@ function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> 
 function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
   return {
     onRequestStart: (controller) => receiver.start(controller),
+    onRequestSent: () => receiver.sent?.(),
     onResponseStart: (_controller, status, headers) => {
       // Informational answers (1xx) come before the final one.
       if (status >= 200) receiver.head(status, headers)

@@ -44,6 +44,7 @@ export function receive<T>(
     let reader: PieceReader<T> | undefined
     let bytes = 0
     let lastWait: NodeJS.Timeout | undefined
+    let wasSent = false
     const link = linkSignal(signal)
     const room = drawOn({ hold, copies, control: link.control, abort: link.abort })
     const clear = () => {
@@ -66,6 +67,7 @@ export function receive<T>(
     }
     dispatch(request, {
       start: link.start,
+      sent: () => (wasSent = true),
       head: (status, headers) => {
         reader = readerFor({ status, headers })
         if (reader.isEnough === undefined) return room.announce({ headers }, bytesMax)
@@ -86,7 +88,7 @@ export function receive<T>(
       error: (error) => {
         clear()
         const rested = room.giveBack()
-        const failure = connectionFailure(error, signal)
+        const failure = connectionFailure(error, signal, wasSent)
         reject(rested && failure.kind === 'timeout' ? noMemory() : failure)
       },
     })
@@ -172,6 +174,7 @@ export function open({
     const passage = passPieces(coalescing)
     let head: UpstreamHead = { status: 0, headers: {} }
     let lastWait: NodeJS.Timeout | undefined
+    let wasSent = false
     const answer = () =>
       resolve({
         head,
@@ -194,6 +197,7 @@ export function open({
     }
     dispatch(request, {
       start: link.start,
+      sent: () => (wasSent = true),
       head: (status, headers) => {
         head = { status, headers }
         // Who reads an error does not wait for long, also where nothing comes.
@@ -207,7 +211,7 @@ export function open({
         answer()
       },
       error: (error) => {
-        const failure = connectionFailure(error, signal)
+        const failure = connectionFailure(error, signal, wasSent)
         finish(failure)
         reject(failure)
       },
