@@ -64,6 +64,11 @@ export interface components {
              */
             allowed_origins: string[];
             /**
+             * @description Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed.
+             * @default []
+             */
+            trusted_proxies: string[];
+            /**
              * @description Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`.
              * @default []
              */
@@ -590,6 +595,12 @@ export const settings = [
     "variable": null,
     "standard": [],
     "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
+  },
+  {
+    "name": "trusted_proxies",
+    "variable": null,
+    "standard": [],
+    "description": "Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed."
   },
   {
     "name": "providers",

@@ -5,11 +5,13 @@ import { parse } from 'yaml'
 import { settingsCheck } from '../generated/settings-check.js'
 import { settings, type components } from '../generated/settings.ts'
 import { bufferedBytesDefault } from './bytes/machine-memory.ts'
+import { readNetwork } from './core/networks.ts'
 import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
 import { vendors } from './providers/index.ts'
 import { checkKeys } from './providers/key-shape.ts'
 import { complaintsAboutIds } from './providers/reserved-ids.ts'
+import { complaintText } from './setting-complaint.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
@@ -33,6 +35,8 @@ export type Config = {
   readonly defaultImageModel: string
   readonly defaultToolImageModel: string
   readonly allowedOrigins: readonly string[]
+  /** Networks as CIDR, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   readonly aliases: Readonly<Record<string, string>>
   readonly routes: Readonly<Record<string, readonly string[]>>
   readonly routeOrder: NonNullable<Settings['route_order']>
@@ -112,6 +116,7 @@ export function loadConfig(variables: Variables): Loaded {
     defaultImageModel: checked.default_image_model,
     defaultToolImageModel: checked.default_tool_image_model,
     allowedOrigins: checked.allowed_origins,
+    trustedProxies: checked.trusted_proxies,
     aliases: checked.aliases,
     routes: checked.routes,
     routeOrder: checked.route_order,
@@ -156,44 +161,9 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
   return {}
 }
 
-function complaintText({
-  instancePath,
-  keyword,
-  message = '',
-  params,
-}: NonNullable<typeof settingsCheck.errors>[number]): string {
-  const path = instancePath.slice(1).replaceAll('/', '.')
-  const setting = settings.find(({ name }) => name === path)
-  const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
-  if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
-  if (keyword === 'additionalProperties') {
-    return `${name}: there is no setting '${String(params['additionalProperty'])}'.`
-  }
-  const words = complaintWords[keyword]
-  return `${name} ${words === undefined ? message : words(params, setting)}.`
-}
-
-type Words = (params: Record<string, unknown>, setting?: (typeof settings)[number]) => string
-
-const complaintWords: Readonly<Record<string, Words>> = {
-  type: ({ type }) => `must be ${typeNames[String(type)] ?? `of the type ${String(type)}`}`,
-  minimum: ({ limit }) => `must be at least ${String(limit)}`,
-  maximum: ({ limit }) => `must be at most ${String(limit)}`,
-  pattern: (_params, setting) =>
-    `is not what it should be: ${(setting?.description ?? '').split('\n', 1)[0]!.replace(/\.$/, '')}`,
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  integer: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a table of names and values',
-  string: 'a text',
-}
-
 function complaintsAbout(merged: Record<string, unknown>): string[] {
-  const { database_url: database, redis_url: redis, upload_dir: uploads } = merged
+  const { database_url: database, redis_url: redis } = merged
+  const { upload_dir: uploads, trusted_proxies: proxies } = merged
   return [
     ...(database === undefined
       ? []
@@ -202,7 +172,13 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
+    ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
   ]
+}
+
+function complaintsAboutProxy(given: unknown): string[] {
+  if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
+  return [`trusted_proxies: '${given.slice(0, 100)}' is no address and no network as 10.0.0.0/8.`]
 }
 
 function complaintsAboutUploads(folder: string): string[] {

@@ -126,6 +126,11 @@ describe('settings', () => {
       variables: { REDIS_URL: 'redis://somewhere' },
       says: /^REDIS_URL: .*memory.* Unset REDIS_URL\.$/,
     },
+    {
+      name: 'a proxy that is none',
+      file: { trusted_proxies: ['10.0.0.0/8', '10.0.0.0/33'] },
+      says: /^trusted_proxies: '10\.0\.0\.0\/33' is no address and no network/,
+    },
     { name: 'a word where a number belongs', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
     { name: 'a fraction', variables: { PORT: '80.5' }, says: /^PORT must be a whole number\.$/ },
     {

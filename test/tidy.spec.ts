@@ -20,7 +20,8 @@ const mayImport: Record<string, string[]> = {
   assemble: ['config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
-  'config.ts': ['providers', ...ground],
+  'config.ts': ['setting-complaint.ts', 'providers', ...ground],
+  'setting-complaint.ts': ['generated'],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
   http: ground,
   core: ['bytes', 'generated'],

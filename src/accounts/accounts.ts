@@ -14,6 +14,8 @@ type NewKey = {
   models?: readonly string[]
   /** What the key may do; to call models if absent. */
   scopes?: readonly Scope[]
+  /** The only networks that it may be used from, as CIDR; all if absent. */
+  networks?: readonly string[]
   expiresAt?: number
 }
 
@@ -52,23 +54,8 @@ export function createAccounts({ db }: Store, clock: () => number): Accounts {
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
-    createKey: async ({ accountId, mode, name, models, scopes = ['inference'], expiresAt }) => {
-      const key = createKey(mode)
-      const row: ApiKeysTable = {
-        id: newId('key'),
-        account_id: accountId,
-        name,
-        mode,
-        digest: digestOf(key),
-        hint: hintOf(key),
-        allowed_models: models === undefined ? null : JSON.stringify(models),
-        scopes: JSON.stringify(scopes),
-        allowed_addresses: null,
-        ...noAllowance,
-        created_at: clock(),
-        expires_at: expiresAt ?? null,
-        revoked_at: null,
-      }
+    createKey: async (asked) => {
+      const { key, row } = newKey(asked, clock())
       await db.insertInto('api_keys').values(row).execute()
       return key
     },
@@ -102,6 +89,27 @@ export function createAccounts({ db }: Store, clock: () => number): Accounts {
       return numUpdatedRows > 0n
     },
   }
+}
+
+function newKey(asked: NewKey, now: number): { key: string; row: ApiKeysTable } {
+  const { accountId, mode, name, models, scopes = ['inference'], networks, expiresAt } = asked
+  const key = createKey(mode)
+  const row: ApiKeysTable = {
+    id: newId('key'),
+    account_id: accountId,
+    name,
+    mode,
+    digest: digestOf(key),
+    hint: hintOf(key),
+    allowed_models: models === undefined ? null : JSON.stringify(models),
+    scopes: JSON.stringify(scopes),
+    allowed_addresses: networks === undefined ? null : JSON.stringify(networks),
+    ...noAllowance,
+    created_at: now,
+    expires_at: expiresAt ?? null,
+    revoked_at: null,
+  }
+  return { key, row }
 }
 
 const keyColumns = [

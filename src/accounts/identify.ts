@@ -73,13 +73,14 @@ async function lookUp({ db }: Store, digest: string, trustedUntil: number): Prom
 }
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
-  const { allowed_models: models } = key
+  const { allowed_models: models, allowed_addresses: networks } = key
   return {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
-    // Both columns are written by `createAccounts`, from lists.
+    // The lists are written by `createAccounts`.
     models: models === null ? null : (JSON.parse(models) as string[]),
+    networks: networks === null ? null : (JSON.parse(networks) as string[]),
     scopes: JSON.parse(key.scopes) as Scope[],
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,

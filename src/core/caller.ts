@@ -33,6 +33,8 @@ export type Caller = {
   /** The models that this key may call; null for all. */
   models: readonly string[] | null
   scopes: readonly Scope[]
+  /** The only networks that it may be used from, as CIDR; null for all. */
+  networks: readonly string[] | null
   /** All of them apply at once: that of the account, then that of the key. */
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether it belongs to those who run the gateway: the first account's. */

@@ -45,6 +45,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   all_providers_failed: { status: 502, type: 'upstream_error' },
   overloaded: { status: 503, type: 'overloaded_error' },
   no_provider_configured: { status: 503, type: 'overloaded_error' },
+  ip_not_allowed: { status: 403, type: 'permission_error' },
   insufficient_scope: { status: 403, type: 'permission_error' },
   insufficient_quota: { status: 402, type: 'billing_error' },
 }

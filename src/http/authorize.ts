@@ -6,6 +6,8 @@ import type {
 } from 'openapi-backend'
 import type { Caller, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { createAddressCheck } from './allowed-addresses.ts'
+import type { ClientAddress } from './client-address.ts'
 import type { SecurityHandlers } from './security.ts'
 
 /** What openapi-backend holds of the handlers that were registered. */
@@ -20,6 +22,12 @@ export const noContext = {} as BackendContext
 /** The caller who acts for this account; rejects with a GatewayError when they may not. */
 export type ActFor = (caller: Caller, accountId: string) => Promise<Caller>
 
+type Options = {
+  addressOf: ClientAddress
+  /** For an operation that may be used for another account than the caller's. */
+  actFor?: ActFor
+}
+
 /**
  * Tries the security handlers of an operation in the contract's order; the caller needs the scopes
  * that the contract lists behind the scheme. Throws for an operation that is public or asks for
@@ -28,7 +36,7 @@ export type ActFor = (caller: Caller, accountId: string) => Promise<Caller>
 export function authorizerOf(
   { operationId, security = [] }: BackendOperation,
   { handlers, securityHandlers }: Registered,
-  actFor: ActFor | undefined,
+  { addressOf, actFor }: Options,
 ): Authorize {
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
@@ -40,6 +48,7 @@ export function authorizerOf(
   if (asked.length === 0 || security.some((one) => Object.keys(one).length !== 1)) {
     throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
   }
+  const atHome = createAddressCheck(addressOf)
   return (request) => {
     for (const { handle, scopes } of asked) {
       // `registerHandlers` registers handlers of `SecurityHandlers` only.
@@ -48,12 +57,12 @@ export function authorizerOf(
       const accountId = actFor === undefined ? undefined : accountAsked(request)
       if (accountId !== undefined) {
         return Promise.resolve(caller)
-          .then((known) => actFor!(known, accountId))
+          .then((known) => actFor!(atHome(known, request), accountId))
           .then((acting) => permitted(acting, scopes))
       }
       return caller instanceof Promise
-        ? caller.then((known) => permitted(known, scopes))
-        : permitted(caller, scopes)
+        ? caller.then((known) => permitted(atHome(known, request), scopes))
+        : permitted(atHome(caller, request), scopes)
     }
     // Registered from `SecurityHandlers` too.
     return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller

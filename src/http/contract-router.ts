@@ -22,6 +22,7 @@ import {
   type Registered,
 } from './authorize.ts'
 import { assertValid } from './check-error.ts'
+import type { ClientAddress } from './client-address.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { pathMeant } from './near-path.ts'
@@ -41,6 +42,7 @@ type Options = {
   security: SecurityHandlers
   /** The caller who acts for another account. */
   actFor: ActFor
+  addressOf: ClientAddress
   limits: BodyLimits
 }
 
@@ -99,13 +101,13 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
   const refusals = new Map<string, OperationHandler>()
   for (const operation of described) {
     const { method, path } = operation
-    const handler = handlerOf(operation, registered, options.actFor)
+    const handler = handlerOf(operation, registered, options)
     if (path.includes('{')) patterns.push({ method, path, handler })
     else table.set(`${method.toUpperCase()} ${path}`, handler)
   }
   for (const operation of described) {
     const { path } = operation
-    if (!path.includes('{')) refusals.set(path, methodRefusal(operation, registered))
+    if (!path.includes('{')) refusals.set(path, methodRefusal(operation, registered, options))
   }
   return {
     find: ({ method = '', url = '' }) => {
@@ -131,7 +133,7 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { handlers, forms, security, limits }: Options,
+  { handlers, forms, security, addressOf, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
@@ -148,7 +150,7 @@ function registerHandlers(
       const { requestId, ending, hold, caller } = state
       const others = giveWay(hold)
       if (others !== undefined) await others
-      const known = { caller, requestId, ending, hold, request }
+      const known = { caller, requestId, ending, hold, request, addressOf }
       const call = { ...known, ...content, query, path: params, options }
       // Body, query and headers have passed the checks of this operation.
       state.answer = await handle(call as unknown as OperationCall<OperationId>)
@@ -176,10 +178,11 @@ function registerHandlers(
 function handlerOf(
   described: BackendOperation,
   registered: Registered,
-  actFor: ActFor,
+  { actFor, addressOf }: Pick<Options, 'actFor' | 'addressOf'>,
 ): OperationHandler {
   const isForAnyAccount = queryNamesOf(described.operationId).includes(accountParameter)
-  const authorize = authorizerOf(described, registered, isForAnyAccount ? actFor : undefined)
+  const exchange = isForAnyAccount ? { actFor, addressOf } : { addressOf }
+  const authorize = authorizerOf(described, registered, exchange)
   const answer = registered.handlers[described.operationId!]!
   return async (context) => {
     const known = authorize(context.req)
@@ -196,13 +199,17 @@ function queryNamesOf(id: string | undefined): readonly string[] {
 }
 
 /** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
-function methodRefusal(described: BackendOperation, registered: Registered): OperationHandler {
+function methodRefusal(
+  described: BackendOperation,
+  registered: Registered,
+  { addressOf }: Pick<Options, 'addressOf'>,
+): OperationHandler {
   const { path } = described
   const isRest = !pathsOfOwnProtocol.has(path)
   const methods = operations
     .filter((one) => one.path === path)
     .flatMap(({ method }) => (method === 'get' && isRest ? ['head', method] : [method]))
-  const authorize = isRest ? undefined : authorizerOf(described, registered, undefined)
+  const authorize = isRest ? undefined : authorizerOf(described, registered, { addressOf })
   const refuse = registered.handlers['methodNotAllowed']!
   return async ({ req: request, state }) => {
     if (authorize !== undefined) state.caller = await authorize(request)

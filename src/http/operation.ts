@@ -6,6 +6,7 @@ import type { Actor, CallContext, Caller, Face } from '../core/caller.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
+import type { ClientAddress } from './client-address.ts'
 
 type Parameters<
   Id extends OperationId,
@@ -39,6 +40,8 @@ export type OperationCall<Id extends OperationId> = {
   /** What the call holds of the memory. */
   hold: Hold
   request: IncomingMessage
+  /** The network address of who sends a request. */
+  addressOf: ClientAddress
 }
 
 /** Handles one operation. Throws a GatewayError to answer with an error. */
@@ -48,8 +51,9 @@ export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Pro
 export function actorOf({
   caller,
   request,
-}: Pick<OperationCall<OperationId>, 'caller' | 'request'>): Actor {
-  return { id: caller.keyId, address: request.socket.remoteAddress ?? null }
+  addressOf,
+}: Pick<OperationCall<OperationId>, 'caller' | 'request' | 'addressOf'>): Actor {
+  return { id: caller.keyId, address: addressOf(request) }
 }
 
 /** The headers that control a call, the same for every operation that calls a model. */

@@ -27,6 +27,18 @@ describe('who may use the operations of the contract', () => {
     })
   }
 
+  for (const row of operations) {
+    const { operationId: id, path, security = contract.security } = row
+    if (!security.some((one) => 'bearer' in one)) continue
+    it(`refuses ${id} to a key that may not be used from here`, async () => {
+      const networks = ['192.0.2.0/24']
+      const key = await gateway.createKey('test', { scopes: ['inference', 'admin'], networks })
+      const answer = await ask(gateway, row, {}, { key })
+      expectPromised(row, answer, 403)
+      if (path !== '/mcp') expect(codeOf(answer)).to.equal('ip_not_allowed')
+    })
+  }
+
   for (const row of administrative) {
     const { operationId: id, parameters = [] } = row
     const names = parameters.map((one) => resolve<{ name: string }>(one).name)

@@ -214,7 +214,10 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
     codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key'],
   },
   402: { type: 'billing_error', codes: ['insufficient_quota'] },
-  403: { type: 'permission_error', codes: ['model_not_allowed', 'insufficient_scope'] },
+  403: {
+    type: 'permission_error',
+    codes: ['model_not_allowed', 'ip_not_allowed', 'insufficient_scope'],
+  },
   404: { type: 'invalid_request_error', codes: ['model_not_found', 'not_found'] },
   405: { type: 'invalid_request_error', codes: ['method_not_allowed'] },
   408: { type: 'timeout_error', codes: ['timeout'] },

@@ -38,6 +38,7 @@ describe('what others than the contract answer', () => {
       handlers: nobodys(),
       forms: {},
       security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
+      addressOf: () => null,
       actFor: nobody,
       limits: { requestBytesMax: 1000, requestValuesMax: 1000, requestIdleTimeoutMs: 1000 },
     })

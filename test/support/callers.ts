@@ -21,6 +21,7 @@ export function callerOf(options: Partial<Caller> = {}): Caller {
     mode: 'live',
     models: null,
     scopes: ['inference'],
+    networks: null,
     allowances: [unlimited(accountId), unlimited(keyId)],
     isOperator: false,
     ...options,

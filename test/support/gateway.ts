@@ -35,7 +35,13 @@ export type CallOptions = Omit<RequestInit, 'headers'> & {
   key?: string | null
 }
 
-type KeyOptions = { accountId?: string; models?: string[]; scopes?: Scope[]; expiresAt?: number }
+type KeyOptions = {
+  accountId?: string
+  models?: string[]
+  scopes?: Scope[]
+  networks?: string[]
+  expiresAt?: number
+}
 
 /** A real gateway on a free port of this machine, with a store of its own. */
 export type TestGateway = {

@@ -1,0 +1,66 @@
+import { BlockList, isIP, SocketAddress } from 'node:net'
+
+/** A set of addresses that share their first bits. */
+type Network = { address: string; family: 'ipv4' | 'ipv6'; prefixBits: number }
+
+const mapped = '::ffff:'
+/** The bits of an IPv6 address before those of an IPv4 address in it (RFC 4291 section 2.5.5.2). */
+const mappedBits = 96
+
+/**
+ * An address in its usual form: IPv6 in lower case and shortened, without a zone, and an IPv4
+ * address that is written as IPv6 as what it is. Null for what is no address.
+ */
+export function plainAddress(text: string): string | null {
+  const [address = ''] = text.split('%', 1)
+  const version = isIP(address)
+  if (version === 4) return address
+  if (version === 0) return null
+  const plain = new SocketAddress({ address, family: 'ipv6' }).address
+  return plain.startsWith(mapped) && plain.includes('.') ? plain.slice(mapped.length) : plain
+}
+
+/**
+ * A network as CIDR (RFC 4632), an address alone standing for itself: `10.0.0.0/8` or
+ * `2001:db8::/32`. Undefined for what is none.
+ */
+export function readNetwork(text: string): Network | undefined {
+  const [, given = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = plainAddress(given)
+  if (address === null) return undefined
+  const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
+  const width = family === 'ipv4' ? 32 : 128
+  const isMapped = family === 'ipv4' && given.includes(':')
+  const prefixBits = bits === undefined ? width : Number(bits) - (isMapped ? mappedBits : 0)
+  if (prefixBits > width) return undefined
+  if (prefixBits >= 0) return { address, family, prefixBits }
+  return { address: mapped + address, family: 'ipv6', prefixBits: prefixBits + mappedBits }
+}
+
+/** Networks to look addresses up in. Throws for a text that `readNetwork` does not know. */
+export function networksOf(texts: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of texts) {
+    const network = readNetwork(text)
+    if (network === undefined) throw new Error(`No network: ${text}`)
+    list.addSubnet(network.address, network.prefixBits, network.family)
+  }
+  return list
+}
+
+/** Whether an address in its usual form is in one of the networks. */
+export function holds(networks: BlockList, address: string): boolean {
+  return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Whether each address of the inner network is in the outer one; both are networks. */
+export function isWithin(inner: string, outer: string): boolean {
+  const [one, other] = [readNetwork(inner), readNetwork(outer)]
+  if (one === undefined || other === undefined) return false
+  return bitsOf(one) >= bitsOf(other) && holds(networksOf([outer]), one.address)
+}
+
+/** How many bits are given, counted as of IPv6. */
+function bitsOf({ family, prefixBits }: Network): number {
+  return family === 'ipv4' ? prefixBits + mappedBits : prefixBits
+}
