@@ -2,13 +2,10 @@ import { Router } from '@koa/router'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createIdentify } from './accounts/identify.ts'
 import { createKeyWatch, type KeyWatch } from './accounts/key-watch.ts'
-import { assembleAdministration } from './assemble/administration.ts'
-import { assembleCalls } from './assemble/calls.ts'
-import { assembleFaces } from './assemble/faces.ts'
-import { assembleModels } from './assemble/models.ts'
+import { assembleAnswers } from './assemble/answers.ts'
+import type { assembleFaces } from './assemble/faces.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter } from './bytes/collection.ts'
-import { retiringDefaults } from './catalog/catalog.ts'
 import type { Config, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
@@ -85,23 +82,21 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
-  const parts = assembleModels({ config, secrets, clock, monotonic, publicNet, budget })
-  const { catalog, providers, guarded } = parts
-  const gateway = assembleCalls({ config, clock, monotonic, sleep, random, store, events, parts })
-
-  const administration = assembleAdministration({ store, accounts, clock })
-  const { contract, toolServer } = assembleFaces({
-    loaded,
+  const { contract, toolServer, current, ...answers } = assembleAnswers({
     config,
-    gateway,
-    parts,
-    administration,
+    secrets,
+    loaded,
+    store,
+    events,
+    budget,
+    accounts,
     identify,
-    actFor: accounts.actFor,
+    publicNet,
     moreTools,
-    onFailure: events.toolFailed,
     clock,
     monotonic,
+    sleep,
+    random,
   })
   const server = serverOf({ contract, toolServer, limits, events, budget, keyWatch, monotonic })
   bindPages(server.router, {
@@ -115,12 +110,10 @@ export async function assemble({
 
   const close = async () => {
     keyWatch.close()
-    await providers.close()
-    await guarded.close()
+    await answers.close()
     await store.close()
   }
-  const providerIds = [...providers.configured.keys()]
-  const retiring = retiringDefaults(catalog, config)
+  const { providerIds, retiring } = current()
   return { server, accounts, store, events, toolServer, providerIds, retiring, close }
 }
 

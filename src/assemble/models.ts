@@ -1,42 +1,31 @@
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels } from '../catalog/vendor-models.ts'
-import type { Budget } from '../bytes/budget.ts'
 import type { Config, Secrets } from '../config.ts'
 import type { Provider } from '../core/route.ts'
 import { createCheckPicture } from '../pictures/check-picture.ts'
-import { createDarkroom } from '../pictures/finish.ts'
-import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
 import { createReadSources } from '../pictures/read-source.ts'
 import { createProviders } from '../providers/create-providers.ts'
 import { namePrefixes, settingFor } from '../providers/index.ts'
+import type { Lasting } from './lasting.ts'
 
 type Options = {
   config: Config
   secrets: Secrets
   clock: () => number
   monotonic: () => number
-  publicNet: PublicNet
-  budget: Budget
+  lasting: Pick<Lasting, 'guarded' | 'darkroom' | 'lines'>
 }
 
 /** What `assembleModels` builds. */
 export type Models = ReturnType<typeof assembleModels>
 
-/** The catalog, the providers, the routes between them, and what fetches and reads pictures. */
-export function assembleModels({ config, secrets, clock, monotonic, publicNet, budget }: Options) {
+/** The catalog, the providers, the routes between them, and what reads pictures. */
+export function assembleModels({ config, secrets, clock, monotonic, lasting }: Options) {
   const { limits, endpoints } = config
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
-  const guarded = createGuardedFetch({
-    connectTimeoutMs: limits.fetchConnectTimeoutMs,
-    idleTimeoutMs: limits.fetchIdleTimeoutMs,
-    totalTimeoutMs: limits.fetchTotalTimeoutMs,
-    redirectsMax: limits.fetchRedirectsMax,
-    connectionsMax: limits.upstreamConnectionsMax,
-    ...publicNet,
-  })
-  const darkroom = createDarkroom(limits, budget)
+  const { guarded, darkroom, lines } = lasting
   const readSources = createReadSources({ fetch: guarded.fetch, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
   const providers = createProviders({
@@ -48,7 +37,7 @@ export function assembleModels({ config, secrets, clock, monotonic, publicNet, b
     fetchPublic: guarded.fetch,
     readSources,
     clock,
-    monotonic,
+    lines,
   })
   const vendorModels = createVendorModels({
     lists: listsOf(providers.configured),
@@ -65,17 +54,7 @@ export function assembleModels({ config, secrets, clock, monotonic, publicNet, b
     settingFor,
   })
   const checkPicture = createCheckPicture(limits)
-  return {
-    rows,
-    catalog,
-    vendorModels,
-    providers,
-    routes,
-    guarded,
-    darkroom,
-    readSources,
-    checkPicture,
-  }
+  return { rows, catalog, vendorModels, providers, routes, readSources, checkPicture }
 }
 
 type ListModels = NonNullable<Provider['listModels']>

@@ -1,4 +1,5 @@
 import { ProviderFailure } from './failure.ts'
+import type { Occupancy } from './occupancy.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {
@@ -21,16 +22,25 @@ export type StartDeadline = (
   startedAt: number,
 ) => Deadline
 
+type Options = {
+  /** Counts the calls whose deadline runs. */
+  occupancy?: Pick<Occupancy, 'enter' | 'leave'>
+  now?: () => number
+}
+
 /**
  * Deadlines that share one timer per distinct timeout. With a timer per call, Node would create and
  * destroy its list of the timers of that duration for each call that runs alone.
  */
-export function createDeadlines(now = () => performance.now()): StartDeadline {
+export function createDeadlines({
+  occupancy,
+  now = () => performance.now(),
+}: Options = {}): StartDeadline {
   const queues = new Map<number, Queue>()
   const queueOf = (timeoutMs: number): Queue => {
     const known = queues.get(timeoutMs)
     if (known !== undefined) return known
-    const queue = createQueue(timeoutMs, now)
+    const queue = createQueue(timeoutMs, now, occupancy)
     queues.set(timeoutMs, queue)
     return queue
   }
@@ -48,7 +58,7 @@ export function createDeadlines(now = () => performance.now()): StartDeadline {
 type Queue = (end: () => void) => () => void
 
 /** All entries have the same timeout, so they are due in insertion order. */
-function createQueue(timeoutMs: number, now: () => number): Queue {
+function createQueue(timeoutMs: number, now: () => number, occupancy: Options['occupancy']): Queue {
   const dueAt = new Map<() => void, number>()
   let armed = false
   const arm = (delayMs: number) => {
@@ -62,12 +72,16 @@ function createQueue(timeoutMs: number, now: () => number): Queue {
       if (time > now()) return arm(Math.ceil(time - now()))
       dueAt.delete(end)
       end()
+      occupancy?.leave()
     }
   }
   return (end) => {
     dueAt.set(end, now() + timeoutMs)
+    occupancy?.enter()
     if (!armed) arm(timeoutMs)
-    return () => dueAt.delete(end)
+    return () => {
+      if (dueAt.delete(end)) occupancy?.leave()
+    }
   }
 }
 

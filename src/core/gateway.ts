@@ -4,7 +4,6 @@ import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
-import { createDeadlines } from './deadline.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { giveWay } from './give-way.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
@@ -12,14 +11,15 @@ import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
-import { createFingerprint } from './recall/fingerprint.ts'
-import { createInFlight, type InFlight, type Joined, type Making } from './recall/in-flight.ts'
+import type { Joined, Making } from './recall/in-flight.ts'
+import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { selectRoutes, type Route, type RouteTable } from './route.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
-  Omit<CallParts, 'startDeadline'> & {
+  CallParts &
+  Recollection & {
     /** Throws a GatewayError while calls cannot be recorded: then no provider is paid for one. */
     assertKeeps: () => void
     /** Throws a GatewayError when the caller's limit is reached. */
@@ -56,13 +56,7 @@ export type Gateway = {
 }
 
 /** The sequence that every call of any face passes (ARCHITECTURE.md, One sequence). */
-export function createGateway(given: GatewayParts): Gateway {
-  const parts = {
-    ...given,
-    fingerprint: createFingerprint(),
-    inFlight: createInFlight<Remembered>(),
-    startDeadline: createDeadlines(),
-  }
+export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   return {
     chat: async (request, context) => {
@@ -78,11 +72,9 @@ export function createGateway(given: GatewayParts): Gateway {
   }
 }
 
-type Parts = GatewayParts & CallParts & { inFlight: InFlight<Remembered> }
-
 /** Admit, choose routes, recall, fail over, record, remember. */
 async function pass<Made, Answer>(
-  parts: Parts,
+  parts: GatewayParts,
   context: CallContext,
   work: Work<Made, Answer>,
 ): Promise<Answer> {
@@ -149,7 +141,7 @@ function keyOf(
  * of it, else the cached one; undefined when this call has to make the answer.
  */
 function recall(
-  { inFlight, recall }: Parts,
+  { inFlight, recall }: GatewayParts,
   { cache }: CallContext,
   key: string | undefined,
   signal: AbortSignal | undefined,
@@ -167,7 +159,7 @@ function recall(
  * out by then: what goes wrong here is told, and neither ends the process nor lets others wait.
  */
 function keeper(
-  { remember, onFault }: Parts,
+  { remember, onFault }: GatewayParts,
   { cache }: CallContext,
   key: string | undefined,
   making: Making<Remembered> | undefined,

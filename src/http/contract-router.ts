@@ -14,6 +14,7 @@ import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import { nearName } from '../core/near-name.ts'
+import type { Occupancy } from '../core/occupancy.ts'
 import {
   accountParameter,
   authorizerOf,
@@ -35,8 +36,11 @@ import type { BodyLimits } from './receive.ts'
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
+/** What answers requests now; a reload replaces it, and requests end with what they began with. */
+export type InForce = Pick<Occupancy, 'enter' | 'leave'> & { operations: Operations }
+
 type Options = {
-  handlers: Operations
+  inForce: () => InForce
   /** For operations that also take a form. */
   forms: Partial<Record<OperationId, FormReading>>
   security: SecurityHandlers
@@ -133,12 +137,10 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { handlers, forms, security, addressOf, limits }: Options,
+  { inForce, forms, security, addressOf, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
-    // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
-    const handle = handlers[id] as Operation<OperationId>
     const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], limits)
     const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
@@ -152,8 +154,16 @@ function registerHandlers(
       if (others !== undefined) await others
       const known = { caller, requestId, ending, hold, request, addressOf }
       const call = { ...known, ...content, query, path: params, options }
-      // Body, query and headers have passed the checks of this operation.
-      state.answer = await handle(call as unknown as OperationCall<OperationId>)
+      const { operations: handlers, enter, leave } = inForce()
+      // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
+      const handle = handlers[id] as Operation<OperationId>
+      enter()
+      try {
+        // Body, query and headers have passed the checks of this operation.
+        state.answer = await handle(call as unknown as OperationCall<OperationId>)
+      } finally {
+        leave()
+      }
     })
   }
   backend.register({

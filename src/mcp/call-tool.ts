@@ -9,10 +9,10 @@ import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import { withoutNulls, type Params } from './messages.ts'
 import { startProgress, type ProgressNotification } from './progress.ts'
-import type { BoundTool } from './tool.ts'
+import type { BoundTool, ToolsInForce } from './tool.ts'
 
 type Options = {
-  tools: ReadonlyMap<string, BoundTool>
+  inForce: () => ToolsInForce
   streams: EventStreams
   levels: LogLevels
   progressIntervalMs: number
@@ -31,8 +31,9 @@ export type CallTool = (
  * of the tool is a result with `isError`, which a model can read (docs/behaviour.md#tool-server).
  */
 export function createCallTool(options: Options): CallTool {
-  const { tools, onFailure } = options
+  const { inForce, onFailure } = options
   return async (params, context, notify) => {
+    const { tools, enter, leave } = inForce()
     const { name, arguments: given = {} } = params
     const tool = typeof name === 'string' ? tools.get(name) : undefined
     if (tool === undefined) throw noTool(name, [...tools.keys()])
@@ -42,6 +43,7 @@ export function createCallTool(options: Options): CallTool {
       throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
     }
     const work = announce(tool, { params, context, notify, options })
+    enter()
     try {
       const input: object = { ...tool.defaults, ...withoutNulls(given) }
       assertValid(tool.check, input)
@@ -53,6 +55,8 @@ export function createCallTool(options: Options): CallTool {
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
       return printFailure(error.message)
+    } finally {
+      leave()
     }
   }
 }

@@ -1,8 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
-import type { Gateway } from '../core/gateway.ts'
-import type { Catalog } from '../core/model.ts'
-import type { RouteTable } from '../core/route.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
@@ -14,31 +11,21 @@ import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
 import { createLogLevels } from './log-levels.ts'
 import { createAnswerAtOnce } from './methods.ts'
 import { createMultiplexer } from './multiplexer.ts'
-import { createOriginRule, type AllowsOrigin } from './origin.ts'
+import type { AllowsOrigin } from './origin.ts'
 import { postMcp } from './post-mcp.ts'
-import type { BoundTool } from './tool.ts'
-import { bindTools } from './tools/index.ts'
-import { createUploadFolder } from './upload-folder.ts'
-import type { UploadLimits } from './upload-room.ts'
+import type { ToolsInForce } from './tool.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type Options = {
   config: {
     baseUrl: string | undefined
-    allowedOrigins: readonly string[]
-    uploadDir: string | undefined
-    defaultToolImageModel: string
     limits: Parameters<typeof postMcp>[0]['limits'] &
-      Parameters<typeof createEventStreams>[0] &
-      UploadLimits & { toolProgressIntervalMs: number }
+      Parameters<typeof createEventStreams>[0] & { toolProgressIntervalMs: number }
   }
-  gateway: Gateway
-  catalog: Catalog
-  routes: RouteTable
-  /** Tools beside those of mcp-tools.json. */
-  moreTools: readonly BoundTool[]
+  inForce: () => ToolsInForce
+  /** Whether pages of an origin may use the tool server. */
+  allowsOrigin: AllowsOrigin
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
-  clock: () => number
   monotonic: () => number
 }
 
@@ -59,28 +46,21 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, moreTools, onFailure, monotonic } = options
-  const { limits, uploadDir } = config
-  const allowsOrigin = createOriginRule(config)
-  const own = bindTools({
-    ...options,
-    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, limits, monotonic),
-    defaultImageModel: config.defaultToolImageModel,
-  })
-  const tools = new Map([...own, ...moreTools].map((tool) => [tool.description.name, tool]))
+  const { config, inForce, allowsOrigin, onFailure, monotonic } = options
+  const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
   const levels = createLogLevels()
   const progressIntervalMs = limits.toolProgressIntervalMs
   const callTool = createCallTool({
-    tools,
+    inForce,
     streams,
     levels,
     progressIntervalMs,
     onFailure,
     monotonic,
   })
-  const answerAtOnce = createAnswerAtOnce({ tools, levels })
+  const answerAtOnce = createAnswerAtOnce({ inForce, levels })
   const connect = once(async () => {
     const { connectServer } = await import('./server.ts')
     await connectServer({ multiplexer, callTool })

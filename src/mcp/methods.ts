@@ -4,7 +4,7 @@ import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import type { Params, RequestMessage } from './messages.ts'
 import { negotiate, protocolVersion } from './revision.ts'
-import type { BoundTool } from './tool.ts'
+import type { ToolsInForce } from './tool.ts'
 
 const { title, version } = contractInfo
 export const serverInfo = { name: 'model-access-gateway', title, version }
@@ -26,15 +26,13 @@ export const toolServerCard = {
 export type AnswerAtOnce = (request: RequestMessage, keyId: string) => string
 
 type Method = (params: Params, keyId: string) => string
-type Options = { tools: ReadonlyMap<string, BoundTool>; levels: LogLevels }
+type Options = { inForce: () => Pick<ToolsInForce, 'list'>; levels: LogLevels }
 
-export function createAnswerAtOnce({ tools, levels }: Options): AnswerAtOnce {
-  const descriptions = [...tools.values()].map(({ description }) => description)
-  const toolList = JSON.stringify({ tools: descriptions })
+export function createAnswerAtOnce({ inForce, levels }: Options): AnswerAtOnce {
   const methods = new Map<string, Method>([
     ['initialize', initialize],
     ['ping', () => '{}'],
-    ['tools/list', (params) => onlyPage(params, toolList)],
+    ['tools/list', (params) => onlyPage(params, inForce().list)],
     ['logging/setLevel', ({ level }, keyId) => setLevel(levels, keyId, level)],
   ])
   return ({ id, method, params }, keyId) => {

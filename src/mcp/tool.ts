@@ -2,6 +2,7 @@ import type { Check } from '../../generated/checks.js'
 import type { components } from '../../generated/tool-types.ts'
 import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
+import type { Occupancy } from '../core/occupancy.ts'
 import type { ToolContent } from './content.ts'
 import type { Progress } from './progress.ts'
 
@@ -18,6 +19,13 @@ export type BoundTool = {
   /** Its calls are long and cost money, so the account's event streams announce them. */
   isGeneration: boolean
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
+}
+
+/** The tools that there are now; a reload replaces them, and calls end with those they began with. */
+export type ToolsInForce = Pick<Occupancy, 'enter' | 'leave'> & {
+  tools: ReadonlyMap<string, BoundTool>
+  /** The result of `tools/list`, as JSON. */
+  list: string
 }
 
 /** Handles one tool; the input has passed its schema. Throws a GatewayError. */

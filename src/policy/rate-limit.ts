@@ -11,7 +11,7 @@ type Window = { requests: number; endsAt: number }
  * rate-limiter-flexible follow the system clock: when it is set back they tell a wait of hours.
  */
 export function createRateLimit(
-  requestsPerMinute: number,
+  limits: () => { requestsPerMinute: number },
   monotonic: () => number,
 ): (caller: Caller) => RequestLimit {
   // Accounts are made by the operator, not by callers.
@@ -25,6 +25,7 @@ export function createRateLimit(
     return begun
   }
   return ({ accountId }) => {
+    const { requestsPerMinute } = limits()
     const now = monotonic()
     const window = windowOf(accountId, now)
     window.requests++

@@ -22,8 +22,7 @@ type FarCache = {
 
 type Options = {
   bytesMax: number
-  entryBytesMax: number
-  ttlMs: number
+  limits: () => { cacheEntryBytesMax: number; cacheTtlSeconds: number }
   far?: FarCache
   /** Unix time in milliseconds, which the processes that share a far cache agree on. */
   clock: () => number
@@ -40,7 +39,8 @@ const bookkeepingBytes = 1024
  * (docs/performance.md#response-cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
-  const { bytesMax, entryBytesMax, ttlMs, far, clock, monotonic } = options
+  const { bytesMax, limits, far, clock, monotonic } = options
+  const standardTtlMs = () => limits().cacheTtlSeconds * 1000
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytesMax),
     sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
@@ -57,7 +57,7 @@ export function createResponseCache(options: Options): ResponseCache {
     const entry = await farCache?.get(key)
     if (entry === undefined || entry.endsAt < clock()) return undefined
     // Another process wrote it: what its clock says counts for no longer than our own rule.
-    const leftMs = Math.min(entry.endsAt - clock(), ttlMs)
+    const leftMs = Math.min(entry.endsAt - clock(), standardTtlMs())
     entries.set(key, { answer: entry.answer, endsAt: monotonic() + leftMs })
     return entry.answer
   }
@@ -67,8 +67,8 @@ export function createResponseCache(options: Options): ResponseCache {
       return near === undefined && farCache !== undefined ? recallFar(key) : near
     },
     remember: (key, answer, ttlOverrideMs) => {
-      const ttl = ttlOverrideMs ?? ttlMs
-      if (ttl <= 0 || answer.bytes > entryBytesMax) return
+      const ttl = ttlOverrideMs ?? standardTtlMs()
+      if (ttl <= 0 || answer.bytes > limits().cacheEntryBytesMax) return
       entries.set(key, { answer, endsAt: monotonic() + ttl })
       farCache?.set(key, { answer, endsAt: clock() + ttl }, ttl)
     },

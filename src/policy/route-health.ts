@@ -14,14 +14,21 @@ type Circuit = {
   probing: boolean
 }
 type Options = {
-  limits: {
+  limits: () => {
     circuitFailuresMax: number
     circuitOpenMs: number
     circuitOpenMaxMs: number
-    /** Bounds the memory: at some endpoints callers choose the names of models. */
-    circuitsMax: number
   }
+  /** Bounds the memory: at some endpoints callers choose the names of models. */
+  circuitsMax: number
   monotonic: () => number
+}
+
+/** The health of all routes. */
+export type Health = RouteHealth & {
+  isOpen(route: Route): boolean
+  /** Forgets what a provider was like, which is another one now. */
+  forget(providerId: string): void
 }
 
 /**
@@ -29,14 +36,11 @@ type Options = {
  * upstream refuses our key or rate, and closes when a call succeeds. cockatiel's would read the
  * system clock and wrap each call in promises.
  */
-export function createRouteHealth({
-  limits,
-  monotonic,
-}: Options): RouteHealth & { isOpen(route: Route): boolean } {
-  const circuits = new LRUCache<string, Circuit>({ max: limits.circuitsMax })
+export function createRouteHealth({ limits, circuitsMax, monotonic }: Options): Health {
+  const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
 
   const open = (circuit: Circuit, { retryAfterSeconds = 0 }: ProviderFailure) => {
-    const { circuitOpenMs, circuitOpenMaxMs } = limits
+    const { circuitOpenMs, circuitOpenMaxMs } = limits()
     const restMs = Math.max(circuitOpenMs * 2 ** circuit.openings, retryAfterSeconds * 1000)
     circuit.openings++
     circuit.openUntil = monotonic() + Math.min(restMs, circuitOpenMaxMs)
@@ -71,10 +75,15 @@ export function createRouteHealth({
       failing.failures++
       const wasOpen = failing.openUntil > 0
       failing.probing = false
-      if (wasOpen || failure.concernsKey || failing.failures >= limits.circuitFailuresMax) {
+      if (wasOpen || failure.concernsKey || failing.failures >= limits().circuitFailuresMax) {
         open(failing, failure)
       }
       circuits.set(name, failing)
+    },
+    forget: (providerId) => {
+      for (const name of circuits.keys()) {
+        if (name.startsWith(`${providerId}/`)) circuits.delete(name)
+      }
     },
   }
 }

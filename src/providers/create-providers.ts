@@ -8,10 +8,9 @@ import { openAiCompatible } from './openai-compatible/provider.ts'
 import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
 import { modelLister } from './list-models.ts'
 import { coalesceStreams } from './transport/coalescing.ts'
-import { createDispatch } from './transport/dispatch.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
-import { createKeyRing } from './transport/key-ring.ts'
+import type { Lines } from './transport/lines.ts'
 import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts'
 
 /** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
@@ -44,7 +43,7 @@ type ProviderLimits = {
   modelListNamesMax: number
 }
 
-type Providers = {
+export type Providers = {
   configured: ReadonlyMap<string, Provider>
   sandbox: Sandbox
   close: () => Promise<void>
@@ -59,11 +58,10 @@ type Options = {
   fetchPublic: FetchPublic
   readSources: ReadSources
   clock: () => number
-  /** Never jumps; for how long a refused key rests. */
-  monotonic: () => number
+  lines: Lines
 }
 
-/** Builds the configured providers and those of the sandbox; `close` drops all connections. */
+/** Builds the configured providers and those of the sandbox; `close` gives their lines back. */
 export function createProviders(options: Options): Providers {
   const { endpoints, limits } = options
   const upstreamLimits: UpstreamLimits = {
@@ -106,25 +104,19 @@ type BuildContext = Omit<Options, 'endpoints'> & {
 
 function build(config: EndpointConfig, context: BuildContext) {
   const { id, baseUrl } = config
-  const { limits, upstreamLimits, coalescing, fetchPublic, readSources, monotonic } = context
+  const { limits, upstreamLimits, coalescing, fetchPublic, readSources } = context
   const vendor = vendorOf(id)
-  const pool = createDispatch(baseUrl, {
-    connectTimeoutMs: limits.upstreamConnectTimeoutMs,
-    connectionsMax: limits.upstreamConnectionsMax,
-  })
-  const ring = createKeyRing({
-    dispatch: pool.dispatch,
+  const { dispatch, dispatchToOrigin, hasSpareKey, close } = context.lines.open({
+    providerId: id,
+    baseUrl,
     keys: context.keys[id] ?? [],
     keyHeader: vendor?.keyHeader,
     badKeyMark: vendor?.badKeyMark,
-    restMs: limits.circuitOpenMs,
-    restMaxMs: limits.circuitOpenMaxMs,
-    monotonic,
+    limits,
   })
-  const { dispatchToOrigin } = pool
   const endpoint: Endpoint = {
     id,
-    dispatch: ring.dispatch,
+    dispatch,
     texts: context.texts,
     limits: upstreamLimits,
     coalescing,
@@ -138,12 +130,12 @@ function build(config: EndpointConfig, context: BuildContext) {
   }
   const provider = {
     ...buildProvider(config, endpoint),
-    hasSpareKey: ring.hasSpareKey,
+    hasSpareKey,
     ...(vendor && {
-      listModels: modelLister(vendor, { dispatch: ring.dispatch, texts: context.texts, limits }),
+      listModels: modelLister(vendor, { dispatch, texts: context.texts, limits }),
     }),
   }
-  return { provider, close: pool.close }
+  return { provider, close }
 }
 
 function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: Endpoint): Provider {

@@ -24,7 +24,7 @@ describe('deadlines', () => {
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-        const start = createDeadlines(Date.now)
+        const start = createDeadlines({ now: Date.now })
         const wanted: (number | undefined)[] = []
         const seen: (number | undefined)[] = []
         for (const [index, { afterMs, timeoutMs, lastsMs = Infinity }] of steps.entries()) {
@@ -47,7 +47,7 @@ describe('deadlines', () => {
 
   it('tell why they end a call, and when they will', () => {
     const ending = new AbortController()
-    const { signal, endsAt } = createDeadlines(Date.now)(ending, timeoutMs, 1000)
+    const { signal, endsAt } = createDeadlines({ now: Date.now })(ending, timeoutMs, 1000)
     mock.timers.tick(timeoutMs)
     expect(endsAt).to.equal(1000 + timeoutMs)
     expect(signal.reason).to.be.instanceOf(ProviderFailure)

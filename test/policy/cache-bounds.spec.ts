@@ -15,8 +15,7 @@ describe('the memory of the response cache', () => {
   const cache = () =>
     createResponseCache({
       bytesMax: 100_000,
-      entryBytesMax: 50_000,
-      ttlMs: 60_000,
+      limits: () => ({ cacheEntryBytesMax: 50_000, cacheTtlSeconds: 60 }),
       clock: Date.now,
       monotonic: Date.now,
     })

@@ -37,7 +37,8 @@ describe('a cache outside of the process', () => {
     const failures: unknown[] = []
     const onFailure = (error: unknown) => void failures.push(error)
     const far = { store, timeoutMs: 20, writesMax: 2, onFailure, ...limits }
-    const bounds = { bytesMax: 100_000, entryBytesMax: 50_000, ttlMs: 60_000 }
+    const near = { cacheEntryBytesMax: 50_000, cacheTtlSeconds: 60 }
+    const bounds = { bytesMax: 100_000, limits: () => near }
     return {
       failures,
       ...createResponseCache({ ...bounds, far, clock: () => now, monotonic: () => now }),

@@ -8,13 +8,12 @@ import { routeOf } from '../support/route.ts'
 const limits = {
   circuitFailuresMax: 3,
   circuitOpenMs: 1000,
-  circuitsMax: 100,
   circuitOpenMaxMs: 3000,
 }
 
 function startHealth() {
   let now = 0
-  const health = createRouteHealth({ limits, monotonic: () => now })
+  const health = createRouteHealth({ limits: () => limits, circuitsMax: 100, monotonic: () => now })
   const fails = (route: Route, kind: FailureKind, retryAfterSeconds?: number) => {
     health.began(route)
     health.ended(route, new ProviderFailure(kind, 'No.', { retryAfterSeconds }))

@@ -1,8 +1,10 @@
 import { uncounted } from '../../src/bytes/budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
+import { createDeadlines } from '../../src/core/deadline.ts'
 import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
+import { createRecollection } from '../../src/core/recall/recollection.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
 import type { Route } from '../../src/core/route.ts'
 import { modelOf } from './route.ts'
@@ -29,6 +31,8 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, Remembered>()
   const rows: UsageRow[] = []
   const gateway = createGateway({
+    ...createRecollection(),
+    startDeadline: createDeadlines(),
     assertKeeps: () => undefined,
     admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
     recall: (key) => kept.get(key),

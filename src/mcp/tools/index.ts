@@ -3,7 +3,7 @@ import { tools, type ToolName } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { Catalog } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
-import type { BoundTool, ToolHandler } from '../tool.ts'
+import type { BoundTool, ToolHandler, ToolsInForce } from '../tool.ts'
 import type { UploadFolder } from '../upload-folder.ts'
 import { chat } from './chat.ts'
 import { generateImagePreview } from './generate-image-preview.ts'
@@ -17,11 +17,20 @@ type Options = {
   routes: RouteTable
   uploads: UploadFolder | undefined
   defaultImageModel: string
+  /** Tools beside those of mcp-tools.json. */
+  moreTools: readonly BoundTool[]
   clock: () => number
 }
 
+/** All tools by name, and the list that tells of them. */
+export function createTools(options: Options): Pick<ToolsInForce, 'tools' | 'list'> {
+  const all = [...bindTools(options), ...options.moreTools]
+  const list = JSON.stringify({ tools: all.map(({ description }) => description) })
+  return { tools: new Map(all.map((tool) => [tool.description.name, tool])), list }
+}
+
 /** Binds each tool of mcp-tools.json to its handler; a missing handler does not compile. */
-export function bindTools(options: Options): BoundTool[] {
+function bindTools(options: Options): BoundTool[] {
   const handlers: { [Name in ToolName]: ToolHandler<Name> } = {
     chat: chat(options),
     'generate-image': generateImage(options.gateway),

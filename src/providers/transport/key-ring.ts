@@ -2,7 +2,7 @@ import type { Dispatch, Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
 /** The API keys of one provider, which no other code sees. */
-type KeyRing = {
+export type KeyRing = {
   /** Sends a request signed with the next key that is not resting, or unsigned without keys. */
   dispatch: Dispatch
   /** Whether there are several keys and one is not resting. */

@@ -1,0 +1,40 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Identify } from '../core/caller.ts'
+import type { loadContract } from '../http/contract-router.ts'
+import { assembleAdministration } from './administration.ts'
+import { assembleFaces } from './faces.ts'
+import { createGeneration } from './generation.ts'
+import { createGenerations } from './generations.ts'
+import { assembleLasting } from './lasting.ts'
+
+type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
+  Omit<Parameters<typeof createGeneration>[0], 'lasting' | 'others'> & {
+    loaded: Awaited<ReturnType<typeof loadContract>>
+    accounts: Accounts
+    identify: Identify
+  }
+
+/** What answers requests: the parts that last, and the first generation of those that do not. */
+export function assembleAnswers(options: Options) {
+  const { accounts, store, events, clock } = options
+  const generations = createGenerations()
+  const { current } = generations
+  const lasting = assembleLasting({ ...options, limits: () => current().config.limits })
+  const administration = assembleAdministration({ store, accounts, clock })
+  const faces = assembleFaces({
+    ...options,
+    current,
+    actFor: accounts.actFor,
+    onFailure: events.toolFailed,
+  })
+  const others = { ...faces.toolServer.operations, ...administration }
+  generations.begin(createGeneration({ ...options, lasting, others }))
+  return {
+    ...faces,
+    current,
+    close: async () => {
+      await generations.close()
+      await lasting.guarded.close()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { retiringDefaults } from '../catalog/catalog.ts'
+import type { Config, Secrets } from '../config.ts'
+import { createOccupancy } from '../core/occupancy.ts'
+import type { InForce, Operations } from '../http/contract-router.ts'
+import type { ToolsInForce } from '../mcp/tool.ts'
+import type { BoundTool } from '../mcp/tool.ts'
+import { createOriginRule } from '../mcp/origin.ts'
+import { createTools } from '../mcp/tools/index.ts'
+import { imageConfigOf } from '../providers/index.ts'
+import { v1Operations } from '../v1/index.ts'
+import { assembleCalls } from './calls.ts'
+import { assembleModels, type Models } from './models.ts'
+
+/** The settings, and what is made from them: each reload makes the next one. */
+export type Generation = InForce &
+  ToolsInForce & {
+    config: Config
+    secrets: Secrets
+    models: Models
+    allowsOrigin: ReturnType<typeof createOriginRule>
+    providerIds: readonly string[]
+    /** Models that the settings name and that end, or are not there. */
+    retiring: readonly string[]
+    /** Gives back what nobody else uses, behind the last call; or after so long. */
+    end(timeoutMs: number): Promise<void>
+  }
+
+type Options = Omit<Parameters<typeof assembleCalls>[0], 'parts' | 'occupancy'> & {
+  secrets: Secrets
+  moreTools: readonly BoundTool[]
+  /** The operations that outlive a reload. */
+  others: Omit<Operations, keyof ReturnType<typeof v1Operations>>
+}
+
+/** Builds what calls are answered with. */
+export function createGeneration(options: Options): Generation {
+  const { config, secrets, lasting, moreTools, clock } = options
+  const occupancy = createOccupancy()
+  const models = assembleModels(options)
+  const gateway = assembleCalls({ ...options, parts: models, occupancy })
+  const { catalog, routes, checkPicture, providers } = models
+  const { uploads } = lasting
+  const defaultImageModel = config.defaultToolImageModel
+  return {
+    config,
+    secrets,
+    models,
+    enter: occupancy.enter,
+    leave: occupancy.leave,
+    operations: {
+      ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
+      ...options.others,
+    },
+    ...createTools({ gateway, catalog, routes, uploads, defaultImageModel, moreTools, clock }),
+    allowsOrigin: createOriginRule(config),
+    providerIds: [...providers.configured.keys()],
+    retiring: retiringDefaults(catalog, config),
+    end: async (timeoutMs) => {
+      await occupancy.emptied(timeoutMs)
+      await providers.close()
+    },
+  }
+}

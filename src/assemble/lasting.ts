@@ -1,0 +1,58 @@
+import { createLedger } from '../accounts/ledger.ts'
+import type { Budget } from '../bytes/budget.ts'
+import type { Config } from '../config.ts'
+import { createRecollection } from '../core/recall/recollection.ts'
+import { createUploadFolder } from '../mcp/upload-folder.ts'
+import { createDarkroom } from '../pictures/finish.ts'
+import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createRateLimit } from '../policy/rate-limit.ts'
+import { createResponseCache } from '../policy/response-cache.ts'
+import { createRouteHealth } from '../policy/route-health.ts'
+import { createLines } from '../providers/transport/lines.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Events } from '../telemetry/events.ts'
+
+type Options = {
+  /** The settings at the start. */
+  config: Config
+  /** The limits as they are now. */
+  limits: () => Config['limits']
+  store: GuardedStore
+  events: Events
+  budget: Budget
+  publicNet: PublicNet
+  clock: () => number
+  monotonic: () => number
+}
+
+/** What `assembleLasting` builds. */
+export type Lasting = ReturnType<typeof assembleLasting>
+
+/**
+ * What calls use and what outlives a reload: connections, memories, counts and queues. Where a limit
+ * is asked for by `limits()`, a reload changes it; those of `config` are there from the start to
+ * the end.
+ */
+export function assembleLasting(options: Options) {
+  const { config, limits, store, events, budget, publicNet, clock, monotonic } = options
+  const { uploadDir } = config
+  const first = config.limits
+  return {
+    guarded: createGuardedFetch({
+      connectTimeoutMs: first.fetchConnectTimeoutMs,
+      idleTimeoutMs: first.fetchIdleTimeoutMs,
+      totalTimeoutMs: first.fetchTotalTimeoutMs,
+      redirectsMax: first.fetchRedirectsMax,
+      connectionsMax: first.upstreamConnectionsMax,
+      ...publicNet,
+    }),
+    darkroom: createDarkroom(first, budget),
+    lines: createLines(monotonic),
+    recollection: createRecollection(),
+    cache: createResponseCache({ bytesMax: first.cacheBytesMax, limits, clock, monotonic }),
+    health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
+    admit: createRateLimit(limits, monotonic),
+    record: createLedger(store, first, events.recorded),
+    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
+  }
+}
