@@ -13,8 +13,8 @@ export type SqliteFile = {
   database: DatabaseSync
   /** The compiled statement, cached by its SQL. */
   prepare(sql: string): StatementSync
-  /** Runs statements in one transaction. Throws the errors of node:sqlite. */
-  commit(statements: readonly Statement[]): void
+  /** Runs statements in one transaction; gives the rows that each changed. Throws as node:sqlite. */
+  commit(statements: readonly Statement[]): number[]
 }
 
 export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions): SqliteFile {
@@ -37,13 +37,15 @@ export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions)
     database,
     prepare,
     commit: (statements) => {
-      const run = ({ sql, parameters }: Statement) => void prepare(sql).run(...parameters)
+      const run = ({ sql, parameters }: Statement) =>
+        Number(prepare(sql).run(...parameters).changes)
       // One statement is a transaction by itself.
-      if (statements.length === 1) return run(statements[0]!)
+      if (statements.length === 1) return [run(statements[0]!)]
       prepare('BEGIN IMMEDIATE').run()
       try {
-        for (const statement of statements) run(statement)
+        const changes = statements.map(run)
         prepare('COMMIT').run()
+        return changes
       } catch (error) {
         if (database.isTransaction) prepare('ROLLBACK').run()
         throw error
@@ -57,7 +59,7 @@ export type CommitOptions = { waits?: boolean }
 
 /** The store's worker thread, which runs calls in order. */
 type Thread = {
-  commit(statements: readonly Statement[], options?: CommitOptions): Promise<void>
+  commit(statements: readonly Statement[], options?: CommitOptions): Promise<readonly number[]>
   /** Copies the write-ahead log into the database file, so that the log restarts. */
   checkpoint(): Promise<void>
 }
@@ -79,18 +81,19 @@ export function createCommits(options: FileOptions, thread: Thread) {
   /** Set from the start of a checkpoint until the thread has committed after it. */
   let checkpoint: Promise<void> | undefined
 
-  const commitHere = (statements: readonly Statement[]): boolean => {
-    if (flushes || checkpoint !== undefined) return false
+  const commitHere = (statements: readonly Statement[]): readonly number[] | undefined => {
+    if (flushes || checkpoint !== undefined) return undefined
+    let changes: readonly number[]
     try {
       here ??= openHere(options)
-      here.commit(statements)
+      changes = here.commit(statements)
     } catch (error) {
       const failure = toStoreError(error)
-      if (failure.isBusy) return false
+      if (failure.isBusy) return undefined
       throw failure
     }
     if (++commits >= commitsPerCheckpoint) restart()
-    return true
+    return changes
   }
   const restart = () => {
     commits = 0
@@ -111,13 +114,18 @@ export function createCommits(options: FileOptions, thread: Thread) {
         if (!toStoreError(error).isBusy) throw toStoreError(error)
       }
     },
-    /** Resolves when the statements are durable. Throws a StoreError. */
-    commit: async (statements: readonly Statement[], options?: CommitOptions): Promise<void> => {
-      if (options?.waits !== false && commitHere(statements)) return
+    /** Resolves with the rows that each changed when they are durable. Throws a StoreError. */
+    commit: async (
+      statements: readonly Statement[],
+      options?: CommitOptions,
+    ): Promise<readonly number[]> => {
+      const done = options?.waits === false ? undefined : commitHere(statements)
+      if (done !== undefined) return done
       const before = checkpoint
-      await thread.commit(statements, options)
+      const changes = await thread.commit(statements, options)
       // The thread works in order: a checkpoint that began before this commit is done.
       if (checkpoint === before) checkpoint = undefined
+      return changes
     },
     close: () => here?.database.close(),
   }

@@ -9,7 +9,8 @@ export type WorkerRequest =
   | ({ id: number; kind: 'query' } & Statement)
   | { id: number; kind: 'commit'; statements: readonly Statement[]; waits: boolean }
   | { id: number; kind: 'close' }
-export type QueryOutcome = { rows: unknown[]; changes: number }
+/** The rows that a query found, and how many each statement changed. */
+export type QueryOutcome = { rows: unknown[]; changes: readonly number[] }
 export type WorkerReply =
   | { id: number; outcome: QueryOutcome }
   | { id: number; error: { message: string; errcode: number | undefined } }
@@ -38,24 +39,23 @@ function run(request: WorkerRequest): QueryOutcome {
     case 'query': {
       const statement = prepare(request.sql)
       if (statement.columns().length > 0) {
-        return { rows: statement.all(...request.parameters), changes: 0 }
+        return { rows: statement.all(...request.parameters), changes: [] }
       }
-      return { rows: [], changes: Number(statement.run(...request.parameters).changes) }
+      return { rows: [], changes: [Number(statement.run(...request.parameters).changes)] }
     }
     case 'commit':
-      if (request.waits) commit(request.statements)
-      else withoutWaiting(() => commit(request.statements))
-      return { rows: [], changes: 0 }
+      return { rows: [], changes: inOne(request) }
     case 'close':
       database.close()
-      return { rows: [], changes: 0 }
+      return { rows: [], changes: [] }
   }
 }
 
-function withoutWaiting(run: () => void): void {
+function inOne({ statements, waits }: Extract<WorkerRequest, { kind: 'commit' }>): number[] {
+  if (waits) return commit(statements)
   database.exec('PRAGMA busy_timeout = 0')
   try {
-    run()
+    return commit(statements)
   } finally {
     database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`)
   }

@@ -20,8 +20,8 @@ import { StoreError } from './store-error.ts'
 /** An SQLite file in a thread of its own. */
 type SqliteThread = {
   dialect: Dialect
-  /** Runs statements in one transaction. */
-  commit(statements: readonly Statement[], options?: CommitOptions): Promise<void>
+  /** Runs statements in one transaction; resolves with the rows that each changed. */
+  commit(statements: readonly Statement[], options?: CommitOptions): Promise<readonly number[]>
   /** To be called when the file has its tables: from now on the thread may take so long over one query. */
   ready(answerTimeoutMs: number): void
 }
@@ -42,7 +42,7 @@ export function openSqlite(options: Options): SqliteThread {
       const query: Unsent = { kind: 'query', sql, parameters: values }
       const { rows, changes } = await thread.ask(query, current)
       // Kysely has derived `Row` from the query that returned these rows.
-      return { rows: rows as Row[], numAffectedRows: BigInt(changes) }
+      return { rows: rows as Row[], numAffectedRows: BigInt(changes[0] ?? 0) }
     },
     // eslint-disable-next-line require-yield -- the interface wants a generator
     streamQuery: async function* () {
@@ -55,16 +55,20 @@ export function openSqlite(options: Options): SqliteThread {
   const askExclusively = async (request: Unsent) => {
     await lock.acquire()
     try {
-      await thread.ask(request)
+      return await thread.ask(request)
     } finally {
       lock.release()
     }
   }
   const commits = createCommits(options, {
-    commit: (statements, { waits = true } = {}) =>
-      askExclusively({ kind: 'commit', statements, waits }),
-    checkpoint: () =>
-      askExclusively({ kind: 'query', sql: 'PRAGMA wal_checkpoint(RESTART)', parameters: [] }),
+    commit: async (statements, { waits = true } = {}) => {
+      const { changes } = await askExclusively({ kind: 'commit', statements, waits })
+      return changes
+    },
+    checkpoint: async () => {
+      const sql = 'PRAGMA wal_checkpoint(RESTART)'
+      await askExclusively({ kind: 'query', sql, parameters: [] })
+    },
   })
   const driver: Driver = {
     init: async () => undefined,

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import { openJournal } from './journal.ts'
 import { replay, type Kept } from './replay.ts'
 import { StoreError, toStoreError } from './store-error.ts'
-import { storePath, type Store } from './store.ts'
+import { storePath, type Store, type StoreStatement } from './store.ts'
 import type { Tables } from './tables.ts'
 import { watchFiles } from './watch.ts'
 
@@ -14,6 +14,11 @@ export type GuardedStore = Store & {
    * GatewayError when neither takes them.
    */
   keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
+  /**
+   * Commits what only the store itself can decide; resolves with the rows that each statement
+   * changed. Throws a GatewayError when the store does not take them.
+   */
+  decide(statements: readonly StoreStatement[]): Promise<readonly number[]>
   /** Throws a GatewayError while the store is known to take no rows. */
   assertKeeps(): void
   /** Writes a row; throws a GatewayError when that fails or takes too long. */
@@ -94,6 +99,14 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
       health.assertWell()
       await writable()
     },
+    decide: async (statements) => {
+      let changes: readonly number[] = []
+      const failure = await health.attempt(async () => {
+        changes = await store.commit(statements)
+      })
+      if (failure !== undefined) throw unavailable()
+      return changes
+    },
     keep: async (table, rows) => {
       const insert = () => store.commit(rows.map((row) => store.insertion(table, row)))
       const records = () => rows.map((row): Kept => [table, row])
@@ -134,7 +147,7 @@ function createHealth(events: StoreEvents) {
       trouble = undefined
     },
     /** Resolves with the failure of the store, if it was one. Throws when the rows are at fault. */
-    attempt: async (commit: () => Promise<void>): Promise<StoreError | undefined> => {
+    attempt: async (commit: () => Promise<unknown>): Promise<StoreError | undefined> => {
       if (trouble !== undefined) return trouble
       try {
         await commit()
@@ -174,7 +187,7 @@ function shareForAWhile(monotonic: () => number, task: () => Promise<void>): () 
   }
 }
 
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+async function within<T>(timeoutMs: number, work: Promise<T>): Promise<void> {
   const ended = new AbortController()
   const late = sleep(timeoutMs, undefined, { signal: ended.signal, ref: false }).then(
     () => Promise.reject(new StoreError('The store does not answer in time.')),

@@ -10,7 +10,7 @@ import { cannotOpen, StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement for `commit`, compiled by Kysely or made by `insertion`. */
-type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
+export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /** `unlessThere`: a row whose key is there already is left as it is. */
 type InsertionOptions = { unlessThere?: boolean }
@@ -24,8 +24,14 @@ export type Store = {
     row: Tables[Name],
     options?: InsertionOptions,
   ): StoreStatement
-  /** Runs statements in one transaction; resolves when they are durable. Throws a StoreError. */
-  commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<void>
+  /**
+   * Runs statements in one transaction; resolves when they are durable, with the rows that each
+   * changed. Throws a StoreError.
+   */
+  commit(
+    statements: readonly StoreStatement[],
+    options?: CommitOptions,
+  ): Promise<readonly number[]>
   /** What the operator should know of the files, as they were when they were opened. */
   notices: readonly string[]
   close(): Promise<void>
@@ -73,10 +79,9 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
     db,
     notices: [...opened, ...found],
     insertion: createInsertions(db),
-    commit: async (statements, commitOptions) => {
-      // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
-      if (statements.length > 0) await commit(statements as readonly Statement[], commitOptions)
-    },
+    // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
+    commit: async (statements, commitOptions) =>
+      statements.length === 0 ? [] : commit(statements as readonly Statement[], commitOptions),
     close: () => db.destroy(),
   }
 }

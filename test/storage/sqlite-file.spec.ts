@@ -17,7 +17,7 @@ describe('commits on the event loop', () => {
     const commits = createCommits(
       { path, durability: 'normal', busyTimeoutMs: 0 },
       {
-        commit: () => new Promise((resolve) => inThread.push(resolve)),
+        commit: () => new Promise((resolve) => inThread.push(() => resolve([1]))),
         checkpoint: async () => void checkpoints.push(1),
       },
     )

@@ -1,0 +1,89 @@
+import { sql, type Kysely } from 'kysely'
+import type { SqlDialect } from '../migrations.ts'
+
+/**
+ * What accounts and keys have spent in a period, and what their calls under way may cost. Triggers
+ * settle a reservation in the transaction that adds the row of its call to the ledger, wherever that
+ * row comes from (docs/storage.md#budgets).
+ */
+export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
+  await db.schema
+    .createTable('budget_windows')
+    .addColumn('owner_id', 'text', (column) => column.notNull())
+    .addColumn('starts_at', 'bigint', (column) => column.notNull())
+    .addColumn('ends_at', 'bigint', (column) => column.notNull())
+    .addColumn('spent_nano_usd', 'bigint', (column) => column.notNull())
+    .addColumn('reserved_nano_usd', 'bigint', (column) => column.notNull())
+    // The end comes first: of the windows of an owner the few that are not over are looked at.
+    .addPrimaryKeyConstraint('budget_windows_key', ['owner_id', 'ends_at', 'starts_at'])
+    .execute()
+  await db.schema
+    .createTable('reservations')
+    .addColumn('request_id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('key_id', 'text', (column) => column.notNull())
+    .addColumn('nano_usd', 'bigint', (column) => column.notNull())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .execute()
+  for (const [name, { after, when, run }] of Object.entries(triggers)) {
+    for (const statement of triggerIn[dialect]({ name, after, when, run })) {
+      await sql.raw(statement).execute(db)
+    }
+  }
+}
+
+type Trigger = { after: string; when?: string; run: readonly string[] }
+
+/** The windows that a row belongs to. */
+const windowsOf = (row: 'new' | 'old') => `
+  where owner_id in (${row}.account_id, ${row}.key_id)
+    and ends_at > ${row}.at and starts_at <= ${row}.at`
+
+/** In SQL that both databases read. */
+const triggers: Record<string, Trigger> = {
+  reservation_made: {
+    after: 'insert on reservations',
+    run: [
+      `update budget_windows set reserved_nano_usd = reserved_nano_usd + new.nano_usd
+       ${windowsOf('new')}`,
+    ],
+  },
+  reservation_ended: {
+    after: 'delete on reservations',
+    run: [
+      `update budget_windows set reserved_nano_usd = reserved_nano_usd - old.nano_usd
+       ${windowsOf('old')}`,
+    ],
+  },
+  // A cost that nobody knows is charged as it was reserved.
+  usage_settled: {
+    after: 'insert on usage',
+    when: `new.mode = 'live'`,
+    run: [
+      `update budget_windows set spent_nano_usd = spent_nano_usd + coalesce(
+         new.cost_nano_usd,
+         (select nano_usd from reservations where request_id = new.id),
+         0)
+       ${windowsOf('new')}`,
+      `delete from reservations where request_id = new.id`,
+    ],
+  },
+}
+
+const triggerIn: Record<SqlDialect, (trigger: Trigger & { name: string }) => string[]> = {
+  sqlite: ({ name, after, when, run }) => [
+    `create trigger ${name} after ${after} for each row ${whenOf(when)}
+     begin ${run.map((statement) => `${statement};`).join(' ')} end`,
+  ],
+  postgres: ({ name, after, when, run }) => [
+    `create function ${name}() returns trigger language plpgsql as $$
+     begin ${run.map((statement) => `${statement};`).join(' ')} return null; end $$`,
+    `create trigger ${name} after ${after} for each row ${whenOf(when)}
+     execute function ${name}()`,
+  ],
+}
+
+function whenOf(condition: string | undefined): string {
+  return condition === undefined ? '' : `when (${condition})`
+}
