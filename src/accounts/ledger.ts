@@ -1,59 +1,21 @@
 import type { UsageRow } from '../core/receipt.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
+import { createGroups } from './groups.ts'
 
-type Group = { rows: UsageRow[]; committed: PromiseWithResolvers<void> }
-
-/**
- * Writes usage rows; resolves when a row is durable. Rows that arrive together, or during a commit,
- * share the next commit (docs/performance.md#ledger). The limit of concurrent requests bounds the
- * rows that wait.
- */
+/** Writes usage rows in groups (accounts/groups.ts); resolves when a row is durable. */
 export function createLedger(
   store: Pick<GuardedStore, 'keep'>,
   limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number },
   onRecorded: (row: UsageRow) => void,
 ): (row: UsageRow) => Promise<void> {
-  const waiting: Group[] = []
-  let writing = false
-
-  async function write(): Promise<void> {
-    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
-      try {
-        await store.keep('usage', group.rows.map(toTable))
-        group.committed.resolve()
-        for (const row of group.rows) onRecorded(row)
-      } catch (error) {
-        group.committed.reject(error)
-      }
-    }
-    writing = false
-  }
-
-  /**
-   * Commits once a turn of the event loop adds no row: in a large group a row costs half as much. A
-   * single row waits for the end of its turn only.
-   */
-  function gather(before: number, until: number): void {
-    setImmediate(() => {
-      const { length } = waiting.at(-1)!.rows
-      if (length > before && performance.now() < until) gather(length, until)
-      else void write()
-    })
-  }
-
-  return (row) => {
-    let group = waiting.at(-1)
-    if (group === undefined || group.rows.length >= limits.ledgerGroupRowsMax) {
-      group = { rows: [], committed: Promise.withResolvers() }
-      waiting.push(group)
-    }
-    group.rows.push(row)
-    if (!writing) {
-      writing = true
-      gather(1, performance.now() + limits.ledgerGroupPauseMaxMs)
-    }
-    return group.committed.promise
+  const keep = createGroups(async (rows: readonly UsageRow[]) => {
+    await store.keep('usage', rows.map(toTable))
+    return rows
+  }, limits)
+  return async (row) => {
+    await keep(row)
+    onRecorded(row)
   }
 }
 

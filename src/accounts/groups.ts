@@ -1,0 +1,56 @@
+type Group<Item, Outcome> = {
+  items: Item[]
+  committed: PromiseWithResolvers<readonly Outcome[]>
+}
+
+type Limits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
+
+/**
+ * Commits items; resolves with the outcome of one when it is durable. Items that arrive together, or
+ * during a commit, share the next commit (docs/performance.md#ledger). The limit of concurrent
+ * requests bounds the items that wait.
+ */
+export function createGroups<Item, Outcome>(
+  commit: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+  limits: Limits,
+): (item: Item) => Promise<Outcome> {
+  const waiting: Group<Item, Outcome>[] = []
+  let writing = false
+
+  async function write(): Promise<void> {
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      try {
+        group.committed.resolve(await commit(group.items))
+      } catch (error) {
+        group.committed.reject(error)
+      }
+    }
+    writing = false
+  }
+
+  /**
+   * Commits once a turn of the event loop adds no item: in a large group an item costs half as much.
+   * A single item waits for the end of its turn only.
+   */
+  function gather(before: number, until: number): void {
+    setImmediate(() => {
+      const { length } = waiting.at(-1)!.items
+      if (length > before && performance.now() < until) gather(length, until)
+      else void write()
+    })
+  }
+
+  return async (item) => {
+    let group = waiting.at(-1)
+    if (group === undefined || group.items.length >= limits.ledgerGroupRowsMax) {
+      group = { items: [], committed: Promise.withResolvers() }
+      waiting.push(group)
+    }
+    const index = group.items.push(item) - 1
+    if (!writing) {
+      writing = true
+      gather(1, performance.now() + limits.ledgerGroupPauseMaxMs)
+    }
+    return (await group.committed.promise)[index]!
+  }
+}
