@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
+import { createBudgets } from './migrations/budgets.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -82,6 +83,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0006_audit_events': { up: createAuditEvents },
   '0007_usage_pricing': { up: (db) => addUsagePricing(db, dialect) },
   '0008_usage_hours': { up: (db) => createUsageHours(db, dialect) },
+  '0009_budgets': { up: (db) => createBudgets(db, dialect) },
 })
 
 /** The table of migrations 0001 and 0002; later changes need a migration of their own. */

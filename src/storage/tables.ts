@@ -5,6 +5,8 @@ export type Tables = {
   usage: UsageTable
   usage_hours: UsageHoursTable
   audit_events: AuditEventsTable
+  budget_windows: BudgetWindowsTable
+  reservations: ReservationsTable
   write_checks: WriteChecksTable
 }
 
@@ -112,6 +114,23 @@ export type AuditEventsTable = {
   after: string | null
 }
 
+export type BudgetWindowsTable = {
+  owner_id: string
+  starts_at: number
+  ends_at: number
+  spent_nano_usd: number
+  reserved_nano_usd: number
+}
+
+export type ReservationsTable = {
+  request_id: string
+  account_id: string
+  key_id: string
+  nano_usd: number
+  at: number
+  expires_at: number
+}
+
 type WriteChecksTable = {
   id: string
   at: number
@@ -152,4 +171,9 @@ export const integerColumns: Readonly<Integers> = {
   calls: true,
   cached_calls: true,
   unpriced_calls: true,
+  starts_at: true,
+  ends_at: true,
+  spent_nano_usd: true,
+  reserved_nano_usd: true,
+  nano_usd: true,
 }

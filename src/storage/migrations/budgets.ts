@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import type { SqlDialect } from '../migrations.ts'
+import type { SqlDialect } from '../sql-dialect.ts'
 
 /**
  * What accounts and keys have spent in a period, and what their calls under way may cost. Triggers
