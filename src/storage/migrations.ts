@@ -15,35 +15,7 @@ export const updateRemedy = 'Update the gateway.'
 
 /** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
-  '0001_accounts_keys_usage': {
-    up: async (db) => {
-      await db.schema
-        .createTable('accounts')
-        .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('created_at', 'bigint', (column) => column.notNull())
-        .execute()
-      await db.schema
-        .createTable('api_keys')
-        .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('mode', 'text', (column) => column.notNull())
-        .addColumn('digest', 'text', (column) => column.notNull().unique())
-        .addColumn('hint', 'text', (column) => column.notNull())
-        .addColumn('allowed_models', 'text')
-        .addColumn('created_at', 'bigint', (column) => column.notNull())
-        .addColumn('expires_at', 'bigint')
-        .addColumn('revoked_at', 'bigint')
-        .execute()
-      await createUsage(db).addPrimaryKeyConstraint('usage_id', ['id']).execute()
-      await db.schema
-        .createIndex('usage_account_at')
-        .on('usage')
-        .columns(['account_id', 'at'])
-        .execute()
-    },
-  },
+  '0001_accounts_keys_usage': { up: createAccountsKeysUsage },
   /** Keeps rows in the order in which reports read them; a commit changes half as many pages. */
   '0002_usage_by_account_and_time': {
     up: async (db) => {
@@ -85,6 +57,34 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0008_usage_hours': { up: (db) => createUsageHours(db, dialect) },
   '0009_budgets': { up: (db) => createBudgets(db, dialect) },
 })
+
+async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('accounts')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema
+    .createTable('api_keys')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('mode', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull().unique())
+    .addColumn('hint', 'text', (column) => column.notNull())
+    .addColumn('allowed_models', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('revoked_at', 'bigint')
+    .execute()
+  await createUsage(db).addPrimaryKeyConstraint('usage_id', ['id']).execute()
+  await db.schema
+    .createIndex('usage_account_at')
+    .on('usage')
+    .columns(['account_id', 'at'])
+    .execute()
+}
 
 /** The table of migrations 0001 and 0002; later changes need a migration of their own. */
 function createUsage(db: Kysely<unknown>) {

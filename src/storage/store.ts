@@ -28,10 +28,7 @@ export type Store = {
    * Runs statements in one transaction; resolves when they are durable, with the rows that each
    * changed. Throws a StoreError.
    */
-  commit(
-    statements: readonly StoreStatement[],
-    options?: CommitOptions,
-  ): Promise<readonly number[]>
+  commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<readonly number[]>
   /** What the operator should know of the files, as they were when they were opened. */
   notices: readonly string[]
   close(): Promise<void>
