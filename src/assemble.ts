@@ -5,7 +5,7 @@ import { createKeyWatch, type KeyWatch } from './accounts/key-watch.ts'
 import { assembleAnswers } from './assemble/answers.ts'
 import type { assembleFaces } from './assemble/faces.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
-import { collectAfter } from './bytes/collection.ts'
+import { collectAfter, type Collector } from './bytes/collection.ts'
 import type { Config, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
@@ -52,7 +52,7 @@ type Options = {
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
   /** Collects garbage; thoroughly where nothing else is to do. */
-  collect?: ((isIdle: boolean) => void) | undefined
+  collector?: Collector | undefined
 }
 
 /** Whole milliseconds since the process began. */
@@ -69,10 +69,10 @@ export async function assemble({
   random = Math.random,
   publicNet = {},
   moreTools = [],
-  collect,
+  collector,
 }: Options): Promise<Assembled> {
   const { limits } = config
-  const budget = budgetOf({ limits, monotonic, collect })
+  const budget = budgetOf({ limits, monotonic, collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
   // Both are slow and independent of each other.
@@ -151,18 +151,18 @@ function serverOf({
   return { ...server, router }
 }
 
-type BudgetParts = Pick<Options, 'collect'> & {
+type BudgetParts = Pick<Options, 'collector'> & {
   limits: Config['limits']
   monotonic: () => number
 }
 
 /** The bytes that all requests together may hold. */
-function budgetOf({ limits, monotonic, collect }: BudgetParts): Budget {
+function budgetOf({ limits, monotonic, collector }: BudgetParts): Budget {
   return createBudget({
     bytesMax: limits.bufferedBytesMax,
     graceMs: limits.slowPeerGraceMs,
     now: monotonic,
-    ...(collect === undefined ? {} : { onGiven: collectAfter(collect) }),
+    ...(collector === undefined ? {} : { onGiven: collectAfter(collector) }),
   })
 }
 

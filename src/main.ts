@@ -1,4 +1,5 @@
 /** The server: `npm start`. */
+import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
@@ -36,14 +37,26 @@ async function main(): Promise<void> {
 }
 
 /** What `npm start` exposes to collect garbage; without that flag V8 does as it likes. */
-function collection(): Pick<Parameters<typeof assemble>[0], 'collect'> {
+function collection(): Pick<Parameters<typeof assemble>[0], 'collector'> {
   const { gc } = globalThis
   if (gc === undefined) return {}
   return {
-    collect: (isIdle) => {
-      gc({ type: 'major', execution: 'sync', flavor: isIdle ? 'last-resort' : 'regular' })
+    collector: {
+      collect: (isIdle) => {
+        gc({ type: 'major', execution: 'sync', flavor: isIdle ? 'last-resort' : 'regular' })
+      },
+      onCollected: (listener) => {
+        const observer = new PerformanceObserver((seen) => {
+          if (seen.getEntries().some(isMajor)) listener()
+        })
+        observer.observe({ entryTypes: ['gc'] })
+      },
     },
   }
+}
+
+function isMajor(entry: PerformanceEntry & { detail?: { kind?: number } }): boolean {
+  return entry.detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR
 }
 
 function readConfig(): ReturnType<typeof loadConfig> {

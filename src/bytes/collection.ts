@@ -6,6 +6,13 @@ const restMsDefault = 5000
 /** Smaller pieces are left to V8, which sees them come and go. */
 const pieceBytesMin = 65_536
 
+/** What collects garbage. */
+export type Collector = {
+  collect: (isIdle: boolean) => void
+  /** Has a function called when the whole heap was collected, whoever asked for it. */
+  onCollected: (listener: () => void) => void
+}
+
 /** Told of bytes that are let go of. */
 export type Collection = (bytes: number) => void
 
@@ -14,20 +21,28 @@ export type Collection = (bytes: number) => void
  * let the heap grow to a multiple of what is alive (docs/performance.md#memory).
  */
 export function collectAfter(
-  collect: (isIdle: boolean) => void,
+  { collect, onCollected }: Collector,
   restMs = restMsDefault,
 ): Collection {
-  let sum = 0
+  // V8 may have collected it meanwhile, but keeps what only a thorough collection gives back.
+  let uncollected = 0
+  let sinceRest = 0
   let timer: NodeJS.Timeout | undefined
   const run = (isIdle: boolean) => {
-    sum = 0
+    uncollected = 0
+    if (isIdle) {
+      sinceRest = 0
+      timer = undefined
+    }
     collect(isIdle)
   }
+  onCollected(() => (uncollected = 0))
   return (bytes) => {
     if (bytes < pieceBytesMin) return
-    sum += bytes
-    if (sum >= bytesMost && sum - bytes < bytesMost) setImmediate(run, false)
-    if (sum < bytesLeast && timer === undefined) return
+    uncollected += bytes
+    sinceRest += bytes
+    if (uncollected >= bytesMost && uncollected - bytes < bytesMost) setImmediate(run, false)
+    if (sinceRest < bytesLeast && timer === undefined) return
     if (timer === undefined) timer = setTimeout(run, restMs, true).unref()
     else timer.refresh()
   }
