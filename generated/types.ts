@@ -239,6 +239,7 @@ export interface components {
             usd_per_million_audio_tokens?: components["schemas"]["Usd"];
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
+            usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
             /** @description The tier that the vendor served, where it has a price of its own. */
             service_tier?: string;
             /** @description Whether it was paid at the price of the hours in which the vendor asks for less. */
@@ -994,10 +995,12 @@ export interface components {
             cached_tokens?: number;
             cache_write_tokens?: number;
             image_tokens?: number;
+            audio_tokens?: number;
         };
         CompletionTokensDetails: {
             reasoning_tokens?: number;
             image_tokens?: number;
+            audio_tokens?: number;
         };
         ChatUsage: {
             prompt_tokens: number;
@@ -1094,6 +1097,7 @@ export interface components {
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
             audio_input_per_million_tokens?: components["schemas"]["Decimal"];
+            audio_output_per_million_tokens?: components["schemas"]["Decimal"];
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
             image_output_per_million_tokens?: components["schemas"]["Decimal"];
             /** @description Prices of the whole request once its input passes the threshold. */

@@ -1,3 +1,4 @@
+import { pricingText } from '../core/pricing-text.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
@@ -32,7 +33,7 @@ function toTable(row: UsageRow): UsageTable {
     model: row.model,
     provider: row.provider,
     upstream_model: row.upstreamModel,
-    served_model: null,
+    served_model: row.servedModel,
     service_tier: usage.serviceTier ?? null,
     outcome: row.outcome,
     error_code: row.errorCode,
@@ -44,12 +45,12 @@ function toTable(row: UsageRow): UsageTable {
     image_input_tokens: usage.imageInputTokens ?? 0,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens ?? 0,
-    audio_output_tokens: 0,
+    audio_output_tokens: usage.audioOutputTokens ?? 0,
     image_output_tokens: usage.imageOutputTokens ?? 0,
     images: usage.images,
     cost_nano_usd: row.costNanoUsd,
     cost_status: row.costStatus,
-    pricing: null,
+    pricing: pricingText(row.pricing),
     attempts: JSON.stringify(row.attempts),
     duration_ms: Math.round(row.durationMs),
   }

@@ -5,8 +5,9 @@ import { GatewayError, toGatewayError, type Progress } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import { errorAfter, ProviderFailure, UnknownOutcome } from './failure.ts'
 import type { Model, Warning } from './model.ts'
-import type { Cost, PictureTraits } from './cost.ts'
+import type { Cost } from './cost.ts'
 import type { Usage } from './price.ts'
+import type { PictureTraits } from './pricing.ts'
 import type { Remembered } from './recall/remembered.ts'
 import {
   cachedCost,
@@ -42,7 +43,13 @@ type Options = {
 }
 
 /** What a route delivered, as needed for the receipt and the ledger. */
-export type Delivered = { route: Route; usage: Usage | undefined; picture?: PictureTraits }
+export type Delivered = {
+  route: Route
+  usage: Usage | undefined
+  /** The model that the vendor says has answered. */
+  servedModel?: string
+  picture?: PictureTraits
+}
 
 type TryOptions = {
   /** Checks a route just before its first try. */
@@ -122,11 +129,12 @@ export function openCall(parts: CallParts, options: Options): Call {
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
-    succeed: async ({ route, usage, picture }, warnings) => {
+    succeed: async (delivered, warnings) => {
+      const { route, usage, servedModel, picture } = delivered
       const { model, provider } = route
       if (healthPending) parts.failover.health.ended(route)
       const cost = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
-      await record({ outcome: 'ok', cache, route, usage, cost })
+      await record({ outcome: 'ok', cache, route, usage, servedModel, cost })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
     },
     replay: async (model, provider, usage, warnings) => {

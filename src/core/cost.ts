@@ -1,28 +1,27 @@
 import type { components } from '../../generated/types.ts'
+import { isPeak, multiplierUnit, pricesAt, type ImagePriceRow, type Prices } from './price.ts'
+import type { Usage } from './price.ts'
 import {
-  isPeak,
-  multiplierUnit,
-  pricesAt,
-  type ImagePriceRow,
-  type Prices,
-  type Usage,
-} from './price.ts'
+  costNanoUsd,
+  femtoPerNano,
+  femtoUsd,
+  multiplied,
+  onefold,
+  unpriced,
+  type PictureTraits,
+  type Pricing,
+} from './pricing.ts'
 
 type Schemas = components['schemas']
 export type CostStatus = Schemas['CostStatus']
 type CostDetails = Schemas['CostDetails']
 
-/** What an answer costs; `nanoUsd` is null when no price is known. */
-export type Cost = { nanoUsd: number | null; status: CostStatus; details: CostDetails }
-
-/** What selects the price of a picture, and what is paid for beside it. */
-export type PictureTraits = {
-  sizeClass?: string
-  quality?: string
-  size?: string
-  pixels?: number
-  /** Input pictures of all upstream calls together. */
-  referenceImages?: number
+/** What an answer costs, and why; `nanoUsd` is null when no price is known. */
+export type Cost = {
+  nanoUsd: number | null
+  status: CostStatus
+  pricing: Pricing
+  details: CostDetails
 }
 
 type Circumstances = {
@@ -35,92 +34,80 @@ type Circumstances = {
  * The cost of these amounts: what the vendor says that it charges, else the catalog's prices at that
  * time and in the tier that was served; per image where that price is exact. Rounded once, half up.
  */
-export function costOf(prices: Prices, usage: Usage, { atMs, picture = {} }: Circumstances): Cost {
-  if (usage.reportedNanoUsd !== undefined) return reportedCost(usage, usage.reportedNanoUsd)
+export function costOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstances): Cost {
+  const { pricing, status } = pricingOf(prices, usage, { atMs, picture })
+  if (picture !== undefined) pricing.picture = picture
+  const nanoUsd = costNanoUsd(usage, pricing)
+  return { nanoUsd, status, pricing, details: detailsOf(usage, pricing) }
+}
+
+type Priced = { pricing: Pricing; status: CostStatus }
+
+const unknown = (): Priced => ({ pricing: { ...unpriced }, status: 'unknown' })
+
+function pricingOf(prices: Prices, usage: Usage, { atMs, picture = {} }: Circumstances): Priced {
+  if (usage.reportedNanoUsd !== undefined) return reported(usage, usage.reportedNanoUsd)
   const valid = pricesAt(prices, atMs)
   const rate = rateOf(valid, usage, atMs)
-  if (rate === undefined) return unknownCost(usage)
-  const cost = listedCost(valid, usage, picture, rate.multiplier)
-  if (cost.nanoUsd === null) return unknownCost(usage)
-  const status = cost.status === 'exact' && !rate.isSure ? 'estimated' : cost.status
-  return { ...cost, status, details: { ...cost.details, ...rate.details } }
+  const listed = rate && listedPrices(valid, usage, picture)
+  if (listed === undefined) return unknown()
+  const { multiplier, offPeak, isSure } = rate!
+  const status = listed.status === 'exact' && !isSure ? 'estimated' : listed.status
+  const pricing: Pricing = { prices: listed.prices, multiplier }
+  if (offPeak !== undefined) pricing.offPeak = offPeak
+  return { pricing, status }
 }
 
-function reportedCost(usage: Usage, nanoUsd: number): Cost {
-  const { images, serviceTier, upstreamNanoUsd: upstream, estimated } = usage
-  return {
-    nanoUsd,
-    status: estimated ? 'estimated' : 'reported',
-    details: {
-      ...(images > 0 ? { images } : {}),
-      ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
-      ...(upstream === undefined ? {} : { usd_upstream: upstream / 1e9 }),
-    },
-  }
+function reported(usage: Usage, nanoUsd: number): Priced {
+  const { upstreamNanoUsd } = usage
+  const prices = { vendor_charge: femtoUsd(nanoUsd) }
+  const pricing: Pricing = { prices, multiplier: onefold }
+  if (upstreamNanoUsd !== undefined) pricing.upstreamNanoUsd = upstreamNanoUsd
+  return { pricing, status: usage.estimated ? 'estimated' : 'reported' }
 }
 
-function unknownCost({ serviceTier }: Usage): Cost {
-  const details = serviceTier === undefined ? {} : { service_tier: serviceTier }
-  return { nanoUsd: null, status: 'unknown', details }
-}
-
-type Rate = { multiplier: bigint; isSure: boolean; details: CostDetails }
+type Rate = { multiplier: bigint; isSure: boolean; offPeak?: boolean }
 
 /** By how much the price of the default tier is multiplied; undefined when nobody knows. */
-function rateOf(prices: Prices, usage: Usage, atMs: number): Rate | undefined {
-  const rate: Rate = { multiplier: multiplierUnit, isSure: !prices.isDoubtful, details: {} }
-  const { serviceTier: tier } = usage
-  if (tier !== undefined) {
-    const price = prices.serviceTiers.get(tier)
-    if (price === undefined || usage.inputTokens > price.inputTokensMax) return undefined
-    rate.multiplier = price.multiplier
-    rate.details.service_tier = tier
+function rateOf(
+  prices: Prices,
+  { serviceTier, inputTokens }: Usage,
+  atMs: number,
+): Rate | undefined {
+  const rate: Rate = { multiplier: onefold, isSure: !prices.isDoubtful }
+  if (serviceTier !== undefined) {
+    const price = prices.serviceTiers.get(serviceTier)
+    if (price === undefined || inputTokens > price.inputTokensMax) return undefined
+    rate.multiplier = price.multiplier * multiplierUnit
   }
   const { offPeak } = prices
   if (offPeak === undefined) return rate
   const peak = isPeak(offPeak.peak, atMs)
-  rate.details.off_peak = !peak
+  rate.offPeak = !peak
   if (peak) rate.isSure &&= offPeak.isPeakSure
-  else rate.multiplier = (rate.multiplier * offPeak.multiplier) / multiplierUnit
+  else rate.multiplier = (rate.multiplier / multiplierUnit) * offPeak.multiplier
   return rate
 }
 
-function listedCost(
-  prices: Prices,
-  usage: Usage,
-  picture: PictureTraits,
-  multiplier: bigint,
-): Cost {
-  const status = usage.estimated ? 'estimated' : 'exact'
-  if (usage.images === 0) return tokenCost(prices, usage, multiplier, status)
+type Listed = { prices: Pricing['prices']; status: CostStatus }
+
+/** The catalog's prices of what is paid for; undefined when it has none. */
+function listedPrices(prices: Prices, usage: Usage, picture: PictureTraits): Listed | undefined {
+  if (usage.images === 0) return tokenPrices(prices, usage)
   const row = priceRow(prices.perImage, picture)
-  if (row !== undefined && !prices.perImageIsEstimate) {
-    return perImageCost({ row, prices, picture, images: usage.images, multiplier }, 'exact')
-  }
-  if (usage.outputTokens > 0) return tokenCost(prices, usage, multiplier, status)
-  if (row === undefined) return unknownCost(usage)
-  return perImageCost({ row, prices, picture, images: usage.images, multiplier }, 'estimated')
+  if (row !== undefined && !prices.perImageIsEstimate) return imagePrices(row, prices, 'exact')
+  if (usage.outputTokens > 0) return tokenPrices(prices, usage)
+  return row && imagePrices(row, prices, 'estimated')
 }
 
-type Painted = {
-  row: ImagePriceRow
-  prices: Prices
-  picture: PictureTraits
-  images: number
-  multiplier: bigint
-}
-
-function perImageCost(
-  { row, prices, picture, images, multiplier }: Painted,
+function imagePrices(
+  { nanoUsd }: ImagePriceRow,
+  { referenceImageNanoUsd: reference }: Prices,
   status: CostStatus,
-): Cost {
-  const each = BigInt(row.nanoUsd) * multiplier
-  const given = BigInt(prices.referenceImageNanoUsd) * BigInt(picture.referenceImages ?? 0)
-  return {
-    nanoUsd: rounded(each * BigInt(images) + given * multiplier, multiplierUnit),
-    status,
-    details: { images, usd_per_image: usdOf(each) },
-  }
+): Listed {
+  const each = { images: femtoUsd(nanoUsd) }
+  const prices = reference === 0 ? each : { ...each, reference_images: femtoUsd(reference) }
+  return { prices, status }
 }
 
 function priceRow(
@@ -136,60 +123,46 @@ function priceRow(
   )
 }
 
-const million = 1_000_000n
-
-function tokenCost(
-  { tokens, tiers }: Prices,
-  usage: Usage,
-  multiplier: bigint,
-  status: CostStatus,
-): Cost {
-  if (tokens === null) return unknownCost(usage)
+/** Those of the classes of tokens that were counted; of input and output always. */
+function tokenPrices({ tokens, tiers }: Prices, usage: Usage): Listed | undefined {
+  if (tokens === null) return undefined
   const tier = tiers.findLast(({ inputTokensAbove }) => usage.inputTokens > inputTokensAbove)
-  const prices = tier?.tokens ?? tokens
-  const cached = usage.cachedInputTokens ?? 0
-  const written = usage.cacheWriteTokens ?? 0
-  // Cached tokens may include picture tokens: none is charged twice.
-  const uncached = Math.max(0, usage.inputTokens - cached - written)
-  const imageInput = Math.min(usage.imageInputTokens ?? 0, uncached)
-  const audioInput = Math.min(usage.audioInputTokens ?? 0, uncached - imageInput)
-  const imageOutput = usage.imageOutputTokens ?? 0
-  const plainInput = uncached - imageInput - audioInput
-  const plainOutput = Math.max(0, usage.outputTokens - imageOutput)
-  const total =
-    BigInt(plainInput) * prices.input +
-    BigInt(cached) * prices.cachedInput +
-    BigInt(written) * prices.cacheWrite +
-    BigInt(imageInput) * prices.imageInput +
-    BigInt(audioInput) * prices.audioInput +
-    BigInt(plainOutput) * prices.output +
-    BigInt(imageOutput) * prices.imageOutput
-  const usd = (price: bigint) =>
-    multiplier === multiplierUnit ? Number(price) / 1e9 : usdOf(price * multiplier)
+  const { input, output, audioOutput, ...more } = tier?.tokens ?? tokens
+  const prices: Pricing['prices'] & {} = { input_tokens: input, output_tokens: output }
+  if (usage.cachedInputTokens) prices.cached_input_tokens = more.cachedInput
+  if (usage.cacheWriteTokens) prices.cache_write_tokens = more.cacheWrite
+  if (usage.imageInputTokens) prices.image_input_tokens = more.imageInput
+  if (usage.audioInputTokens) prices.audio_input_tokens = more.audioInput
+  if (usage.imageOutputTokens) prices.image_output_tokens = more.imageOutput
+  if (usage.audioOutputTokens) prices.audio_output_tokens = audioOutput ?? output
   // Which of the cached tokens were heard is not counted, and those have a price of their own.
-  const isMixed = cached > 0 && audioInput > 0 && prices.audioInput !== prices.input
-  return {
-    nanoUsd:
-      multiplier === multiplierUnit
-        ? rounded(total, million)
-        : rounded(total * multiplier, million * multiplierUnit),
-    status: isMixed ? 'estimated' : status,
-    details: {
-      ...(usage.images > 0 ? { images: usage.images } : {}),
-      usd_per_million_input_tokens: usd(prices.input),
-      ...(cached > 0 ? { usd_per_million_cached_input_tokens: usd(prices.cachedInput) } : {}),
-      ...(audioInput > 0 ? { usd_per_million_audio_tokens: usd(prices.audioInput) } : {}),
-      usd_per_million_output_tokens: usd(prices.output),
-      ...(imageOutput > 0 ? { usd_per_million_image_tokens: usd(prices.imageOutput) } : {}),
-    },
+  const isMixed = usage.cachedInputTokens && usage.audioInputTokens && more.audioInput !== input
+  const isGuessed = usage.audioOutputTokens && audioOutput === null
+  const isSure = !usage.estimated && !isMixed && !isGuessed
+  return { prices, status: isSure ? 'exact' : 'estimated' }
+}
+
+/** The prices behind a cost, as answers show them. */
+function detailsOf({ images, serviceTier }: Usage, pricing: Pricing): CostDetails {
+  const { prices, offPeak, upstreamNanoUsd: upstream } = pricing
+  const details: CostDetails = {}
+  if (serviceTier !== undefined) details.service_tier = serviceTier
+  if (prices === null) return details
+  const perMillion = (price: bigint) => Number(multiplied(price, pricing)) / 1e9
+  if (images > 0) details.images = images
+  if (prices.images !== undefined) {
+    details.usd_per_image = Number(multiplied(prices.images, pricing) / femtoPerNano) / 1e9
   }
-}
-
-function rounded(amount: bigint, unit: bigint): number {
-  return Number((amount + unit / 2n) / unit)
-}
-
-/** Dollars of nano-dollars that were multiplied, to show them. */
-function usdOf(multiplied: bigint): number {
-  return Number(multiplied / multiplierUnit) / 1e9
+  const { input_tokens: input, output_tokens: output } = prices
+  const { cached_input_tokens: cached, audio_input_tokens: heard } = prices
+  const { image_output_tokens: drawn, audio_output_tokens: spoken } = prices
+  if (input !== undefined) details.usd_per_million_input_tokens = perMillion(input)
+  if (cached !== undefined) details.usd_per_million_cached_input_tokens = perMillion(cached)
+  if (heard !== undefined) details.usd_per_million_audio_tokens = perMillion(heard)
+  if (output !== undefined) details.usd_per_million_output_tokens = perMillion(output)
+  if (drawn !== undefined) details.usd_per_million_image_tokens = perMillion(drawn)
+  if (spoken !== undefined) details.usd_per_million_audio_output_tokens = perMillion(spoken)
+  if (offPeak !== undefined) details.off_peak = offPeak
+  if (upstream !== undefined) details.usd_upstream = upstream / 1e9
+  return details
 }

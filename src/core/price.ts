@@ -2,8 +2,8 @@ import type { components } from '../../generated/types.ts'
 
 type Schemas = components['schemas']
 /**
- * Amounts that are paid for. Cached tokens are a part of the input; reasoning and image tokens are
- * parts of the output.
+ * Amounts that are paid for. Cached tokens are a part of the input; reasoning, image and audio tokens
+ * are parts of the output.
  */
 export type Usage = {
   inputTokens: number
@@ -13,6 +13,7 @@ export type Usage = {
   audioInputTokens?: number
   imageInputTokens?: number
   imageOutputTokens?: number
+  audioOutputTokens?: number
   reasoningTokens?: number
   images: number
   /** The vendor reported nothing. */
@@ -24,7 +25,7 @@ export type Usage = {
   upstreamNanoUsd?: number
 }
 
-/** Nano-dollars (1e-9 USD) per million tokens. */
+/** Nano-dollars (1e-9 USD) per million tokens, which are femto-dollars (1e-15 USD) per token. */
 export type TokenPrices = {
   input: bigint
   cachedInput: bigint
@@ -33,6 +34,8 @@ export type TokenPrices = {
   audioInput: bigint
   imageInput: bigint
   imageOutput: bigint
+  /** Null when it is not known: then it counts as text. */
+  audioOutput: bigint | null
 }
 /** The price of one picture; a trait that is absent matches any value. */
 export type ImagePriceRow = {
@@ -68,21 +71,31 @@ export type Prices = {
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, images: 0, estimated: false }
 
-const nanoPerUsd = 1_000_000_000n
+const nanoDecimals = 9
 /** Multipliers are read like dollars. */
-export const multiplierUnit: Multiplier = nanoPerUsd
+export const multiplierUnit: Multiplier = 10n ** 9n
 
 /** Nano-dollars of a decimal number of dollars such as `0.035`, exact to nine decimals. */
 export function nanoUsd(decimal: string): bigint {
-  const [whole = '0', fraction = ''] = decimal.split('.')
-  return BigInt(whole) * nanoPerUsd + BigInt(fraction.padEnd(9, '0').slice(0, 9))
+  return readDecimal(decimal, nanoDecimals)
 }
 
 /** Dollars as a decimal text without trailing zeros: 35000000 gives `0.035`. */
 export function usdText(nano: number): string {
-  const digits = String(nano).padStart(10, '0')
-  const fraction = digits.slice(-9).replace(/0+$/, '')
-  return digits.slice(0, -9) + (fraction === '' ? '' : `.${fraction}`)
+  return decimalText(nano, nanoDecimals)
+}
+
+/** A decimal text as an integer with so many decimals, such as 35 of `0.035` with three. */
+export function readDecimal(text: string, decimals: number): bigint {
+  const [whole = '0', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(decimals, '0').slice(0, decimals))
+}
+
+/** An integer that is not negative, of which so many digits are decimals, without trailing zeros. */
+export function decimalText(value: bigint | number, decimals: number): string {
+  const digits = String(value).padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  return digits.slice(0, -decimals) + (fraction === '' ? '' : `.${fraction}`)
 }
 
 type Priced = Pick<Schemas['CatalogModel'], 'pricing' | 'price_changes' | 'doubtful'>
@@ -125,6 +138,7 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
 function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
   const { input_per_million_tokens: input, output_per_million_tokens: output } = pricing
   const imageOutput = pricing.image_output_per_million_tokens
+  const audioOutput = pricing.audio_output_per_million_tokens
   if (input === undefined || (output === undefined && imageOutput === undefined)) return null
   const or = (price: string | undefined, otherwise: string) => nanoUsd(price ?? otherwise)
   return {
@@ -135,6 +149,7 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
     audioInput: or(pricing.audio_input_per_million_tokens, input),
     imageInput: or(pricing.image_input_per_million_tokens, input),
     imageOutput: or(imageOutput, output ?? '0'),
+    audioOutput: audioOutput === undefined ? null : nanoUsd(audioOutput),
   }
 }
 

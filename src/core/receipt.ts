@@ -1,10 +1,11 @@
 import type { components } from '../../generated/types.ts'
 import type { CallContext, Face, Mode } from './caller.ts'
-import { costOf, type Cost, type CostStatus, type PictureTraits } from './cost.ts'
+import { costOf, type Cost, type CostStatus } from './cost.ts'
 import type { ErrorCode } from './error.ts'
 import type { Attempt } from './failover.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './price.ts'
+import { free, unpriced, type PictureTraits, type Pricing } from './pricing.ts'
 import type { Route } from './route.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
@@ -34,12 +35,15 @@ export type UsageRow = {
   model: string
   provider: string | null
   upstreamModel: string | null
+  /** The model that the vendor says has answered; null where it is `upstreamModel`, or not told. */
+  servedModel: string | null
   outcome: 'ok' | 'failed' | 'cancelled' | 'unknown'
   errorCode: ErrorCode | null
   cache: CacheOutcome
   usage: Usage
   costNanoUsd: number | null
   costStatus: CostStatus
+  pricing: Pricing
   attempts: readonly Attempt[]
   durationMs: number
 }
@@ -50,6 +54,7 @@ type Ending = {
   modality: Modality
   model: string
   route?: Route | undefined
+  servedModel?: string | undefined
   outcome: UsageRow['outcome']
   errorCode?: ErrorCode
   cache: CacheOutcome
@@ -63,6 +68,8 @@ type Ending = {
 /** Builds the ledger's row of a call. */
 export function usageRow(ending: Ending): UsageRow {
   const { context, modality, model, route, outcome, cache, cost, attempts } = ending
+  const { servedModel = null } = ending
+  const upstreamModel = route?.upstreamModel ?? null
   return {
     id: context.requestId,
     at: ending.startedAt,
@@ -73,13 +80,15 @@ export function usageRow(ending: Ending): UsageRow {
     modality,
     model: route?.model.row.id ?? model,
     provider: route?.provider.id ?? null,
-    upstreamModel: route?.upstreamModel ?? null,
+    upstreamModel,
+    servedModel: servedModel === upstreamModel ? null : servedModel,
     outcome,
     errorCode: ending.errorCode ?? null,
     cache,
     usage: ending.usage ?? noUsage,
     costNanoUsd: cost.nanoUsd,
     costStatus: cost.status,
+    pricing: cost.pricing,
     attempts,
     durationMs: ending.durationMs,
   }
@@ -103,15 +112,15 @@ export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): C
 
 /** The cost of a cache hit: zero. */
 export function cachedCost(mode: Mode): Cost {
-  return { nanoUsd: 0, status: 'cached', details: { mode } }
+  return { nanoUsd: 0, status: 'cached', pricing: free, details: { mode } }
 }
 
 /** The cost of a call that delivered nothing: zero. */
 export function noCost(mode: Mode): Cost {
-  return { nanoUsd: 0, status: 'exact', details: { mode } }
+  return { nanoUsd: 0, status: 'exact', pricing: free, details: { mode } }
 }
 
 /** The cost of a call of which nobody knows yet, or at all, what it delivered. */
 export function unknownCost(mode: Mode): Cost {
-  return { nanoUsd: null, status: 'unknown', details: { mode } }
+  return { nanoUsd: null, status: 'unknown', pricing: unpriced, details: { mode } }
 }

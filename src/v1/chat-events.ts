@@ -47,10 +47,12 @@ export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage']
       cached_tokens: cachedInputTokens ?? 0,
       ...(usage.cacheWriteTokens ? { cache_write_tokens: usage.cacheWriteTokens } : {}),
       ...(usage.imageInputTokens ? { image_tokens: usage.imageInputTokens } : {}),
+      ...(usage.audioInputTokens ? { audio_tokens: usage.audioInputTokens } : {}),
     },
     completion_tokens_details: {
       reasoning_tokens: reasoningTokens ?? 0,
       ...(usage.imageOutputTokens ? { image_tokens: usage.imageOutputTokens } : {}),
+      ...(usage.audioOutputTokens ? { audio_tokens: usage.audioOutputTokens } : {}),
     },
     ...costFields(cost),
   }

@@ -76,7 +76,7 @@ async function forward(
   try {
     const { usage: reported, identity } = await stream.forward(kept.sink)
     const usage = reported ?? estimateStream(request, kept.events())
-    const receipt = await call.succeed({ route, usage }, warnings)
+    const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
     if (kept.complete()) {
       keep?.(() => remembered({ events: kept.events(), identity }, usage, receipt))
     }

@@ -30,7 +30,8 @@ export function chatWork(
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage, bytes } = value
       const result = { completion, text: JSON.stringify(completion) }
-      return { route, usage, result, bytes, warnings: prepared(route).warnings }
+      const { warnings } = prepared(route)
+      return { route, usage, servedModel: completion.model, result, bytes, warnings }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
     replay: ({ result, usage }, receipt, limit) => {

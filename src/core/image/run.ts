@@ -2,8 +2,8 @@ import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
 import { ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
-import type { PictureTraits } from '../cost.ts'
 import type { Usage } from '../price.ts'
+import type { PictureTraits } from '../pricing.ts'
 import type { Route, Selection } from '../route.ts'
 import {
   splitCalls,
@@ -207,6 +207,7 @@ function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
     audioInputTokens: sum(a.audioInputTokens, b.audioInputTokens),
     imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
     imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
+    audioOutputTokens: sum(a.audioOutputTokens, b.audioOutputTokens),
     reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
     images: a.images + b.images,
     estimated: a.estimated || b.estimated,

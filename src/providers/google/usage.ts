@@ -18,6 +18,7 @@ export function readUsage(wire: object | undefined, most: TokensMax): Usage | un
       audioInputTokens: tokensOf('AUDIO', told['promptTokensDetails']),
       imageInputTokens: tokensOf('IMAGE', told['promptTokensDetails']),
       imageOutputTokens: tokensOf('IMAGE', told['candidatesTokensDetails']),
+      audioOutputTokens: tokensOf('AUDIO', told['candidatesTokensDetails']),
     },
     most,
   )

@@ -29,6 +29,7 @@ export function readUsage(
       imageInputTokens: input['image_tokens'],
       reasoningTokens: output['reasoning_tokens'],
       imageOutputTokens: output['image_tokens'],
+      audioOutputTokens: output['audio_tokens'],
     },
     most,
   )

@@ -31,6 +31,7 @@ type PartName =
   | 'imageInputTokens'
   | 'reasoningTokens'
   | 'imageOutputTokens'
+  | 'audioOutputTokens'
 
 /**
  * Canonical token counts. Undefined when the vendor told none, or what cannot be: then the gateway estimates. What
@@ -52,13 +53,15 @@ export function usageOf({ input, output, ...parts }: Told, most: TokensMax): Usa
     return count
   }
   const cached = part('cachedInputTokens', inputTokens)
+  const drawn = part('imageOutputTokens', outputTokens)
   const counts = {
     cachedInputTokens: cached,
     cacheWriteTokens: part('cacheWriteTokens', inputTokens - cached),
     audioInputTokens: part('audioInputTokens', inputTokens),
     imageInputTokens: part('imageInputTokens', inputTokens),
     reasoningTokens: part('reasoningTokens', outputTokens),
-    imageOutputTokens: part('imageOutputTokens', outputTokens),
+    imageOutputTokens: drawn,
+    audioOutputTokens: part('audioOutputTokens', outputTokens - drawn),
   }
   const told = Object.entries(counts).filter(([, count]) => count > 0)
   return { inputTokens, outputTokens, images: 0, estimated, ...Object.fromEntries(told) }
