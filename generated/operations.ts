@@ -10,6 +10,7 @@ export const operations = [
     "method": "post",
     "path": "/v1/images/generations",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -20,6 +21,7 @@ export const operations = [
     "method": "post",
     "path": "/v1/images/edits",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [
       "application/json",
       "multipart/form-data"
@@ -31,6 +33,7 @@ export const operations = [
     "method": "post",
     "path": "/v1/chat/completions",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -46,6 +49,7 @@ export const operations = [
       "limit",
       "family"
     ],
+    "queryLists": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -54,6 +58,7 @@ export const operations = [
     "method": "get",
     "path": "/v1/models/{model}",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -62,6 +67,7 @@ export const operations = [
     "method": "post",
     "path": "/mcp",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [
       "application/json"
     ],
@@ -72,6 +78,7 @@ export const operations = [
     "method": "get",
     "path": "/mcp",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [],
     "protocol": "json-rpc"
   },
@@ -80,6 +87,7 @@ export const operations = [
     "method": "delete",
     "path": "/mcp",
     "queryNames": [],
+    "queryLists": [],
     "bodyTypes": [],
     "protocol": "json-rpc"
   },
@@ -95,6 +103,7 @@ export const operations = [
       "action",
       "target"
     ],
+    "queryLists": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -103,6 +112,34 @@ export const operations = [
     "method": "get",
     "path": "/api/key",
     "queryNames": [],
+    "queryLists": [],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
+    "id": "reportUsage",
+    "method": "get",
+    "path": "/api/usage",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "group_by",
+      "mode",
+      "model",
+      "provider",
+      "key",
+      "face",
+      "modality",
+      "outcome",
+      "order_by",
+      "order",
+      "limit",
+      "cursor"
+    ],
+    "queryLists": [
+      "group_by"
+    ],
     "bodyTypes": [],
     "protocol": "rest"
   }

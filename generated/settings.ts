@@ -420,6 +420,16 @@ export interface components {
                  */
                 store_check_interval_ms: number;
                 /**
+                 * @description How long one query of a report may take.
+                 * @default 30000
+                 */
+                report_timeout_ms: number;
+                /**
+                 * @description Reports and exports that wait for their turn to read the store; more are refused with 503.
+                 * @default 16
+                 */
+                reports_waiting_max: number;
+                /**
                  * @description Room that is taken in advance for rows of calls under way when the store takes none; 0 for none.
                  * @default 4194304
                  */
@@ -1003,6 +1013,18 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "description": "How often the files of the store are looked at, and one in trouble is tried again."
+  },
+  {
+    "name": "limits.report_timeout_ms",
+    "variable": null,
+    "standard": 30000,
+    "description": "How long one query of a report may take."
+  },
+  {
+    "name": "limits.reports_waiting_max",
+    "variable": null,
+    "standard": 16,
+    "description": "Reports and exports that wait for their turn to read the store; more are refused with 503."
   },
   {
     "name": "limits.ledger_journal_bytes_max",

@@ -181,6 +181,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report what was used and what it cost
+         * @description Sums of the account's calls in a range of time, by whatever `group_by` names. Calls of test
+         *     keys are in reports of their own: `mode=test`. A call counts where it began.
+         */
+        get: operations["reportUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -340,6 +361,101 @@ export interface components {
                 limits: components["schemas"]["Limits"];
                 budget: components["schemas"]["NullableBudget"];
             };
+        };
+        /**
+         * @description The way a call came - the images API, the chat API, or the tool server.
+         * @enum {string}
+         */
+        Face: "images" | "chat" | "mcp";
+        /**
+         * @description What was asked for.
+         * @enum {string}
+         */
+        CallModality: "chat" | "image";
+        /**
+         * @description `cancelled`: the caller left before the end.
+         * @enum {string}
+         */
+        CallOutcome: "ok" | "failed" | "cancelled";
+        /**
+         * @description What usage is kept apart by.
+         * @enum {string}
+         */
+        UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "face" | "modality" | "outcome";
+        UsageSums: {
+            /** @description Calls that reached a provider or were answered from the cache. */
+            calls: number;
+            /** @description Those of them that failed. */
+            failed_calls: number;
+            /** @description Those of them that the response cache answered, at no cost. */
+            cached_calls: number;
+            /** @description Those of them whose cost nobody knows, which is missing from `cost`. */
+            unpriced_calls: number;
+            /** @description All tokens of the requests. */
+            input_tokens: number;
+            /** @description Those of them that the provider had cached. */
+            cached_input_tokens: number;
+            /** @description Input tokens that the provider wrote to its prompt cache. */
+            cache_write_tokens: number;
+            /** @description Input tokens that were sound. */
+            audio_input_tokens: number;
+            /** @description Input tokens that were pictures. */
+            image_input_tokens: number;
+            /** @description All tokens of the answers. */
+            output_tokens: number;
+            /** @description Those of them that were thought only. */
+            reasoning_tokens: number;
+            /** @description Output tokens that were sound. */
+            audio_output_tokens: number;
+            /** @description Output tokens that were pictures. */
+            image_output_tokens: number;
+            /** @description Pictures that were delivered. */
+            images: number;
+            /** @description How long the calls took, one after the other. */
+            duration_ms: number;
+            cost: components["schemas"]["Money"];
+        };
+        /** @enum {string} */
+        UsageGroupObject: "usage_group";
+        /** @description The sums of one group, with the members that `group_by` names. */
+        UsageGroup: {
+            object: components["schemas"]["UsageGroupObject"];
+            /** @description The beginning of the hour. */
+            hour?: components["schemas"]["Time"];
+            /** @description The beginning of the day. */
+            day?: components["schemas"]["Time"];
+            /** @description The beginning of the month. */
+            month?: components["schemas"]["Time"];
+            /** @description The model that answered, else the one that was asked for. */
+            model?: string;
+            /** @description The provider that answered; null when none did or the cache answered. */
+            provider?: string | null;
+            /** @description The id of the API key. */
+            key?: string;
+            /** @description Its name; stands beside `key`. */
+            key_name?: string | null;
+            face?: components["schemas"]["Face"];
+            modality?: components["schemas"]["CallModality"];
+            outcome?: components["schemas"]["CallOutcome"];
+            sums: components["schemas"]["UsageSums"];
+        };
+        /** @enum {string} */
+        UsageReportObject: "usage_report";
+        UsageReport: {
+            object: components["schemas"]["UsageReportObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            /** @description The beginning of the range that was counted. */
+            from: components["schemas"]["Time"];
+            /** @description The end of the range that was counted, itself left out. */
+            to: components["schemas"]["Time"];
+            group_by: components["schemas"]["UsageDimension"][];
+            /** @description The sums of the whole range. */
+            total: components["schemas"]["UsageSums"];
+            data: components["schemas"]["UsageGroup"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
         };
         /** @enum {string} */
         ImageQuality: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
@@ -1930,6 +2046,66 @@ export interface components {
          */
         PageOrder: "asc" | "desc";
         /**
+         * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+         *     otherwise). By default 30 days before its end.
+         * @example 2026-11-01
+         */
+        UsageFrom: string;
+        /**
+         * @description The end of the range, itself left out. By default the end of the current hour.
+         * @example 2026-12-01
+         */
+        UsageTo: string;
+        /**
+         * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+         * @example [
+         *       "day",
+         *       "model"
+         *     ]
+         */
+        UsageGroupBy: components["schemas"]["UsageDimension"][];
+        /**
+         * @description Whether calls of live keys are asked for, or those of test keys.
+         * @example live
+         */
+        UsageMode: components["schemas"]["Mode"];
+        /**
+         * @description Only calls of this model.
+         * @example gpt-5-mini
+         */
+        UsageModel: string;
+        /**
+         * @description Only calls that this provider answered.
+         * @example openai
+         */
+        UsageProvider: string;
+        /**
+         * @description Only calls with the API key of this id.
+         * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        UsageKey: components["schemas"]["AnyId"];
+        /**
+         * @description Only calls that came this way.
+         * @example chat
+         */
+        UsageFace: components["schemas"]["Face"];
+        /**
+         * @description Only calls for this.
+         * @example image
+         */
+        UsageModality: components["schemas"]["CallModality"];
+        /**
+         * @description Only calls that ended so.
+         * @example failed
+         */
+        UsageOutcome: components["schemas"]["CallOutcome"];
+        /**
+         * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
+         *     by what was spent.
+         * @example cost
+         */
+        UsageOrderBy: "time" | "cost";
+        /**
          * @description The revision of the Model Context Protocol that client and server agreed on.
          * @example 2025-06-18
          */
@@ -2890,6 +3066,180 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportUsage: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise). By default 30 days before its end.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+                 * @example [
+                 *       "day",
+                 *       "model"
+                 *     ]
+                 */
+                group_by?: components["parameters"]["UsageGroupBy"];
+                /**
+                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @example live
+                 */
+                mode: components["parameters"]["UsageMode"];
+                /**
+                 * @description Only calls of this model.
+                 * @example gpt-5-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Only calls that this provider answered.
+                 * @example openai
+                 */
+                provider?: components["parameters"]["UsageProvider"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key?: components["parameters"]["UsageKey"];
+                /**
+                 * @description Only calls that came this way.
+                 * @example chat
+                 */
+                face?: components["parameters"]["UsageFace"];
+                /**
+                 * @description Only calls for this.
+                 * @example image
+                 */
+                modality?: components["parameters"]["UsageModality"];
+                /**
+                 * @description Only calls that ended so.
+                 * @example failed
+                 */
+                outcome?: components["parameters"]["UsageOutcome"];
+                /**
+                 * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
+                 *     by what was spent.
+                 * @example cost
+                 */
+                order_by: components["parameters"]["UsageOrderBy"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of groups, and the sums of the whole range. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "usage_report",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-01T00:00:00.000Z",
+                     *       "to": "2026-11-22T13:00:00.000Z",
+                     *       "group_by": [
+                     *         "model"
+                     *       ],
+                     *       "total": {
+                     *         "calls": 2,
+                     *         "failed_calls": 0,
+                     *         "cached_calls": 0,
+                     *         "unpriced_calls": 0,
+                     *         "input_tokens": 24,
+                     *         "cached_input_tokens": 0,
+                     *         "cache_write_tokens": 0,
+                     *         "audio_input_tokens": 0,
+                     *         "image_input_tokens": 0,
+                     *         "output_tokens": 310,
+                     *         "reasoning_tokens": 128,
+                     *         "audio_output_tokens": 0,
+                     *         "image_output_tokens": 0,
+                     *         "images": 0,
+                     *         "duration_ms": 5120,
+                     *         "cost": {
+                     *           "usd": "0.00311",
+                     *           "nano_usd": 3110000
+                     *         }
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "object": "usage_group",
+                     *           "model": "gpt-5-mini",
+                     *           "sums": {
+                     *             "calls": 2,
+                     *             "failed_calls": 0,
+                     *             "cached_calls": 0,
+                     *             "unpriced_calls": 0,
+                     *             "input_tokens": 24,
+                     *             "cached_input_tokens": 0,
+                     *             "cache_write_tokens": 0,
+                     *             "audio_input_tokens": 0,
+                     *             "image_input_tokens": 0,
+                     *             "output_tokens": 310,
+                     *             "reasoning_tokens": 128,
+                     *             "audio_output_tokens": 0,
+                     *             "image_output_tokens": 0,
+                     *             "images": 0,
+                     *             "duration_ms": 5120,
+                     *             "cost": {
+                     *               "usd": "0.00311",
+                     *               "nano_usd": 3110000
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];

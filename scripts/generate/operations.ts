@@ -16,6 +16,9 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     method,
     path,
     queryNames: parametersOf(document, operation, 'query').map(({ name }) => name),
+    queryLists: parametersOf(document, operation, 'query')
+      .filter(({ schema }) => resolved(document, schema)['type'] === 'array')
+      .map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
   }))

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { SpendingLimit, UsageLimits } from '../core/caller.ts'
-import { usdText } from '../core/price.ts'
+import { moneyOf } from '../core/price.ts'
 
 type Schemas = components['schemas']
 
@@ -17,9 +17,4 @@ export function limitsText(limits: UsageLimits): Schemas['Limits'] {
 /** A budget in the contract's form. */
 export function budgetText(budget: SpendingLimit | null): Schemas['Budget'] | null {
   return budget === null ? null : { amount: moneyOf(budget.nanoUsd), period: budget.period }
-}
-
-/** An amount in the contract's form. */
-export function moneyOf(nanoUsd: number): Schemas['Money'] {
-  return { usd: usdText(nanoUsd), nano_usd: nanoUsd }
 }

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
+import { createUsageReports } from '../accounts/usage/report.ts'
 import { apiOperations } from '../api/index.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 
@@ -7,5 +8,7 @@ type Options = { store: GuardedStore; accounts: Accounts; clock: () => number }
 
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration({ store, clock }: Options) {
-  return apiOperations({ audit: createAudit(store, clock) })
+  const { reader } = store
+  const usage = createUsageReports({ reader, clock })
+  return apiOperations({ audit: createAudit(store, clock), usage })
 }

@@ -187,3 +187,8 @@ export function isPeak(peak: readonly PeakHours[], atMs: number): boolean {
       weekdays.includes(day) && minute >= fromMinute && minute < toMinute,
   )
 }
+
+/** An amount in the contract's form. */
+export function moneyOf(nanoUsd: number): components['schemas']['Money'] {
+  return { usd: usdText(nanoUsd), nano_usd: nanoUsd }
+}

@@ -86,6 +86,10 @@ const wordsOf: Record<string, Words> = {
   multipleOf: ({ data }, path) => invalid(path, `must be a whole number, not ${String(data)}.`),
   minItems: (error, path) => lengthComplaint(error, path, 'at least', 'item'),
   maxItems: (error, path) => lengthComplaint(error, path, 'at most', 'item'),
+  uniqueItems: ({ params, data }, path) => {
+    const [twice] = [data].flat().slice(Number(params['i']))
+    return invalid(path, `has ${shown(twice)} twice.`)
+  },
   maxProperties: (error, path) => lengthComplaint(error, path, 'at most', 'member'),
   minLength: (error, path) => lengthComplaint(error, path, 'at least', 'character'),
   maxLength: (error, path) => lengthComplaint(error, path, 'at most', 'character'),

@@ -146,7 +146,7 @@ function registerHandlers(
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
-      const query = readQuery(request, operation.queryNames)
+      const query = readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller } = state
@@ -243,12 +243,17 @@ function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
+type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
+
 /**
- * The query parameters of an operation as strings; an empty one is absent, and those that it does
- * not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
+ * The query parameters of an operation as strings, or lists of them, which commas separate; an empty
+ * one is absent, and those that it does not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
  * one that is nearly a parameter.
  */
-function readQuery({ url = '' }: IncomingMessage, known: readonly string[]): object {
+function readQuery(
+  { url = '' }: IncomingMessage,
+  { queryNames: known, queryLists: lists }: QueryNames,
+): object {
   const start = url.indexOf('?')
   if (start < 0) return {}
   // No prototype: its members, such as `toString`, would count as parameters already given.
@@ -261,7 +266,7 @@ function readQuery({ url = '' }: IncomingMessage, known: readonly string[]): obj
     if (name in query) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
     }
-    if (value !== '') query[name] = value
+    if (value !== '') query[name] = lists.includes(name) ? value.split(',') : value
   }
   return query
 }

@@ -1,7 +1,13 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { toStoreError } from './store-error.ts'
 
-export type FileOptions = { path: string; durability: 'normal' | 'full'; busyTimeoutMs: number }
+export type FileOptions = {
+  path: string
+  durability: 'normal' | 'full'
+  busyTimeoutMs: number
+  /** Writes are refused. */
+  readOnly?: boolean
+}
 export type SqlValue = string | number | bigint | null | Uint8Array
 /** One statement with the values of its parameters. */
 export type Statement = { sql: string; parameters: readonly SqlValue[] }
@@ -17,12 +23,20 @@ export type SqliteFile = {
   commit(statements: readonly Statement[]): number[]
 }
 
-export function openSqliteFile({ path, durability, busyTimeoutMs }: FileOptions): SqliteFile {
+export function openSqliteFile({
+  path,
+  durability,
+  busyTimeoutMs,
+  readOnly = false,
+}: FileOptions): SqliteFile {
   const database = new DatabaseSync(path, {
     timeout: busyTimeoutMs,
     enableForeignKeyConstraints: true,
+    readOnly,
   })
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability.toUpperCase()}`)
+  if (!readOnly) {
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability.toUpperCase()}`)
+  }
   const statements = new Map<string, StatementSync>()
 
   const prepare = (sql: string): StatementSync => {

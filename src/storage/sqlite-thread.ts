@@ -11,7 +11,7 @@ export type Unsent = WorkerRequest extends infer R
   : never
 
 /** The store's worker thread. One that has ended is started anew by a later request. */
-type StoreThread = {
+export type StoreThread = {
   /** Throws a StoreError; also when the thread is not `on`, since a transaction ends with its thread. */
   ask(request: Unsent, on?: number): Promise<QueryOutcome>
   /** Which of the threads is running, as a count. */

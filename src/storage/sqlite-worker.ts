@@ -2,12 +2,14 @@
  * The embedded store's worker thread, which keeps flushes to disk and long queries off the event
  * loop. It answers messages in order.
  */
+import { constants, platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openSqliteFile, type FileOptions, type Statement } from './sqlite-file.ts'
 
 export type WorkerRequest =
   | ({ id: number; kind: 'query' } & Statement)
   | { id: number; kind: 'commit'; statements: readonly Statement[]; waits: boolean }
+  | { id: number; kind: 'checkpoint' }
   | { id: number; kind: 'close' }
 /** The rows that a query found, and how many each statement changed. */
 export type QueryOutcome = { rows: unknown[]; changes: readonly number[] }
@@ -17,6 +19,7 @@ export type WorkerReply =
 
 // sqlite.ts starts this thread with its FileOptions.
 const options = workerData as FileOptions
+if (options.readOnly === true) yieldToOthers()
 const { database, prepare, commit } = openSqliteFile(options)
 
 parentPort!.on('message', (request: WorkerRequest) => {
@@ -45,6 +48,10 @@ function run(request: WorkerRequest): QueryOutcome {
     }
     case 'commit':
       return { rows: [], changes: inOne(request) }
+    case 'checkpoint':
+      // Not even for those who read: commits wait behind it. What is left is for the next one.
+      withoutWaiting(() => prepare('PRAGMA wal_checkpoint(RESTART)').all())
+      return { rows: [], changes: [] }
     case 'close':
       database.close()
       return { rows: [], changes: [] }
@@ -52,10 +59,18 @@ function run(request: WorkerRequest): QueryOutcome {
 }
 
 function inOne({ statements, waits }: Extract<WorkerRequest, { kind: 'commit' }>): number[] {
-  if (waits) return commit(statements)
+  return waits ? commit(statements) : withoutWaiting(() => commit(statements))
+}
+
+/** Reports take what calls leave of the processor. Linux alone has priorities of single threads. */
+function yieldToOthers(): void {
+  if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW)
+}
+
+function withoutWaiting<T>(run: () => T): T {
   database.exec('PRAGMA busy_timeout = 0')
   try {
-    return commit(statements)
+    return run()
   } finally {
     database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`)
   }

@@ -4,6 +4,7 @@ import { examine } from './examine.ts'
 import { closeToOthers, makeFile, makeFolder } from './folder.ts'
 import { integersPlugin } from './integers.ts'
 import { migrate, updateRemedy } from './migrations.ts'
+import { openReader, type Reader } from './reader.ts'
 import type { CommitOptions, SqlValue, Statement } from './sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
@@ -29,6 +30,8 @@ export type Store = {
    * changed. Throws a StoreError.
    */
   commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<readonly number[]>
+  /** For reports, which must not hold up whatever else the store does. */
+  reader: Reader
   /** What the operator should know of the files, as they were when they were opened. */
   notices: readonly string[]
   close(): Promise<void>
@@ -43,6 +46,8 @@ type Options = {
     storeQueueMax: number
     storeCheckBytesMax: number
     storeDamagedCopiesMax: number
+    reportTimeoutMs: number
+    reportsWaitingMax: number
   }
 }
 
@@ -72,14 +77,20 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   })
   // Not before: a migration of a large store may take long.
   ready(limits.storeAnswerTimeoutMs)
+  const { reportTimeoutMs: timeoutMs, reportsWaitingMax: waitingMax } = limits
+  const reader = openReader({ path, durability, busyTimeoutMs, timeoutMs, waitingMax })
   return {
     db,
+    reader,
     notices: [...opened, ...found],
     insertion: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
     commit: async (statements, commitOptions) =>
       statements.length === 0 ? [] : commit(statements as readonly Statement[], commitOptions),
-    close: () => db.destroy(),
+    close: async () => {
+      await reader.close()
+      await db.destroy()
+    },
   }
 }
 

@@ -56,6 +56,8 @@ export type TestGateway = {
   revokeKeys(): Promise<void>
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
+  /** Adds rows to the ledger, as if calls had been made. */
+  addUsage(rows: readonly UsageTable[]): Promise<void>
   /** Every line logged so far. */
   logText(): string
   fetch(path: string, init?: CallOptions): Promise<Response>
@@ -139,6 +141,9 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
       for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
     },
     usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
+    addUsage: async (rows) => {
+      await store.commit(rows.map((row) => store.insertion('usage', row)))
+    },
     logText: () => {
       log.settle()
       return lines.join('')

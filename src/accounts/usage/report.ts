@@ -1,0 +1,184 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import type { components } from '../../../generated/types.ts'
+import { pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
+import { moneyOf } from '../../core/price.ts'
+import type { Reader } from '../../storage/reader.ts'
+import type { Tables } from '../../storage/tables.ts'
+import { dayMs, hourMs, timeRange } from './range.ts'
+import {
+  sumsOf,
+  timeDimensions,
+  type Calls,
+  type Dimension,
+  type SumColumns,
+  type UsageFilter,
+} from './sums.ts'
+
+type Schemas = components['schemas']
+type Group = Schemas['UsageGroup']
+
+/** What a caller asks of a report; the texts are those of the contract's parameters. */
+export type ReportRequest = Omit<PageRequest, 'limit'> & {
+  accountId: string
+  mode: Schemas['Mode']
+  from?: string | undefined
+  to?: string | undefined
+  filter: UsageFilter
+  groupBy: readonly Dimension[]
+  orderBy: 'time' | 'cost'
+}
+
+export type UsageReports = {
+  /** The sums of a range and one page of its groups. Throws a GatewayError. */
+  report(request: ReportRequest, limit: number): Promise<Schemas['UsageReport']>
+}
+
+export type ReportOptions = { reader: Reader; clock: () => number }
+
+/** Reports of what was used, read beside whatever else the store does. */
+export function createUsageReports({ reader, clock }: ReportOptions): UsageReports {
+  return {
+    report: async (request, limit) => {
+      const { accountId, mode, filter, groupBy } = request
+      const range = timeRange(request, clock())
+      const calls: Calls = { ...range, accountId, mode, filter }
+      reader.assertFree()
+      // Both in one transaction, so that the groups add up to the total.
+      const [total, page] = await reader.db.transaction().execute(async (db) => {
+        const { rows } = await sql<SumColumns>`${sumsOf(calls, [])}`.execute(db)
+        const sums = sumsText(rows[0]!)
+        return [sums, await groupsOf(db, { request, calls, limit })] as const
+      })
+      const { data, has_more, next_cursor } = page
+      const told = { account_id: accountId, mode, ...rangeText(range), group_by: [...groupBy] }
+      return { object: 'usage_report', ...told, total, data, has_more, next_cursor }
+    },
+  }
+}
+
+/** A range in the contract's form. */
+export function rangeText({ from, to }: { from: number; to: number }) {
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+}
+
+type GroupsAsked = { request: ReportRequest; calls: Calls; limit: number }
+type GroupColumns = SumColumns & { readonly [Name in `by_${Dimension}`]?: string | number }
+
+/** One page of the groups of a report. */
+export async function groupsOf(
+  db: Kysely<Tables>,
+  { request, calls, limit }: GroupsAsked,
+): Promise<Page<Group>> {
+  const { cursor, order } = request
+  const places = placesOf(request)
+  const columns = sql.join(places.map(({ column }) => sql.ref(column)))
+  const kinds = places.map(({ kind }) => kind)
+  const place = cursor === undefined ? undefined : placeIn(cursor, kinds)
+  const left = place === undefined ? calls : leftOf(calls, request, place[0]!)
+  const direction = sql.raw(order)
+  const { rows } = await sql<GroupColumns>`
+    select * from (${sumsOf(left, request.groupBy)}) as sums
+    where calls > 0 ${place === undefined ? sql`` : beyond(columns, order, place)}
+    order by ${sql.join(places.map(({ column }) => sql`${sql.ref(column)} ${direction}`))}
+    limit ${limit + 1}
+  `.execute(db)
+  const names = await keyNames(db, calls.accountId, rows)
+  return pageOf(rows, limit, {
+    placeOf: (row) => places.map(({ column }) => row[column]!),
+    tell: (row) => groupText(row, request.groupBy, names),
+  })
+}
+
+function beyond(
+  columns: RawBuilder<unknown>,
+  order: 'asc' | 'desc',
+  place: readonly (string | number)[],
+): RawBuilder<unknown> {
+  const values = place.map((value) => sql`${value}`)
+  return sql`and (${columns}) ${sql.raw(order === 'asc' ? '>' : '<')} (${sql.join(values)})`
+}
+
+type Place = {
+  column: Exclude<keyof GroupColumns, symbol>
+  kind: 'string' | 'number'
+}
+
+/** The columns that groups are sorted by: all that tell them apart, so that none is like another. */
+function placesOf({ groupBy, orderBy }: ReportRequest): Place[] {
+  const sorted = groupBy.toSorted((a, b) => weight(a) - weight(b))
+  const groups = sorted.map((name): Place => {
+    return { column: `by_${name}`, kind: timeDimensions.has(name) ? 'number' : 'string' }
+  })
+  const byCost = orderBy === 'cost' || groups.length === 0
+  return byCost ? [{ column: 'cost_nano_usd', kind: 'number' }, ...groups] : groups
+}
+
+function weight(name: Dimension): number {
+  return timeDimensions.has(name) ? 0 : 1
+}
+
+const unitMs: Partial<Record<Dimension, number>> = { hour: hourMs, day: dayMs, month: 31 * dayMs }
+
+/** The calls that the rest of the groups is made of: what was listed by time is not read again. */
+function leftOf(calls: Calls, request: ReportRequest, first: string | number): Calls {
+  const { column } = placesOf(request)[0]!
+  const unit = unitMs[column.slice('by_'.length) as Dimension]
+  if (unit === undefined || typeof first !== 'number') return calls
+  const at = Math.min(Math.max(Math.floor(first / hourMs) * hourMs, calls.from), calls.to)
+  if (request.order === 'asc') return { ...calls, from: at }
+  return { ...calls, to: Math.min(at + unit, calls.to) }
+}
+
+/** The names of the keys among the groups. */
+async function keyNames(
+  db: Kysely<Tables>,
+  accountId: string,
+  rows: readonly GroupColumns[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(rows.flatMap(({ by_key: id }) => (id === undefined ? [] : [String(id)])))]
+  if (ids.length === 0) return new Map()
+  const keys = await db
+    .selectFrom('api_keys')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(keys.map(({ id, name }) => [id, name]))
+}
+
+function groupText(
+  row: GroupColumns,
+  groupBy: readonly Dimension[],
+  names: ReadonlyMap<string, string>,
+): Group {
+  const told: Record<string, unknown> = { object: 'usage_group' }
+  for (const name of groupBy) {
+    const value = row[`by_${name}`]!
+    if (typeof value === 'number') told[name] = new Date(value).toISOString()
+    else told[name] = name === 'provider' && value === '' ? null : value
+    if (name === 'key') told['key_name'] = names.get(String(value)) ?? null
+  }
+  // The members are those that `groupBy` names, of the columns' own values.
+  return { ...told, sums: sumsText(row) } as Group
+}
+
+function sumsText(row: SumColumns): Schemas['UsageSums'] {
+  return {
+    calls: row.calls,
+    failed_calls: row.failed_calls,
+    cached_calls: row.cached_calls,
+    unpriced_calls: row.unpriced_calls,
+    input_tokens: row.input_tokens,
+    cached_input_tokens: row.cached_input_tokens,
+    cache_write_tokens: row.cache_write_tokens,
+    audio_input_tokens: row.audio_input_tokens,
+    image_input_tokens: row.image_input_tokens,
+    output_tokens: row.output_tokens,
+    reasoning_tokens: row.reasoning_tokens,
+    audio_output_tokens: row.audio_output_tokens,
+    image_output_tokens: row.image_output_tokens,
+    images: row.images,
+    duration_ms: row.duration_ms,
+    cost: moneyOf(row.cost_nano_usd),
+  }
+}

@@ -1,0 +1,111 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { components } from '../../../generated/types.ts'
+import { hourMs, dayMs, type TimeRange } from './range.ts'
+
+export type Dimension = components['schemas']['UsageDimension']
+type Filtered = Exclude<Dimension, 'hour' | 'day' | 'month'>
+export type UsageFilter = { readonly [Name in Filtered]?: string | undefined }
+
+/** The calls that are summed up. */
+export type Calls = TimeRange & {
+  accountId: string
+  mode: components['schemas']['Mode']
+  filter: UsageFilter
+}
+
+/** What each kind of group is told apart by. Months are SQLite's; PostgreSQL has `date_trunc`. */
+const expressions: Readonly<Record<Dimension, RawBuilder<unknown>>> = {
+  hour: sql`hour_at`,
+  day: sql`hour_at - hour_at % ${sql.lit(dayMs)}`,
+  month: sql`1000 * cast(strftime('%s', hour_at / 1000, 'unixepoch', 'start of month') as integer)`,
+  model: sql.ref('model'),
+  provider: sql.ref('provider'),
+  key: sql.ref('key_id'),
+  face: sql.ref('face'),
+  modality: sql.ref('modality'),
+  outcome: sql.ref('outcome'),
+}
+
+export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
+
+/** The columns that `usage` and `usage_hours` share. */
+const shared = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
+  'images',
+  'duration_ms',
+] as const
+const counted = ['calls', 'cached_calls', 'unpriced_calls', 'cost_nano_usd', ...shared] as const
+
+/** The sums of a group, by their columns. */
+export type SumColumns = Record<(typeof counted)[number] | 'failed_calls', number>
+
+/** The query for the sums of each group of calls. */
+export function sumsOf(calls: Calls, groupBy: readonly Dimension[]): RawBuilder<unknown> {
+  const groups = groupBy.map((name) => sql`${expressions[name]} as ${sql.ref(`by_${name}`)}`)
+  const sums = counted.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) as ${sql.ref(name)}`)
+  const failed = sql`coalesce(sum(case when outcome = 'failed' then calls else 0 end), 0)`
+  const by = groupBy.map((name) => sql.ref(`by_${name}`))
+  return sql`
+    select ${sql.join([...groups, ...sums, sql`${failed} as failed_calls`])}
+    from (${sql.join(parts(calls), sql` union all `)}) as parts
+    ${by.length === 0 ? sql`` : sql`group by ${sql.join(by)}`}`
+}
+
+/** Whole hours are there as sums; what is at the edges of the range is read row by row. */
+function parts({ from, to, ...calls }: Calls): RawBuilder<unknown>[] {
+  const begin = Math.ceil(from / hourMs) * hourMs
+  const end = Math.floor(to / hourMs) * hourMs
+  if (begin > end) return [rowsIn({ ...calls, from, to })]
+  return [
+    hoursIn({ ...calls, from: begin, to: end }),
+    ...(from < begin ? [rowsIn({ ...calls, from, to: begin })] : []),
+    ...(end < to ? [rowsIn({ ...calls, from: end, to })] : []),
+  ]
+}
+
+function hoursIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {
+  return sql`
+    select hour_at, key_id, model, provider, face, modality, outcome, ${columns(counted)}
+    from usage_hours
+    where ${conditions(calls)} and hour_at >= ${from} and hour_at < ${to}`
+}
+
+function rowsIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {
+  return sql`
+    select at - at % ${sql.lit(hourMs)} as hour_at, key_id, model,
+      coalesce(provider, '') as provider, face, modality, outcome, 1 as calls,
+      case when cache = 'hit' then 1 else 0 end as cached_calls,
+      case when cost_nano_usd is null then 1 else 0 end as unpriced_calls,
+      coalesce(cost_nano_usd, 0) as cost_nano_usd, ${columns(shared)}
+    from usage
+    where ${conditions(calls)} and at >= ${from} and at < ${to}`
+}
+
+function columns(names: readonly string[]): RawBuilder<unknown> {
+  return sql.join(names.map((name) => sql.ref(name)))
+}
+
+/** What is true of these calls, whichever of the two tables they are read from. */
+export function conditions({
+  accountId,
+  mode,
+  filter,
+}: Omit<Calls, keyof TimeRange>): RawBuilder<boolean> {
+  const asked = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return sql.join(
+    [
+      sql`account_id = ${accountId}`,
+      sql`mode = ${mode}`,
+      ...asked.map(([name, value]) => sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`),
+    ],
+    sql` and `,
+  ) as RawBuilder<boolean>
+}
