@@ -142,6 +142,15 @@ export const operations = [
     ],
     "bodyTypes": [],
     "protocol": "rest"
+  },
+  {
+    "id": "reloadSettings",
+    "method": "post",
+    "path": "/api/reload",
+    "queryNames": [],
+    "queryLists": [],
+    "bodyTypes": [],
+    "protocol": "rest"
   }
 ] as const
 

@@ -526,600 +526,700 @@ export const settings = [
     "name": "host",
     "variable": "HOST",
     "standard": "127.0.0.1",
+    "needsRestart": true,
     "description": "Address to listen on."
   },
   {
     "name": "port",
     "variable": "PORT",
     "standard": 8080,
+    "needsRestart": true,
     "description": "Port to listen on; 0 takes a free one."
   },
   {
     "name": "base_url",
     "variable": "BASE_URL",
     "standard": null,
+    "needsRestart": true,
     "description": "How callers reach the gateway from outside, without a path. Default `http://HOST:PORT`."
   },
   {
     "name": "data_dir",
     "variable": "DATA_DIR",
     "standard": "./data",
+    "needsRestart": true,
     "description": "Folder of the embedded store."
   },
   {
     "name": "database_url",
     "variable": "DATABASE_URL",
     "standard": null,
+    "needsRestart": true,
     "description": "For a store outside of the process. Not supported in this version."
   },
   {
     "name": "redis_url",
     "variable": "REDIS_URL",
     "standard": null,
+    "needsRestart": true,
     "description": "For limits and cache outside of the process. Not supported in this version."
   },
   {
     "name": "upload_dir",
     "variable": "UPLOAD_DIR",
     "standard": null,
+    "needsRestart": true,
     "description": "Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it."
   },
   {
     "name": "log_level",
     "variable": "LOG_LEVEL",
     "standard": "info",
+    "needsRestart": false,
     "description": "How much is logged."
   },
   {
     "name": "metrics_token",
     "variable": "METRICS_TOKEN",
     "standard": null,
+    "needsRestart": false,
     "description": "Bearer token of `/metrics`. Without it only this machine may read them."
   },
   {
     "name": "durability",
     "variable": "DURABILITY",
     "standard": "normal",
+    "needsRestart": true,
     "description": "`normal`: an answered call survives a crash of the process. `full`: also a power cut."
   },
   {
     "name": "default_image_model",
     "variable": "DEFAULT_IMAGE_MODEL",
     "standard": "gemini-3-pro-image-preview",
+    "needsRestart": false,
     "description": "What `auto` means."
   },
   {
     "name": "aliases",
     "variable": null,
     "standard": {},
+    "needsRestart": false,
     "description": "Further names of models, as `alias` to model."
   },
   {
     "name": "default_tool_image_model",
     "variable": "DEFAULT_TOOL_IMAGE_MODEL",
     "standard": "qwen-image-plus",
+    "needsRestart": false,
     "description": "What the tool `generate-image` uses when no model is named."
   },
   {
     "name": "allowed_origins",
     "variable": null,
     "standard": [],
+    "needsRestart": false,
     "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
   },
   {
     "name": "trusted_proxies",
     "variable": null,
     "standard": [],
+    "needsRestart": false,
     "description": "Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed."
   },
   {
     "name": "providers",
     "variable": null,
     "standard": [],
+    "needsRestart": false,
     "description": "Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`."
   },
   {
     "name": "routes",
     "variable": null,
     "standard": {},
+    "needsRestart": false,
     "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
   },
   {
     "name": "route_order",
     "variable": "ROUTE_ORDER",
     "standard": "listed",
+    "needsRestart": false,
     "description": "Which of a model's healthy ways is tried first, the first listed or the cheapest."
   },
   {
     "name": "limits.requests_per_minute",
     "variable": null,
     "standard": 6000,
+    "needsRestart": false,
     "description": "Requests of one account."
   },
   {
     "name": "limits.concurrent_requests_max",
     "variable": null,
     "standard": 2000,
+    "needsRestart": true,
     "description": "Requests in work at once; more are refused with 503."
   },
   {
     "name": "limits.request_bytes_max",
     "variable": null,
     "standard": 50331648,
+    "needsRestart": true,
     "description": "Size of a request's body."
   },
   {
     "name": "limits.buffered_bytes_max",
     "variable": null,
     "standard": null,
+    "needsRestart": true,
     "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
   },
   {
     "name": "limits.slow_peer_grace_ms",
     "variable": null,
     "standard": 2000,
+    "needsRestart": true,
     "description": "How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short."
   },
   {
     "name": "limits.request_idle_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long a request's body may pause."
   },
   {
     "name": "limits.request_values_max",
     "variable": null,
     "standard": 250000,
+    "needsRestart": true,
     "description": "Values of a JSON body, members of objects and items of lists together."
   },
   {
     "name": "limits.request_timeout_ms",
     "variable": null,
     "standard": 120000,
+    "needsRestart": true,
     "description": "How long a request may take to arrive."
   },
   {
     "name": "limits.headers_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long its headers may take."
   },
   {
     "name": "limits.keep_alive_timeout_ms",
     "variable": null,
     "standard": 75000,
+    "needsRestart": true,
     "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
   },
   {
     "name": "limits.answer_timeout_ms",
     "variable": null,
     "standard": 60000,
+    "needsRestart": true,
     "description": "How long a caller may take nothing of an answer that waits for it."
   },
   {
     "name": "limits.connections_max",
     "variable": null,
     "standard": 0,
+    "needsRestart": true,
     "description": "Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384."
   },
   {
     "name": "limits.connections_per_address_max",
     "variable": null,
     "standard": 0,
+    "needsRestart": true,
     "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
   },
   {
     "name": "limits.pipelined_requests_max",
     "variable": null,
     "standard": 16,
+    "needsRestart": true,
     "description": "Requests that may wait on a connection for the answers before them; one with more is closed."
   },
   {
     "name": "limits.linger_timeout_ms",
     "variable": null,
     "standard": 2000,
+    "needsRestart": true,
     "description": "How long the rest of a refused request is read before the connection is closed."
   },
   {
     "name": "limits.chat_timeout_ms",
     "variable": null,
     "standard": 600000,
+    "needsRestart": false,
     "description": "How long a chat call may take, all its tries together."
   },
   {
     "name": "limits.image_timeout_ms",
     "variable": null,
     "standard": 300000,
+    "needsRestart": false,
     "description": "How long an image call may take, all its tries together."
   },
   {
     "name": "limits.upstream_connect_timeout_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": false,
     "description": "How long a connection to a provider may take."
   },
   {
     "name": "limits.upstream_headers_timeout_ms",
     "variable": null,
     "standard": 300000,
+    "needsRestart": false,
     "description": "How long a provider may take to begin its answer."
   },
   {
     "name": "limits.upstream_idle_timeout_ms",
     "variable": null,
     "standard": 120000,
+    "needsRestart": false,
     "description": "How long a provider may pause in its answer."
   },
   {
     "name": "limits.upstream_end_timeout_ms",
     "variable": null,
     "standard": 2000,
+    "needsRestart": false,
     "description": "How long a provider may keep a stream open behind its end mark, and how long the body of an error may take."
   },
   {
     "name": "limits.upstream_connections_max",
     "variable": null,
     "standard": 512,
+    "needsRestart": false,
     "description": "Connections to one provider."
   },
   {
     "name": "limits.upstream_answer_bytes_max",
     "variable": null,
     "standard": 134217728,
+    "needsRestart": false,
     "description": "Size of a provider's answer, streamed ones included."
   },
   {
     "name": "limits.upstream_json_bytes_max",
     "variable": null,
     "standard": 16777216,
+    "needsRestart": false,
     "description": "Size of the JSON of a provider's answer, pictures of the images API aside, and of one event of a stream."
   },
   {
     "name": "limits.model_list_ttl_seconds",
     "variable": null,
     "standard": 3600,
+    "needsRestart": false,
     "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
   },
   {
     "name": "limits.model_list_timeout_ms",
     "variable": null,
     "standard": 3000,
+    "needsRestart": false,
     "description": "How long such a list may take."
   },
   {
     "name": "limits.model_list_bytes_max",
     "variable": null,
     "standard": 4194304,
+    "needsRestart": false,
     "description": "Size of such a list."
   },
   {
     "name": "limits.model_list_names_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": false,
     "description": "Names that are kept of such a list."
   },
   {
     "name": "limits.stream_coalescing_ms",
     "variable": null,
     "standard": 10,
+    "needsRestart": false,
     "description": "How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all."
   },
   {
     "name": "limits.stream_coalescing_bytes_max",
     "variable": null,
     "standard": 65536,
+    "needsRestart": false,
     "description": "How many bytes of one stream may wait so; more go out at once."
   },
   {
     "name": "limits.stream_coalescing_streams_min",
     "variable": null,
     "standard": 32,
+    "needsRestart": false,
     "description": "From how many streams at once their parts wait so."
   },
   {
     "name": "limits.tries_max",
     "variable": null,
     "standard": 8,
+    "needsRestart": false,
     "description": "Tries of one call, at all providers together."
   },
   {
     "name": "limits.route_tries_max",
     "variable": null,
     "standard": 2,
+    "needsRestart": false,
     "description": "Tries of one call at one provider; those with another key do not count."
   },
   {
     "name": "limits.retry_delay_ms",
     "variable": null,
     "standard": 250,
+    "needsRestart": false,
     "description": "Pause before a provider is tried again; each one after it is twice as long."
   },
   {
     "name": "limits.retry_delay_max_ms",
     "variable": null,
     "standard": 2000,
+    "needsRestart": false,
     "description": "Longest pause. A caller whom a provider asks to wait for longer is told so."
   },
   {
     "name": "limits.circuit_failures_max",
     "variable": null,
     "standard": 5,
+    "needsRestart": false,
     "description": "Failures in a row that make a model of a provider the last resort for a while."
   },
   {
     "name": "limits.circuit_open_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": false,
     "description": "How long that is; twice as long each time in a row. A refused key rests as long."
   },
   {
     "name": "limits.circuit_open_max_ms",
     "variable": null,
     "standard": 60000,
+    "needsRestart": false,
     "description": "The longest that it can be."
   },
   {
     "name": "limits.circuits_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": true,
     "description": "Models of providers whose failures are remembered; the least recently used are forgotten."
   },
   {
     "name": "limits.image_calls_concurrent_max",
     "variable": null,
     "standard": 4,
+    "needsRestart": false,
     "description": "Upstream calls at once for the pictures of one request."
   },
   {
     "name": "limits.renders_concurrent_max",
     "variable": null,
     "standard": 2,
+    "needsRestart": true,
     "description": "Pictures that are rendered or converted at once."
   },
   {
     "name": "limits.renders_queued_max",
     "variable": null,
     "standard": 256,
+    "needsRestart": true,
     "description": "Pictures that wait for it; more are refused."
   },
   {
     "name": "limits.input_image_bytes_max",
     "variable": null,
     "standard": 10485760,
+    "needsRestart": false,
     "description": "Size of an input image."
   },
   {
     "name": "limits.input_images_bytes_max",
     "variable": null,
     "standard": 33554432,
+    "needsRestart": false,
     "description": "Size of all input images of a request."
   },
   {
     "name": "limits.input_image_pixels_max",
     "variable": null,
     "standard": 50000000,
+    "needsRestart": false,
     "description": "Pixels of an input image."
   },
   {
     "name": "limits.fetch_connect_timeout_ms",
     "variable": null,
     "standard": 3000,
+    "needsRestart": true,
     "description": "How long a connection to the address of a picture may take."
   },
   {
     "name": "limits.fetch_idle_timeout_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": true,
     "description": "How long the address of a picture may pause."
   },
   {
     "name": "limits.fetch_total_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long a picture may take to fetch."
   },
   {
     "name": "limits.fetch_redirects_max",
     "variable": null,
     "standard": 3,
+    "needsRestart": true,
     "description": "Redirects that are followed to a picture."
   },
   {
     "name": "limits.cache_ttl_seconds",
     "variable": null,
     "standard": 60,
+    "needsRestart": false,
     "description": "How long an answer is remembered; 0 turns the cache off."
   },
   {
     "name": "limits.cache_bytes_max",
     "variable": null,
     "standard": 67108864,
+    "needsRestart": true,
     "description": "Memory for remembered answers."
   },
   {
     "name": "limits.cache_entry_bytes_max",
     "variable": null,
     "standard": 4194304,
+    "needsRestart": false,
     "description": "Size of an answer that may be remembered."
   },
   {
     "name": "limits.estimate_bytes_max",
     "variable": null,
     "standard": 1048576,
+    "needsRestart": false,
     "description": "Bytes of a stream that are kept to estimate its tokens when its vendor reports none."
   },
   {
     "name": "limits.key_cache_ms",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "How long a key that was looked up is trusted; a revoked key works at most so long."
   },
   {
     "name": "limits.key_recheck_ms",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "How often the keys of open streams and long calls are looked up again, to end those of a revoked key."
   },
   {
     "name": "limits.key_cache_entries_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": true,
     "description": "Keys that are kept in memory."
   },
   {
     "name": "limits.ledger_group_rows_max",
     "variable": null,
     "standard": 500,
+    "needsRestart": true,
     "description": "Rows of the ledger that are committed together."
   },
   {
     "name": "limits.ledger_group_pause_max_ms",
     "variable": null,
     "standard": 2,
+    "needsRestart": true,
     "description": "How long a row of the ledger may wait for others while they keep coming."
   },
   {
     "name": "limits.store_busy_timeout_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": true,
     "description": "How long the store waits for another process that is writing to it."
   },
   {
     "name": "limits.store_answer_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long the store may take over one query; then its thread is started anew."
   },
   {
     "name": "limits.store_queue_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": true,
     "description": "Queries that wait for the store; more are refused with 503."
   },
   {
     "name": "limits.store_check_bytes_max",
     "variable": null,
     "standard": 268435456,
+    "needsRestart": true,
     "description": "Size up to which the store is checked for damage at the start."
   },
   {
     "name": "limits.store_damaged_copies_max",
     "variable": null,
     "standard": 5,
+    "needsRestart": true,
     "description": "Copies of damaged files that may lie in the folder of the store; with more it does not start."
   },
   {
     "name": "limits.store_check_interval_ms",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "How often the files of the store are looked at, and one in trouble is tried again."
   },
   {
     "name": "limits.report_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long one query of a report may take."
   },
   {
     "name": "limits.reports_waiting_max",
     "variable": null,
     "standard": 16,
+    "needsRestart": true,
     "description": "Reports and exports that wait for their turn to read the store; more are refused with 503."
   },
   {
     "name": "limits.ledger_journal_bytes_max",
     "variable": null,
     "standard": 4194304,
+    "needsRestart": true,
     "description": "Room that is taken in advance for rows of calls under way when the store takes none; 0 for none."
   },
   {
     "name": "limits.ledger_retry_max_ms",
     "variable": null,
     "standard": 2000,
+    "needsRestart": true,
     "description": "How long a row that neither the store nor the journal takes is tried again before its call fails."
   },
   {
     "name": "limits.ping_interval_ms",
     "variable": null,
     "standard": 15000,
+    "needsRestart": true,
     "description": "Pause after which a comment keeps a stream alive."
   },
   {
     "name": "limits.event_streams_per_key_max",
     "variable": null,
     "standard": 128,
+    "needsRestart": true,
     "description": "Event streams of `/mcp` that one key may hold open."
   },
   {
     "name": "limits.event_streams_per_account_max",
     "variable": null,
     "standard": 256,
+    "needsRestart": true,
     "description": "Event streams of `/mcp` that one account may hold open."
   },
   {
     "name": "limits.event_streams_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": true,
     "description": "Event streams of `/mcp` that may be open at once."
   },
   {
     "name": "limits.batch_messages_max",
     "variable": null,
     "standard": 100,
+    "needsRestart": true,
     "description": "Messages in one batch to `/mcp`."
   },
   {
     "name": "limits.batch_calls_concurrent_max",
     "variable": null,
     "standard": 8,
+    "needsRestart": true,
     "description": "Messages of one batch that are in work at once."
   },
   {
     "name": "limits.tool_calls_per_key_max",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "Calls of tools of one key that are in work or wait for their turn; more are refused."
   },
   {
     "name": "limits.tool_stream_after_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": true,
     "description": "After how long the answer of a tool becomes a stream, so that nobody cuts the connection."
   },
   {
     "name": "limits.tool_progress_interval_ms",
     "variable": null,
     "standard": 5000,
+    "needsRestart": true,
     "description": "Pause between two progress notifications of a tool."
   },
   {
     "name": "limits.drain_notice_ms",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "How long requests are taken as before after a signal to stop, while `/ready` tells balancers."
   },
   {
     "name": "limits.drain_quiet_ms",
     "variable": null,
     "standard": 1000,
+    "needsRestart": true,
     "description": "How long nothing may have moved on an idle connection that is closed then."
   },
   {
     "name": "limits.upload_files_max",
     "variable": null,
     "standard": 10000,
+    "needsRestart": true,
     "description": "Files that UPLOAD_DIR may hold. A picture beyond it is delivered and not saved."
   },
   {
     "name": "limits.upload_bytes_max",
     "variable": null,
     "standard": 10737418240,
+    "needsRestart": true,
     "description": "Bytes that UPLOAD_DIR may hold."
   },
   {
     "name": "limits.drain_timeout_ms",
     "variable": null,
     "standard": 30000,
+    "needsRestart": true,
     "description": "How long open requests may go on after a signal to stop, the notice included."
   }
 ] as const

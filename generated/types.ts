@@ -202,6 +202,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the settings again
+         * @description Reads `gateway.yaml` and `.env` again, as the signal SIGHUP does, for those who run the gateway: keys of its first
+         *     account. Calls under way end with the settings that they began with. Settings that are wrong change nothing, and
+         *     the error names everything that is wrong.
+         */
+        post: operations["reloadSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -308,7 +330,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "key.create";
+        AuditAction: "key.create" | "settings.reload";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -321,11 +343,11 @@ export interface components {
             at: components["schemas"]["Time"];
             account_id: components["schemas"]["AccountId"];
             action: components["schemas"]["AuditAction"];
-            /** @description The API key or the person who did it; `command_line` for the gateway's own commands. */
+            /** @description The API key or the person who did it; `command_line` for the gateway's own commands, `signal` for one to the process. */
             by: string;
-            /** @description The network address it was done from; null for the command line. */
+            /** @description The network address it was done from; null for the command line and signals. */
             address: string | null;
-            /** @description The id of what it was done to. */
+            /** @description The id of what it was done to; `settings` for those of the gateway. */
             target: string;
             before: components["schemas"]["AuditValues"];
             after: components["schemas"]["AuditValues"];
@@ -456,6 +478,18 @@ export interface components {
             has_more: boolean;
             /** @description The `cursor` of the next page; null behind the last. */
             next_cursor: string | null;
+        };
+        /** @enum {string} */
+        ReloadObject: "reload";
+        Reload: {
+            object: components["schemas"]["ReloadObject"];
+            applied_at: components["schemas"]["Time"];
+            /** @description The settings that have new values now, by their names in `gateway.yaml`, else their variables. */
+            changed: string[];
+            /** @description The settings that have other values in the file, and keep their old ones until a restart. */
+            needs_restart: string[];
+            /** @description What is probably wrong with the settings. */
+            notices: string[];
         };
         /** @enum {string} */
         ImageQuality: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
@@ -3240,6 +3274,49 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reloadSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was changed. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "reload",
+                     *       "applied_at": "2026-11-22T12:00:00.000Z",
+                     *       "changed": [
+                     *         "routes",
+                     *         "limits.tries_max"
+                     *       ],
+                     *       "needs_restart": [
+                     *         "port"
+                     *       ],
+                     *       "notices": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Reload"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];

@@ -4,9 +4,10 @@ import { createIdentify } from './accounts/identify.ts'
 import { createKeyWatch, type KeyWatch } from './accounts/key-watch.ts'
 import { assembleAnswers } from './assemble/answers.ts'
 import type { assembleFaces } from './assemble/faces.ts'
+import type { Reload } from './api/reload-settings.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
-import type { Config, Secrets } from './config.ts'
+import type { Config, Loaded, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { errorAnswersByPath, loadContract } from './http/contract-router.ts'
@@ -30,6 +31,7 @@ type Assembled = {
   store: Store
   events: Events
   toolServer: ToolServer
+  reload: Reload
   providerIds: readonly string[]
   /** Models that the settings name and that end, or are not there. */
   retiring: readonly string[]
@@ -41,6 +43,8 @@ type Options = {
   config: Config
   secrets: Secrets
   log: Log
+  /** Reads all settings again. Throws a ConfigError. */
+  readSettings: () => Loaded
   /** Unix time in milliseconds: dates of the catalog, of keys, of rows. */
   clock?: () => number
   /** Milliseconds from any start that nobody sets: whatever lasts for a while is measured with it. */
@@ -63,6 +67,7 @@ export async function assemble({
   config,
   secrets,
   log,
+  readSettings,
   clock = Date.now,
   monotonic = elapsed,
   sleep = pause,
@@ -82,7 +87,7 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
-  const { contract, toolServer, current, ...answers } = assembleAnswers({
+  const { contract, toolServer, current, reload, ...answers } = assembleAnswers({
     config,
     secrets,
     loaded,
@@ -97,6 +102,9 @@ export async function assemble({
     monotonic,
     sleep,
     random,
+    readSettings,
+    isDraining: () => server.draining(),
+    setLogLevel: (level) => (log.level = level),
   })
   const server = serverOf({ contract, toolServer, limits, events, budget, keyWatch, monotonic })
   bindPages(server.router, {
@@ -104,7 +112,7 @@ export async function assemble({
       log.settle()
       return metrics.read()
     },
-    metricsToken: secrets.metricsToken,
+    metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store),
   })
 
@@ -114,7 +122,7 @@ export async function assemble({
     await store.close()
   }
   const { providerIds, retiring } = current()
-  return { server, accounts, store, events, toolServer, providerIds, retiring, close }
+  return { server, accounts, store, events, toolServer, reload, providerIds, retiring, close }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

@@ -76,7 +76,8 @@ export function setFontConfiguration(file: string): void {
   process.env['FONTCONFIG_FILE'] = file
 }
 
-type Loaded = {
+/** All settings, read and checked. */
+export type Loaded = {
   config: Config
   secrets: Secrets
   /** What is probably wrong, one sentence each; holds no secret. */
@@ -133,13 +134,14 @@ export function loadConfig(variables: Variables): Loaded {
 /** The settings as a Markdown table, for the README. */
 export function settingsTable(): string {
   const head =
-    '| Setting | `gateway.yaml` | Default | What it is |\n|---|---|---|---|\n' +
-    '| `CONFIG_FILE` |  |  | Path of `gateway.yaml`. There is none unless this is set. |\n'
-  const rows = settings.map(({ name, variable, standard, description }) => {
+    '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n' +
+    '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. There is none unless this is set. |\n'
+  const rows = settings.map(({ name, variable, standard, needsRestart, description }) => {
     const plain = typeof standard === 'string' || typeof standard === 'number'
     const text = plain ? `\`${standard}\`` : ''
     const variableText = variable === null ? '' : `\`${variable}\``
-    return `| ${variableText} | \`${name}\` | ${text} | ${description ?? ''} |`
+    const applied = needsRestart ? 'restart' : 'reload'
+    return `| ${variableText} | \`${name}\` | ${text} | ${applied} | ${description ?? ''} |`
   })
   const keys = vendors.map(({ name, keyVariables, baseUrlVariable, baseUrl }) => {
     const keyNames = keyVariables.map((variable) => `\`${variable}\``).join(' or ')
@@ -256,10 +258,13 @@ function keysIn(text = ''): string[] {
 }
 
 function camelCased(limits: SettingsLimits): Limits {
-  const name = (snake: string) =>
-    snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
   // `CamelCase` renames the keys of the type in the same way.
-  return Object.fromEntries(Object.entries(limits).map(([k, v]) => [name(k), v])) as Limits
+  return Object.fromEntries(Object.entries(limits).map(([k, v]) => [camelCase(k), v])) as Limits
+}
+
+/** The name of a setting as a member of `Config`. */
+export function camelCase(snake: string): string {
+  return snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function freeze<T extends object>(value: T): T {

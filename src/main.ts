@@ -4,7 +4,7 @@ import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
-import { stopOnSignals } from './stop.ts'
+import { obeySignals } from './signals.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
@@ -13,11 +13,16 @@ async function main(): Promise<void> {
   const { config, secrets, doubts } = readConfig()
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config.logLevel)
-  const assembled = await assemble({ config, secrets, log, ...collection() })
-  const { server, accounts, events, providerIds, close } = assembled
+  const readSettings = () => loadConfig(readVariables())
+  const assembled = await assemble({ config, secrets, log, readSettings, ...collection() })
+  const { server, accounts, events, reload, providerIds, close } = assembled
   const port = await listen(server, config)
-  stopOnSignals({
+  obeySignals({
     events,
+    reload: () => {
+      // What goes wrong is logged.
+      reload({ id: 'signal', address: null }).catch(() => undefined)
+    },
     drain: server.drain,
     close,
     flush: () => new Promise((resolve) => log.flush(() => resolve())),

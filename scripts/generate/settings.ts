@@ -3,7 +3,12 @@ import { compile, options } from './checks.ts'
 import { banner, type Schema } from './document.ts'
 import { schemaTypes } from './schema-types.ts'
 
-type Setting = Schema & { 'x-env'?: string; default?: unknown; description?: string }
+type Setting = Schema & {
+  'x-env'?: string
+  'x-reload'?: 'now'
+  default?: unknown
+  description?: string
+}
 export type SettingsSchema = Schema & { properties: Record<string, Setting> }
 
 /** The files with the settings' types, their check and the rows of their table, by name. */
@@ -12,10 +17,11 @@ export async function settingsFiles(schema: SettingsSchema): Promise<Record<stri
   const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
   const rows = (settings: Record<string, Setting>, prefix = '') =>
     Object.entries(settings).map(
-      ([name, { 'x-env': variable, default: standard, description }]) => ({
+      ([name, { 'x-env': variable, 'x-reload': reload, default: standard, description }]) => ({
         name: prefix + name,
         variable: variable ?? null,
         standard: standard ?? null,
+        needsRestart: reload !== 'now',
         description: description ?? null,
       }),
     )

@@ -1,18 +1,21 @@
 import type { Operations } from '../http/contract-router.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
+import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey } from './retrieve-own-key.ts'
 
-type Options = { audit: { list: ListAudit }; usage: { report: ReportUsage } }
+type Options = {
+  audit: { list: ListAudit }
+  reload: Reload
+  usage: { report: ReportUsage }
+}
 
 /** The handlers of the operations below /api. */
-export function apiOperations({
-  audit,
-  usage,
-}: Options): Pick<Operations, 'listAuditEvents' | 'reportUsage' | 'retrieveOwnKey'> {
+export function apiOperations({ audit, reload, usage }: Options) {
   return {
     listAuditEvents: listAuditEvents(audit),
+    reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
     retrieveOwnKey,
-  }
+  } satisfies Partial<Operations>
 }

@@ -2,13 +2,19 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { apiOperations } from '../api/index.ts'
+import type { Reload } from '../api/reload-settings.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 
-type Options = { store: GuardedStore; accounts: Accounts; clock: () => number }
+type Options = {
+  store: GuardedStore
+  accounts: Accounts
+  reload: Reload
+  clock: () => number
+}
 
 /** The operations below /api, with what they need of the accounts. */
-export function assembleAdministration({ store, clock }: Options) {
+export function assembleAdministration({ store, reload, clock }: Options) {
   const { reader } = store
   const usage = createUsageReports({ reader, clock })
-  return apiOperations({ audit: createAudit(store, clock), usage })
+  return apiOperations({ audit: createAudit(store, clock), reload, usage })
 }

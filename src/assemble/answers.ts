@@ -1,4 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
+import { createAudit } from '../accounts/audit.ts'
+import type { Config, Loaded } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import { assembleAdministration } from './administration.ts'
@@ -6,12 +8,16 @@ import { assembleFaces } from './faces.ts'
 import { createGeneration } from './generation.ts'
 import { createGenerations } from './generations.ts'
 import { assembleLasting } from './lasting.ts'
+import { createReload } from './reload.ts'
 
 type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
   Omit<Parameters<typeof createGeneration>[0], 'lasting' | 'others'> & {
     loaded: Awaited<ReturnType<typeof loadContract>>
     accounts: Accounts
     identify: Identify
+    readSettings: () => Loaded
+    isDraining: () => boolean
+    setLogLevel: (level: Config['logLevel']) => void
   }
 
 /** What answers requests: the parts that last, and the first generation of those that do not. */
@@ -20,7 +26,19 @@ export function assembleAnswers(options: Options) {
   const generations = createGenerations()
   const { current } = generations
   const lasting = assembleLasting({ ...options, limits: () => current().config.limits })
-  const administration = assembleAdministration({ store, accounts, clock })
+  const reload = createReload({
+    ...options,
+    current,
+    build: (settings) => createGeneration({ ...options, ...settings, lasting, others }),
+    begin: (next, { providerIds, concernsModels }) => {
+      generations.begin(next)
+      for (const id of providerIds) lasting.health.forget(id)
+      options.setLogLevel(next.config.logLevel)
+      if (concernsModels) faces.toolServer.announceToolsChanged()
+    },
+    audit: createAudit(store, clock),
+  })
+  const administration = assembleAdministration({ store, accounts, reload, clock })
   const faces = assembleFaces({
     ...options,
     current,
@@ -32,6 +50,7 @@ export function assembleAnswers(options: Options) {
   return {
     ...faces,
     current,
+    reload,
     close: async () => {
       await generations.close()
       await lasting.guarded.close()

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { createPriceOf } from '../catalog/route-price.ts'
 import type { Config } from '../config.ts'
 import { createDeadlines } from '../core/deadline.ts'
@@ -33,6 +34,7 @@ export function assembleCalls(options: Options): Gateway {
   const { admit, cache, record, recollection, darkroom } = lasting
   return createGateway({
     admit,
+    settingsDigest: digestOf(config),
     recall: cache.recall,
     remember: cache.remember,
     routes: routes.routes,
@@ -51,6 +53,11 @@ export function assembleCalls(options: Options): Gateway {
     monotonic,
     limits,
   })
+}
+
+/** Prices, limits and keys are not in it: what was answered before they changed is still true. */
+function digestOf({ aliases, defaultImageModel, endpoints, routes }: Config): string {
+  return hash('sha256', JSON.stringify([aliases, defaultImageModel, endpoints, routes]))
 }
 
 /** The order of routes and the failover policy. */

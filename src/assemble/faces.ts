@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ActFor } from '../http/authorize.ts'
-import { createClientAddress } from '../http/client-address.ts'
 import { createContractRouter, type loadContract } from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
 import { createToolServer } from '../mcp/index.ts'
@@ -35,7 +34,7 @@ export function assembleFaces(options: Options) {
     forms: v1Forms,
     security: createSecurity(options.identify),
     actFor: options.actFor,
-    addressOf: createClientAddress(config.trustedProxies),
+    addressOf: (request) => current().addressOf(request),
     limits: config.limits,
   })
   return { contract, toolServer }

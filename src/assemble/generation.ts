@@ -1,9 +1,9 @@
 import { retiringDefaults } from '../catalog/catalog.ts'
 import type { Config, Secrets } from '../config.ts'
 import { createOccupancy } from '../core/occupancy.ts'
+import { createClientAddress, type ClientAddress } from '../http/client-address.ts'
 import type { InForce, Operations } from '../http/contract-router.ts'
-import type { ToolsInForce } from '../mcp/tool.ts'
-import type { BoundTool } from '../mcp/tool.ts'
+import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
 import { createOriginRule } from '../mcp/origin.ts'
 import { createTools } from '../mcp/tools/index.ts'
 import { imageConfigOf } from '../providers/index.ts'
@@ -18,6 +18,7 @@ export type Generation = InForce &
     secrets: Secrets
     models: Models
     allowsOrigin: ReturnType<typeof createOriginRule>
+    addressOf: ClientAddress
     providerIds: readonly string[]
     /** Models that the settings name and that end, or are not there. */
     retiring: readonly string[]
@@ -53,6 +54,7 @@ export function createGeneration(options: Options): Generation {
     },
     ...createTools({ gateway, catalog, routes, uploads, defaultImageModel, moreTools, clock }),
     allowsOrigin: createOriginRule(config),
+    addressOf: createClientAddress(config.trustedProxies),
     providerIds: [...providers.configured.keys()],
     retiring: retiringDefaults(catalog, config),
     end: async (timeoutMs) => {

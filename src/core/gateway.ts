@@ -24,6 +24,8 @@ export type GatewayParts = ImageParts &
     assertKeeps: () => void
     /** Throws a GatewayError when the caller's limit is reached. */
     admit: (caller: Caller) => RequestLimit
+    /** Changes with the settings by which the name of a model leads to an answer. */
+    settingsDigest: string
     /** Looks an answer up in the response cache. */
     recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
     /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
@@ -96,7 +98,7 @@ async function pass<Made, Answer>(
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
     const others = giveWay(context.hold)
     if (others !== undefined) await others
-    const key = keyOf(context, work)
+    const key = keyOf(parts, context, work)
     const recalled = recall(parts, context, key, work.isShared ? call.deadline.signal : undefined)
     const found = recalled instanceof Promise ? await recalled : recalled
     making = found?.making
@@ -129,11 +131,15 @@ function takingPart(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'
 }
 
 function keyOf(
+  { settingsDigest }: GatewayParts,
   context: CallContext,
   { modality, canonical }: Pick<Work<unknown, unknown>, 'modality' | 'canonical'>,
 ): string | undefined {
-  const isNamed = context.cache.recall || context.cache.remember
-  return isNamed ? cacheKey(context, modality, canonical()) : undefined
+  const { caller, strict, fallback, cache } = context
+  const isNamed = cache.recall || cache.remember
+  return isNamed
+    ? cacheKey({ caller, strict, fallback, settingsDigest }, modality, canonical())
+    : undefined
 }
 
 /**

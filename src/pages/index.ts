@@ -6,7 +6,7 @@ import { staticFile, type StaticFile } from './static-file.ts'
 
 type Options = {
   readMetrics: ReadMetrics
-  metricsToken: string | undefined
+  metricsToken: () => string | undefined
   /** Rejects while the gateway cannot answer calls. */
   checkReady: () => Promise<void>
 }

@@ -7,14 +7,15 @@ import type { Answer } from '../http/answer.ts'
 /** Gives the metrics as text, with its content type. */
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
 type Reading = Awaited<ReturnType<ReadMetrics>>
-type Options = { readMetrics: ReadMetrics; metricsToken: string | undefined }
+type Options = { readMetrics: ReadMetrics; metricsToken: () => string | undefined }
 
 /** The metrics, for requests with the token, or from loopback if none is set; else throws 401. */
 export async function metricsPage(
   request: IncomingMessage,
   { readMetrics, metricsToken }: Options,
 ): Promise<Answer> {
-  if (metricsToken === undefined ? !isLoopback(request) : !hasToken(request, metricsToken)) {
+  const token = metricsToken()
+  if (token === undefined ? !isLoopback(request) : !hasToken(request, token)) {
     throw new GatewayError(
       'invalid_api_key',
       'Metrics are for this machine alone, or for the bearer of METRICS_TOKEN.',

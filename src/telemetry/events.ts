@@ -1,4 +1,5 @@
 import { contractMethods } from '../../generated/operations.ts'
+import type { components } from '../../generated/types.ts'
 import type { CallContext, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/failover.ts'
@@ -8,6 +9,8 @@ import type { Route } from '../core/route.ts'
 import { shortened } from '../core/shortened.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+
+type Reloaded = components['schemas']['Reload']
 
 /** One line of the access log. */
 type Exchange = {
@@ -123,10 +126,18 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     stuck(): void {
       now().fatal('not stopped in time')
     },
+    /** The settings were read again. */
+    reloaded({ changed, needs_restart: needsRestart, notices }: Reloaded): void {
+      now().info({ changed, needsRestart, ...(notices.length > 0 && { notices }) }, 'reloaded')
+    },
+    /** The settings in force stay. */
+    reloadRefused(error: unknown): void {
+      const reason = error instanceof GatewayError ? error.message : undefined
+      now().error({ reason, cause: causeOf(error) }, 'not reloaded')
+    },
     /** A signal that changes nothing. */
     ignored(signal: string): void {
-      const text = 'signal ignored: this version reloads nothing, restart it instead'
-      now().warn({ signal }, text)
+      now().warn({ signal }, 'signal ignored')
     },
   }
 }

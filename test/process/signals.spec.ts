@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -31,14 +32,34 @@ describe('a server', () => {
 
   it('goes on at signals that are not to stop it, and says so', async () => {
     server = await startServer({ folder: folder.path })
-    for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
       server.kill(signal)
       await until(`${signal} is logged`, () => server.stderr().includes(`"signal":"${signal}"`))
     }
     server.kill('SIGPIPE')
     expect(await health()).to.equal(200)
-    expect(server.stderr()).to.contain('reloads nothing, restart it instead')
     expect(server.stderr()).to.not.contain('Debugger')
+  })
+
+  it('reads gateway.yaml and .env again at SIGHUP, and goes on with the old ones when they are wrong', async () => {
+    const file = join(folder.path, 'gateway.yaml')
+    const variables = { CONFIG_FILE: file, LOG_LEVEL: 'info' }
+    writeFileSync(file, 'limits: { tries_max: 3 }\n')
+    server = await startServer({ folder: folder.path, variables })
+    const hangUp = async (text: string) => {
+      server.kill('SIGHUP')
+      await until(`it is logged: ${text}`, () => server.stderr().includes(text))
+    }
+    writeFileSync(file, 'port: 1\naliases: { fast: gpt-5-mini }\n')
+    writeFileSync(join(folder.path, '.env'), 'OPENAI_API_KEY=sk-any-0123456789abcdefghij\n')
+    await hangUp('"changed":["aliases","limits.tries_max","OPENAI_API_KEY"]')
+    writeFileSync(file, 'aliases: 7\n')
+    await hangUp('"msg":"not reloaded"')
+    expect(server.stderr()).to.contain('aliases must be a table of names and values')
+    const key = { authorization: `Bearer ${printedKey(server)}` }
+    const answer = await fetch(`${server.url}/v1/models/fast`, { headers: key })
+    expect(await answer.json()).to.include({ id: 'gpt-5-mini' })
+    expect(server.stderr()).to.not.contain('sk-any')
   })
 
   for (const [signal, code] of [

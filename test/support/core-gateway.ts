@@ -33,6 +33,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const gateway = createGateway({
     ...createRecollection(),
     startDeadline: createDeadlines(),
+    settingsDigest: '',
     assertKeeps: () => undefined,
     admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
     recall: (key) => kept.get(key),

@@ -63,6 +63,10 @@ export type TestGateway = {
   fetch(path: string, init?: CallOptions): Promise<Response>
   /** Posts JSON with the test key, or the key that is given. */
   post(path: string, body: unknown, init?: CallOptions): Promise<Response>
+  /** Writes gateway.yaml anew, as text where it is to be no YAML, and sets variables as `.env` would. */
+  rewrite(file: Options['file'] | string, variables?: Variables): void
+  /** Reloads the settings as an operator; `rewrite` with these before it. */
+  reload(file?: Options['file'] | string, variables?: Variables): Promise<Response>
   /** What a reload of the catalog tells the clients of the tool server. */
   announceToolsChanged(): void
   /** What a signal to stop does to the server; the ledger can still be read. */
@@ -82,13 +86,17 @@ const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   const configFile = join(folder, 'gateway.yaml')
-  const { limits = {}, ...file } = options.file ?? {}
-  writeFileSync(configFile, stringify({ ...file, limits: { ...quickDrain, ...limits } }))
-  const { config, secrets } = loadConfig({
-    DATA_DIR: join(folder, 'data'),
-    CONFIG_FILE: configFile,
-    ...options.variables,
-  })
+  const variables: Record<string, string | undefined> = {}
+  const rewrite: TestGateway['rewrite'] = (settings = {}, more = {}) => {
+    Object.assign(variables, more)
+    if (typeof settings === 'string') return writeFileSync(configFile, settings)
+    const { limits = {}, ...file } = settings
+    writeFileSync(configFile, stringify({ ...file, limits: { ...quickDrain, ...limits } }))
+  }
+  rewrite(options.file, options.variables)
+  const readSettings = () =>
+    loadConfig({ DATA_DIR: join(folder, 'data'), CONFIG_FILE: configFile, ...variables })
+  const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', { write: (line) => void lines.push(line) })
@@ -99,6 +107,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     config,
     secrets,
     log,
+    readSettings,
     clock,
     moreTools,
     publicNet,
@@ -156,6 +165,11 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
         ...init,
         headers: { 'content-type': 'application/json', ...headers },
       }),
+    rewrite,
+    reload: (...settings) => {
+      if (settings.length > 0) rewrite(...settings)
+      return call('/api/reload', { method: 'POST', key: adminKey })
+    },
     announceToolsChanged: toolServer.announceToolsChanged,
     drain: () => server.drain(),
     stop,

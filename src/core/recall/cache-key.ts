@@ -5,13 +5,18 @@ import { GatewayError } from '../error.ts'
 
 const stringify = configure({ deterministic: true, circularValue: Error })
 
+type Handling = Pick<CallContext, 'caller' | 'strict' | 'fallback'> & {
+  /** Of the settings by which a name leads to an answer. */
+  settingsDigest: string
+}
+
 /**
  * The cache key of a request: a digest of the account, the handling that changes an answer, and the
  * canonical request, whatever the order of its members. The account is part of it because customers
  * must never see each other's answers (docs/behaviour.md#cache). Throws a GatewayError.
  */
 export function cacheKey(
-  { caller, strict, fallback }: Pick<CallContext, 'caller' | 'strict' | 'fallback'>,
+  { caller, strict, fallback, settingsDigest }: Handling,
   modality: string,
   request: unknown,
 ): string {
@@ -19,7 +24,7 @@ export function cacheKey(
   const handling = `${strict ? 'strict' : ''} ${fallback ? 'fallback' : ''}`
   return hash(
     'sha256',
-    `${accountId}\n${mode}\n${handling}\n${modality}\n${text(request)}`,
+    `${settingsDigest}\n${accountId}\n${mode}\n${handling}\n${modality}\n${text(request)}`,
     'base64url',
   )
 }

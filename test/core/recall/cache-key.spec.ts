@@ -5,7 +5,7 @@ import { cacheKey } from '../../../src/core/recall/cache-key.ts'
 import { callerOf } from '../../support/callers.ts'
 
 const caller = callerOf()
-const call = { caller, strict: false, fallback: true }
+const call = { caller, strict: false, fallback: true, settingsDigest: '' }
 const request = {
   model: 'm',
   messages: [{ role: 'user', content: 'a' }],
@@ -51,6 +51,7 @@ describe('the key of a remembered answer', () => {
     { name: 'modality', key: cacheKey(call, 'image', request) },
     { name: 'strictness', key: cacheKey({ ...call, strict: true }, 'chat', request) },
     { name: 'use of fallbacks', key: cacheKey({ ...call, fallback: false }, 'chat', request) },
+    { name: 'way to the models', key: cacheKey({ ...call, settingsDigest: 'x' }, 'chat', request) },
     { name: 'order of messages', key: cacheKey(call, 'chat', [request, 1]) },
   ]
   for (const { name, key } of others) {

@@ -4,6 +4,8 @@ import type { Events } from './telemetry/events.ts'
 
 type Options = {
   events: Events
+  /** Reads the settings again. */
+  reload: () => void
   /** Takes no more work, after a notice of so long, and ends what is under way. */
   drain: (noticeMs?: number) => Promise<void>
   /** Closes what the work used. */
@@ -21,10 +23,11 @@ const flushMs = 1000
 /**
  * Ends the process on SIGTERM and SIGINT, and on a bug that nothing catches: what is under way is
  * finished first. The exit code is 0, after a bug 1; a second signal ends it at once, with 128 and
- * the signal's number. No other signal that has a use ends it.
+ * the signal's number. SIGHUP reloads the settings, and no other signal that has a use ends it.
  */
-export function stopOnSignals({
+export function obeySignals({
   events,
+  reload,
   drain,
   close,
   flush,
@@ -61,6 +64,7 @@ export function stopOnSignals({
     if (isStopping) exit(1)
     else void stop(1, 0)
   })
-  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const)
+  process.on('SIGHUP', reload)
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
     process.on(signal, () => events.ignored(signal))
 }

@@ -1,0 +1,117 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Audit } from '../accounts/audit.ts'
+import type { Reload } from '../api/reload-settings.ts'
+import { ConfigError, type Loaded } from '../config.ts'
+import { changesBetween, type Changes } from '../config-changes.ts'
+import type { Actor } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Events } from '../telemetry/events.ts'
+import type { Generation } from './generation.ts'
+
+type Reloaded = Awaited<ReturnType<Reload>>
+
+type Options = {
+  /** Reads all settings. Throws a ConfigError. */
+  readSettings: () => Loaded
+  current: () => Generation
+  build: (settings: Changes['applied']) => Generation
+  /** From here on the next generation answers. */
+  begin: (next: Generation, changes: Changes) => void
+  isDraining: () => boolean
+  accounts: Pick<Accounts, 'first'>
+  audit: Pick<Audit, 'write'>
+  store: Pick<GuardedStore, 'db'>
+  events: Events
+  clock: () => number
+}
+
+/** Each reads the files anew, so that more of them at once say no more. */
+const waitingMax = 8
+
+/** Reloads one after the other. What is wrong with the settings is told, and logged. */
+export function createReload(options: Options): Reload {
+  let waiting = 0
+  let last: Promise<unknown> = Promise.resolve()
+  const run = async (by: Actor): Promise<Reloaded> => {
+    try {
+      const reloaded = await reloadOnce(options, by)
+      options.events.reloaded(reloaded)
+      return reloaded
+    } catch (error) {
+      options.events.reloadRefused(error)
+      throw error
+    } finally {
+      waiting--
+    }
+  }
+  return (by) => {
+    if (waiting >= waitingMax) return Promise.reject(tooMany())
+    waiting++
+    const turn = last.then(() => run(by))
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+async function reloadOnce(options: Options, by: Actor): Promise<Reloaded> {
+  const { current, build, begin, isDraining, clock } = options
+  if (isDraining()) throw stopping()
+  const read = readAll(options.readSettings)
+  const changes = changesBetween(current(), read)
+  const { changed, needsRestart, applied } = changes
+  const next = changed.length === 0 ? undefined : build(applied)
+  try {
+    await note(options, by, changes)
+    if (isDraining()) throw stopping()
+  } catch (error) {
+    await next?.end(0)
+    throw error
+  }
+  if (next !== undefined) begin(next, changes)
+  return {
+    object: 'reload',
+    applied_at: new Date(clock()).toISOString(),
+    changed: [...changed],
+    needs_restart: [...needsRestart],
+    notices: [...read.doubts, ...current().retiring],
+  }
+}
+
+function readAll(readSettings: Options['readSettings']): Loaded {
+  try {
+    return readSettings()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const complaints = error.message.replaceAll('\n', ' ')
+    const text = `The settings are not right, and those in force stay. ${complaints}`
+    throw new GatewayError('invalid_value', text)
+  }
+}
+
+/** Writes down which settings changed: their values may hold addresses and names of keys. */
+async function note(
+  { accounts, audit, store }: Options,
+  by: Actor,
+  { changed, needsRestart }: Changes,
+): Promise<void> {
+  const { id: accountId } = await accounts.first()
+  await store.db.transaction().execute((transaction) =>
+    audit.write(transaction, by, {
+      account_id: accountId,
+      action: 'settings.reload',
+      target: 'settings',
+      after: { changed, needs_restart: needsRestart },
+    }),
+  )
+}
+
+function stopping(): GatewayError {
+  return new GatewayError('overloaded', 'The gateway is shutting down and reloads nothing.')
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError('overloaded', 'Reloads are under way. Try again when they have ended.', {
+    retryAfterSeconds: 1,
+  })
+}

@@ -1,0 +1,225 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { completion } from '../support/chat-answers.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { openMessageStream } from '../support/message-stream.ts'
+import { hello, ownProvider, quickLimits } from '../support/own-endpoint.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+type Reloaded = { changed: string[]; needs_restart: string[]; notices: string[] }
+
+describe('a reload', () => {
+  let one: Upstream
+  let other: Upstream
+  let gateway: TestGateway
+  const variables = { OWN_API_KEY: 'sk-own-0123456789abcdef' }
+  const settings = (
+    upstream: Upstream,
+    more: { limits?: object; [name: string]: unknown } = {},
+  ) => ({
+    providers: [ownProvider('own', upstream)],
+    aliases: { house: 'own/house-1' },
+    ...more,
+    limits: { ...quickLimits, ...more.limits },
+  })
+
+  beforeEach(async () => {
+    one = await startUpstream()
+    other = await startUpstream()
+    one.answer(completion('one'))
+    other.answer(completion('other'))
+    gateway = await startGateway({ variables, file: settings(one) })
+  })
+  afterEach(async () => {
+    await gateway.stop()
+    await one.stop()
+    await other.stop()
+  })
+
+  const post = (body: object = {}) =>
+    gateway.post(
+      '/v1/chat/completions',
+      { model: 'house', messages: hello, ...body },
+      { key: gateway.liveKey },
+    )
+  const ask = async (body: object = {}): Promise<string> => {
+    const response = await post(body)
+    const { choices, error } = (await response.json()) as {
+      choices?: { message: { content: string } }[]
+      error?: { code: string }
+    }
+    return choices?.[0]?.message.content ?? error!.code
+  }
+  const reload = async (
+    file: Parameters<TestGateway['reload']>[0],
+    more = {},
+  ): Promise<Reloaded> => {
+    const response = await gateway.reload(file, more)
+    expect(response.status).to.equal(200)
+    return (await response.json()) as Reloaded
+  }
+
+  it('asks the provider at its new address, and not the cache of the old one', async () => {
+    expect(await ask()).to.equal('one')
+    expect((await reload(settings(other))).changed).to.deep.equal(['providers'])
+    expect(await ask()).to.equal('other')
+    expect(one.requests).to.have.length(1)
+  })
+
+  it('gives an alias to another model, whose answer is its own', async () => {
+    expect(await ask()).to.equal('one')
+    one.answer(({ body }) => completion((body as { model: string }).model))
+    const { changed } = await reload(settings(one, { aliases: { house: 'own/house-2' } }))
+    expect(changed).to.deep.equal(['aliases'])
+    expect(await ask()).to.equal('house-2')
+  })
+
+  it('leads a model another way, and keeps what was answered when only limits change', async () => {
+    expect(await ask()).to.equal('one')
+    await reload(settings(one, { limits: { chat_timeout_ms: 5000 } }))
+    const again = await post()
+    expect(again.headers.get('x-gateway-cache')).to.equal('hit')
+    const routes = { 'own/house-1': ['own/elsewhere'] }
+    one.answer(({ body }) => completion((body as { model: string }).model))
+    expect((await reload(settings(one, { routes }))).changed).to.include('routes')
+    expect(await ask()).to.equal('elsewhere')
+  })
+
+  it('signs with the new key from then on', async () => {
+    await ask()
+    const { changed } = await reload(settings(one), { OWN_API_KEY: 'sk-own-rotated-0123456789' })
+    expect(changed).to.deep.equal(['providers'])
+    await ask({ messages: [{ role: 'user', content: 'again' }] })
+    expect(one.requests.map(({ headers }) => headers.authorization)).to.deep.equal([
+      'Bearer sk-own-0123456789abcdef',
+      'Bearer sk-own-rotated-0123456789',
+    ])
+    expect(gateway.logText()).to.not.contain('rotated')
+  })
+
+  it('enables a vendor whose key came', async () => {
+    expect(await ask({ model: 'gpt-4.1' })).to.equal('no_provider_configured')
+    const { changed } = await reload(settings(one), {
+      OPENAI_API_KEY: 'sk-any-0123456789abcdefghij',
+      OPENAI_BASE_URL: other.url,
+    })
+    expect(changed).to.deep.equal(['OPENAI_API_KEY'])
+    expect(await ask({ model: 'gpt-4.1' })).to.equal('other')
+  })
+
+  it('closes the circuits of a provider that is another one now, and of no other', async () => {
+    const circuits = { limits: { circuit_failures_max: 1, circuit_open_ms: 60_000 } }
+    const two = (first: Upstream) => ({
+      ...settings(first, circuits),
+      providers: [ownProvider('own', first), ownProvider('spare', other)],
+      routes: { 'own/house-1': ['own', 'spare/house-1'] },
+    })
+    const told = async (content: string) => {
+      const response = await post({ messages: [{ role: 'user', content }] })
+      return response.headers.get('x-gateway-attempts')
+    }
+    await reload(two(one))
+    one.answer({ status: 500 })
+    expect(await told('a')).to.equal('own=overloaded, spare=ok')
+    await reload({ ...two(one), limits: { ...circuits.limits, tries_max: 3 } })
+    expect(await told('b')).to.equal('spare=ok')
+    const third = await startUpstream()
+    third.answer(completion('third'))
+    await reload({
+      ...two(one),
+      providers: [ownProvider('own', third), ownProvider('spare', other)],
+    })
+    expect(await told('c')).to.equal('own=ok')
+    await third.stop()
+  })
+
+  it('changes limits from the next call on', async () => {
+    const key = gateway.liveKey
+    await reload(settings(one, { limits: { chat_timeout_ms: 100, requests_per_minute: 7 } }))
+    const { headers } = await post()
+    expect(headers.get('x-ratelimit-limit-requests') ?? headers.get('ratelimit-policy')).to.match(
+      /7/,
+    )
+    one.answer({ hang: true })
+    const late = await gateway.post(
+      '/v1/chat/completions',
+      { model: 'own/slow', messages: hello },
+      { key },
+    )
+    await expectError(late, { status: 504, code: 'timeout' })
+  })
+
+  it('says what takes a restart, each time, and leaves it as it is', async () => {
+    const file = { ...settings(one), port: 1, limits: { batch_messages_max: 7, tries_max: 3 } }
+    const first = await reload(file)
+    expect(first.changed).to.have.members(['limits.tries_max', 'limits.route_tries_max'])
+    expect(first.needs_restart).to.include.members(['port', 'limits.batch_messages_max'])
+    const second = await reload(file)
+    expect(second).to.deep.include({ changed: [], needs_restart: first.needs_restart })
+  })
+
+  it('changes nothing by settings that are wrong, and names all that is', async () => {
+    const broken = settings(other, { colour: 'red', limits: { tries_max: 0 } })
+    const answer = await gateway.reload(broken)
+    const { message } = await expectError(answer, { status: 400, code: 'invalid_value' })
+    expect(message).to.contain("'colour'").and.to.contain('limits.tries_max must be at least 1')
+    await expectError(await gateway.reload('a: [1'), { status: 400, code: 'invalid_value' })
+    expect(await ask()).to.equal('one')
+    expect(gateway.logText()).to.contain('"msg":"not reloaded"')
+    expect((await reload(settings(other))).changed).to.deep.equal(['providers'])
+  })
+
+  it('is for who runs the gateway alone', async () => {
+    const accountId = await gateway.createAccount()
+    const key = await gateway.createKey('live', { accountId, scopes: ['admin'] })
+    const answer = await gateway.fetch('/api/reload', { method: 'POST', key })
+    await expectError(answer, { status: 403, code: 'insufficient_scope' })
+  })
+
+  it('is written down, without a value', async () => {
+    await reload(settings(other), { OWN_API_KEY: 'sk-own-rotated-0123456789' })
+    const answer = await gateway.fetch('/api/audit?action=settings.reload', {
+      key: gateway.adminKey,
+    })
+    const text = await answer.text()
+    const { data } = JSON.parse(text) as { data: { after: object; by: string }[] }
+    expect(data).to.have.length(1)
+    expect(data[0]!.after).to.deep.equal({ changed: ['providers'], needs_restart: [] })
+    expect(data[0]!.by).to.match(/^key_/)
+    expect(text).to.not.contain('rotated').and.to.not.contain(other.url)
+  })
+
+  it('tells the clients of the tool server when models changed, and only then', async () => {
+    const stream = await openMessageStream((signal) =>
+      gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal }),
+    )
+    await reload(settings(one, { limits: { tries_max: 3 } }))
+    await reload(settings(one, { aliases: { home: 'own/house-1' } }))
+    await reload(settings(one, { default_tool_image_model: 'gpt-image-2' }))
+    const messages = await stream.untilMessages(2)
+    expect(messages.map(({ method }) => method)).to.deep.equal([
+      'notifications/tools/list_changed',
+      'notifications/tools/list_changed',
+    ])
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    expect(await (await gateway.post('/mcp', list)).text()).to.contain('"default":"gpt-image-2"')
+    stream.leave()
+  })
+
+  it('is refused while the gateway stops', async () => {
+    await using stopping = await startGateway({ file: { limits: { drain_notice_ms: 300 } } })
+    const drained = stopping.drain()
+    await expectError(await stopping.reload(), { status: 503, code: 'overloaded' })
+    await drained
+  })
+
+  it('is done one after the other, and no more of them wait than a few', async () => {
+    gateway.rewrite(settings(other))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.reload()))
+    const done = answers.filter(({ status }) => status === 200)
+    expect(answers.filter(({ status }) => status === 503)).to.have.length(20 - done.length)
+    expect(done).to.have.length.within(8, 19)
+    const told = await Promise.all(done.map(async (one) => (await one.json()) as Reloaded))
+    expect(told.filter(({ changed }) => changed.length > 0)).to.have.length(1)
+  })
+})
