@@ -144,6 +144,54 @@ export const operations = [
     "protocol": "rest"
   },
   {
+    "id": "exportUsage",
+    "method": "get",
+    "path": "/api/usage/export",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "group_by",
+      "mode",
+      "model",
+      "provider",
+      "key",
+      "face",
+      "modality",
+      "outcome",
+      "order_by",
+      "order",
+      "format"
+    ],
+    "queryLists": [
+      "group_by"
+    ],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
+    "id": "exportRequests",
+    "method": "get",
+    "path": "/api/requests/export",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "mode",
+      "model",
+      "provider",
+      "key",
+      "face",
+      "modality",
+      "outcome",
+      "order",
+      "format"
+    ],
+    "queryLists": [],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
     "id": "reloadSettings",
     "method": "post",
     "path": "/api/reload",

@@ -202,6 +202,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/usage/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a report of usage
+         * @description All groups of a report as one file, however many there are: CSV, JSON Lines or JSON, as `format`
+         *     or `Accept` says.
+         */
+        get: operations["exportUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export single requests
+         * @description Every request of the range with its attempts, as one file in the order of time: CSV, JSON Lines or
+         *     JSON, as `format` or `Accept` says.
+         */
+        get: operations["exportRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -460,6 +502,88 @@ export interface components {
             modality?: components["schemas"]["CallModality"];
             outcome?: components["schemas"]["CallOutcome"];
             sums: components["schemas"]["UsageSums"];
+        };
+        /** @enum {string} */
+        ExportFormat: "csv" | "jsonl" | "json";
+        /** @enum {string} */
+        UsageExportObject: "usage_export";
+        /** @description All groups of a report. */
+        UsageExport: {
+            object: components["schemas"]["UsageExportObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            group_by: components["schemas"]["UsageDimension"][];
+            data: components["schemas"]["UsageGroup"][];
+            /** @description How many `data` has. It is the last member, so that a file with it is whole. */
+            rows: number;
+        };
+        /** @enum {string} */
+        RequestExportObject: "request_export";
+        /** @description All requests of a range. */
+        RequestExport: {
+            object: components["schemas"]["RequestExportObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            data: components["schemas"]["ExportedRequest"][];
+            /** @description How many `data` has. It is the last member, so that a file with it is whole. */
+            rows: number;
+        };
+        /** @enum {string} */
+        ExportedRequestObject: "request";
+        /** @description One try of a provider. */
+        ExportedAttempt: {
+            provider: string;
+            upstream_model: string;
+            /** @description `ok`, or why it failed. */
+            outcome: string;
+            /** @description The status of the provider's answer; null where it did not answer. */
+            status: number | null;
+            duration_ms: number;
+        };
+        /** @description One call, as the ledger has it. */
+        ExportedRequest: {
+            object: components["schemas"]["ExportedRequestObject"];
+            /** @description The `x-request-id` of its answer. */
+            id: string;
+            /** @description When it began. */
+            at: components["schemas"]["Time"];
+            /** @description The id of the API key. */
+            key: string;
+            face: components["schemas"]["Face"];
+            modality: components["schemas"]["CallModality"];
+            /** @description The model that answered, else the one that was asked for. */
+            model: string;
+            /** @description The provider that answered; null when none did or the cache answered. */
+            provider: string | null;
+            /** @description The model's name there. */
+            upstream_model: string | null;
+            /** @description The model that the provider says has answered, where it is another. */
+            served_model: string | null;
+            /** @description The tier that the provider served; null for the ordinary one. */
+            service_tier: string | null;
+            outcome: components["schemas"]["CallOutcome"];
+            /** @description The code of the error that was answered. */
+            error_code: string | null;
+            cache: components["schemas"]["CacheOutcome"];
+            input_tokens: number;
+            cached_input_tokens: number;
+            cache_write_tokens: number;
+            audio_input_tokens: number;
+            image_input_tokens: number;
+            output_tokens: number;
+            reasoning_tokens: number;
+            audio_output_tokens: number;
+            image_output_tokens: number;
+            images: number;
+            /** @description Null when no price is known. */
+            cost: components["schemas"]["Money"] | null;
+            cost_status: components["schemas"]["CostStatus"];
+            duration_ms: number;
+            attempts: components["schemas"]["ExportedAttempt"][];
         };
         /** @enum {string} */
         UsageReportObject: "usage_report";
@@ -2134,6 +2258,13 @@ export interface components {
          */
         UsageOutcome: components["schemas"]["CallOutcome"];
         /**
+         * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
+         *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
+         *     the range and end with the number of rows, as JSON does.
+         * @example jsonl
+         */
+        ExportFormatQuery: components["schemas"]["ExportFormat"];
+        /**
          * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
          *     by what was spent.
          * @example cost
@@ -3268,6 +3399,323 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportUsage: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise). By default 30 days before its end.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+                 * @example [
+                 *       "day",
+                 *       "model"
+                 *     ]
+                 */
+                group_by?: components["parameters"]["UsageGroupBy"];
+                /**
+                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @example live
+                 */
+                mode: components["parameters"]["UsageMode"];
+                /**
+                 * @description Only calls of this model.
+                 * @example gpt-5-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Only calls that this provider answered.
+                 * @example openai
+                 */
+                provider?: components["parameters"]["UsageProvider"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key?: components["parameters"]["UsageKey"];
+                /**
+                 * @description Only calls that came this way.
+                 * @example chat
+                 */
+                face?: components["parameters"]["UsageFace"];
+                /**
+                 * @description Only calls for this.
+                 * @example image
+                 */
+                modality?: components["parameters"]["UsageModality"];
+                /**
+                 * @description Only calls that ended so.
+                 * @example failed
+                 */
+                outcome?: components["parameters"]["UsageOutcome"];
+                /**
+                 * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
+                 *     by what was spent.
+                 * @example cost
+                 */
+                order_by: components["parameters"]["UsageOrderBy"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
+                 *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
+                 *     the range and end with the number of rows, as JSON does.
+                 * @example jsonl
+                 */
+                format?: components["parameters"]["ExportFormatQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it, as it is read. One that ends without its end is not whole. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "usage_export",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-01T00:00:00.000Z",
+                     *       "to": "2026-12-01T00:00:00.000Z",
+                     *       "group_by": [
+                     *         "model"
+                     *       ],
+                     *       "data": [
+                     *         {
+                     *           "object": "usage_group",
+                     *           "model": "gpt-5-mini",
+                     *           "sums": {
+                     *             "calls": 2,
+                     *             "failed_calls": 0,
+                     *             "cached_calls": 0,
+                     *             "unpriced_calls": 0,
+                     *             "input_tokens": 24,
+                     *             "cached_input_tokens": 0,
+                     *             "cache_write_tokens": 0,
+                     *             "audio_input_tokens": 0,
+                     *             "image_input_tokens": 0,
+                     *             "output_tokens": 310,
+                     *             "reasoning_tokens": 128,
+                     *             "audio_output_tokens": 0,
+                     *             "image_output_tokens": 0,
+                     *             "images": 0,
+                     *             "duration_ms": 5120,
+                     *             "cost": {
+                     *               "usd": "0.00311",
+                     *               "nano_usd": 3110000
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "rows": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageExport"];
+                    /**
+                     * @example model,calls,cost_usd
+                     *     gpt-5-mini,2,0.00311
+                     */
+                    "text/csv": string;
+                    /**
+                     * @example {"object":"usage_export","account_id":"acc_6f1d","mode":"live","from":"2026-11-01T00:00:00.000Z","to":"2026-12-01T00:00:00.000Z"}
+                     *     {"object":"export_end","rows":0}
+                     */
+                    "application/x-ndjson": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportRequests: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise). By default 30 days before its end.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @example live
+                 */
+                mode: components["parameters"]["UsageMode"];
+                /**
+                 * @description Only calls of this model.
+                 * @example gpt-5-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Only calls that this provider answered.
+                 * @example openai
+                 */
+                provider?: components["parameters"]["UsageProvider"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key?: components["parameters"]["UsageKey"];
+                /**
+                 * @description Only calls that came this way.
+                 * @example chat
+                 */
+                face?: components["parameters"]["UsageFace"];
+                /**
+                 * @description Only calls for this.
+                 * @example image
+                 */
+                modality?: components["parameters"]["UsageModality"];
+                /**
+                 * @description Only calls that ended so.
+                 * @example failed
+                 */
+                outcome?: components["parameters"]["UsageOutcome"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
+                 *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
+                 *     the range and end with the number of rows, as JSON does.
+                 * @example jsonl
+                 */
+                format?: components["parameters"]["ExportFormatQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it, as it is read. One that ends without its end is not whole. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "request_export",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-01T00:00:00.000Z",
+                     *       "to": "2026-12-01T00:00:00.000Z",
+                     *       "data": [
+                     *         {
+                     *           "object": "request",
+                     *           "id": "req_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
+                     *           "at": "2026-11-22T12:00:00.000Z",
+                     *           "key": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "face": "chat",
+                     *           "modality": "chat",
+                     *           "model": "gpt-5-mini",
+                     *           "provider": "openai",
+                     *           "upstream_model": "gpt-5-mini",
+                     *           "served_model": null,
+                     *           "service_tier": null,
+                     *           "outcome": "ok",
+                     *           "error_code": null,
+                     *           "cache": "miss",
+                     *           "input_tokens": 12,
+                     *           "cached_input_tokens": 0,
+                     *           "cache_write_tokens": 0,
+                     *           "audio_input_tokens": 0,
+                     *           "image_input_tokens": 0,
+                     *           "output_tokens": 155,
+                     *           "reasoning_tokens": 64,
+                     *           "audio_output_tokens": 0,
+                     *           "image_output_tokens": 0,
+                     *           "images": 0,
+                     *           "cost": {
+                     *             "usd": "0.000313",
+                     *             "nano_usd": 313000
+                     *           },
+                     *           "cost_status": "exact",
+                     *           "duration_ms": 2560,
+                     *           "attempts": [
+                     *             {
+                     *               "provider": "openai",
+                     *               "upstream_model": "gpt-5-mini",
+                     *               "outcome": "ok",
+                     *               "status": 200,
+                     *               "duration_ms": 2540
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "rows": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestExport"];
+                    /**
+                     * @example id,at,model,cost_usd
+                     *     req_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9,2026-11-22T12:00:00.000Z,gpt-5-mini,0.00311
+                     */
+                    "text/csv": string;
+                    /**
+                     * @example {"object":"request_export","account_id":"acc_6f1d","mode":"live","from":"2026-11-01T00:00:00.000Z","to":"2026-12-01T00:00:00.000Z"}
+                     *     {"object":"export_end","rows":0}
+                     */
+                    "application/x-ndjson": string;
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,4 +1,6 @@
 import type { Operations } from '../http/contract-router.ts'
+import { exportRequests, type ExportRequests } from './export-requests.ts'
+import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
@@ -7,12 +9,14 @@ import { retrieveOwnKey } from './retrieve-own-key.ts'
 type Options = {
   audit: { list: ListAudit }
   reload: Reload
-  usage: { report: ReportUsage }
+  usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
 }
 
 /** The handlers of the operations below /api. */
 export function apiOperations({ audit, reload, usage }: Options) {
   return {
+    exportRequests: exportRequests(usage),
+    exportUsage: exportUsage(usage),
     listAuditEvents: listAuditEvents(audit),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),

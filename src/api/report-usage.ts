@@ -1,11 +1,12 @@
 import type { components, operations } from '../../generated/types.ts'
-import type { Operation, OperationCall } from '../http/operation.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Operation } from '../http/operation.ts'
 
 type Schemas = components['schemas']
 type Query = NonNullable<operations['reportUsage']['parameters']['query']>
 
 /** What is asked of a report, whoever makes it. */
-type ReportRequest = Pick<Query, 'from' | 'to' | 'cursor'> & {
+export type ReportRequest = Pick<Query, 'from' | 'to' | 'cursor'> & {
   accountId: string
   mode: Schemas['Mode']
   filter: Pick<Query, 'model' | 'provider' | 'key' | 'face' | 'modality' | 'outcome'>
@@ -18,20 +19,29 @@ export type ReportUsage = (request: ReportRequest, limit: number) => Promise<Sch
 
 /** GET /api/usage */
 export function reportUsage({ report }: { report: ReportUsage }): Operation<'reportUsage'> {
-  return async (call) => ({
+  return async ({ caller, query }) => ({
     status: 200,
-    json: await report(reportRequestOf(call), call.query.limit),
+    json: await report({ ...reportRequestOf(caller, query), cursor: query.cursor }, query.limit),
   })
 }
 
 /** What the query of a report asks for. */
-export function reportRequestOf({
-  caller,
-  query,
-}: Pick<OperationCall<'reportUsage'>, 'caller' | 'query'>): ReportRequest {
-  const { from, to, mode, group_by: groupBy = [], order_by: orderBy, order, cursor } = query
-  const { model, provider, key, face, modality, outcome } = query
-  const filter = { model, provider, key, face, modality, outcome }
-  const { accountId } = caller
-  return { accountId, from, to, mode, filter, groupBy, orderBy, order, cursor }
+export function reportRequestOf(
+  { accountId }: Pick<Caller, 'accountId'>,
+  query: Omit<Query, 'limit' | 'cursor'>,
+): ReportRequest {
+  const { from, to, mode, group_by: groupBy = [], order_by: orderBy, order } = query
+  return { accountId, from, to, mode, filter: filterOf(query), groupBy, orderBy, order }
+}
+
+/** Which calls are asked for. */
+export function filterOf({
+  model,
+  provider,
+  key,
+  face,
+  modality,
+  outcome,
+}: ReportRequest['filter']): ReportRequest['filter'] {
+  return { model, provider, key, face, modality, outcome }
 }

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
+import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { apiOperations } from '../api/index.ts'
 import type { Reload } from '../api/reload-settings.ts'
@@ -15,6 +16,9 @@ type Options = {
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration({ store, reload, clock }: Options) {
   const { reader } = store
-  const usage = createUsageReports({ reader, clock })
+  const usage = {
+    ...createUsageReports({ reader, clock }),
+    ...createUsageExports({ reader, clock }),
+  }
   return apiOperations({ audit: createAudit(store, clock), reload, usage })
 }

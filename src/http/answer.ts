@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { eventWriter } from './event-writer.ts'
+import { sendStream } from './stream-answer.ts'
 import { holdUnread } from './unread.ts'
 
 /** What a handler answers with; `send` writes it. */
@@ -16,6 +17,8 @@ export type Answer = {
   shared?: true
   /** Writes server-sent events to the sink; resolves with the last ones when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
+  /** Sent as it comes, as fast as the client reads; `headers` must have the content type. */
+  stream?: AsyncIterable<string>
   /** The stream stays open for notifications: it does not count as a request in work. */
   held?: true
 }
@@ -27,6 +30,8 @@ type SendOptions = {
   pingIntervalMs: number
   /** Holds what the client has not read yet, and nothing else any more. */
   hold: Hold
+  /** Aborted when the key of the request ends. */
+  ending?: AbortSignal | undefined
   /** A JSON answer is written at once; its end, which may close the connection, waits for this. */
   requestRead?: Promise<void> | undefined
 }
@@ -38,9 +43,9 @@ type SendOptions = {
 export function send(
   response: ServerResponse,
   answer: Answer,
-  { requestId, pingIntervalMs, hold, requestRead }: SendOptions,
+  { requestId, pingIntervalMs, hold, ending, requestRead }: SendOptions,
 ): Promise<void> | undefined {
-  const { status, json, events } = answer
+  const { status, json, events, stream } = answer
   // Passed to `writeHead` together: Node checks headers that are set one by one twice.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even when the client has left: its call has to be closed and recorded.
@@ -48,6 +53,7 @@ export function send(
     return sendEvents(response, { status, headers, events, pingIntervalMs, hold })
   }
   if (response.destroyed || response.headersSent) return undefined
+  if (stream !== undefined) return sendStream(response, { status, headers, stream, hold, ending })
   if (json !== undefined) {
     headers['content-type'] = 'application/json'
     const text = typeof json === 'string' ? json : JSON.stringify(json)

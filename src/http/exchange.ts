@@ -90,7 +90,8 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       context.respond = false
       const { requestId, hold } = state
       const { pingIntervalMs } = limits
-      const sent = send(res, state.answer, { requestId, pingIntervalMs, hold })
+      const ending = state.ending.signal
+      const sent = send(res, state.answer, { requestId, pingIntervalMs, hold, ending })
       if (sent !== undefined) await sent
       record.end()
     } catch (thrown) {

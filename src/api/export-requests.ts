@@ -1,0 +1,59 @@
+import type { components } from '../../generated/types.ts'
+import type { Operation } from '../http/operation.ts'
+import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
+import { filterOf, type ReportRequest } from './report-usage.ts'
+
+type Schemas = components['schemas']
+type Request = Schemas['ExportedRequest']
+type Head = Omit<Schemas['RequestExport'], 'data' | 'rows'>
+
+export type ExportRequests = (
+  asked: Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>,
+) => Exported<Head, Request>
+
+/** GET /api/requests/export */
+export function exportRequests({
+  requests,
+}: {
+  requests: ExportRequests
+}): Operation<'exportRequests'> {
+  return async ({ caller: { accountId }, query, request }) => {
+    const { from, to, mode, order } = query
+    const asked = { accountId, from, to, mode, order, filter: filterOf(query) }
+    return fileAnswer(formatOf(query.format, request.headers.accept), {
+      ...requests(asked),
+      columns,
+    })
+  }
+}
+
+const columns: Columns<Request> = {
+  id: (row) => row.id,
+  at: (row) => row.at,
+  key: (row) => row.key,
+  face: (row) => row.face,
+  modality: (row) => row.modality,
+  model: (row) => row.model,
+  provider: (row) => row.provider,
+  upstream_model: (row) => row.upstream_model,
+  served_model: (row) => row.served_model,
+  service_tier: (row) => row.service_tier,
+  outcome: (row) => row.outcome,
+  error_code: (row) => row.error_code,
+  cache: (row) => row.cache,
+  input_tokens: (row) => row.input_tokens,
+  cached_input_tokens: (row) => row.cached_input_tokens,
+  cache_write_tokens: (row) => row.cache_write_tokens,
+  audio_input_tokens: (row) => row.audio_input_tokens,
+  image_input_tokens: (row) => row.image_input_tokens,
+  output_tokens: (row) => row.output_tokens,
+  reasoning_tokens: (row) => row.reasoning_tokens,
+  audio_output_tokens: (row) => row.audio_output_tokens,
+  image_output_tokens: (row) => row.image_output_tokens,
+  images: (row) => row.images,
+  cost_usd: (row) => row.cost?.usd ?? null,
+  cost_nano_usd: (row) => row.cost?.nano_usd ?? null,
+  cost_status: (row) => row.cost_status,
+  duration_ms: (row) => row.duration_ms,
+  attempts: (row) => JSON.stringify(row.attempts),
+}

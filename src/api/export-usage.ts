@@ -1,0 +1,48 @@
+import type { components } from '../../generated/types.ts'
+import type { Operation } from '../http/operation.ts'
+import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
+import { reportRequestOf, type ReportRequest } from './report-usage.ts'
+
+type Schemas = components['schemas']
+type Group = Schemas['UsageGroup']
+type Dimension = Schemas['UsageDimension']
+type Head = Omit<Schemas['UsageExport'], 'data' | 'rows'>
+
+export type ExportUsage = (request: ReportRequest) => Exported<Head, Group>
+
+/** GET /api/usage/export */
+export function exportUsage({ groups }: { groups: ExportUsage }): Operation<'exportUsage'> {
+  return async ({ caller, query, request }) => {
+    const asked = reportRequestOf(caller, query)
+    const columns = { ...groupColumns(asked.groupBy), ...sumColumns }
+    return fileAnswer(formatOf(query.format, request.headers.accept), {
+      ...groups(asked),
+      columns,
+    })
+  }
+}
+
+function groupColumns(groupBy: readonly Dimension[]): Columns<Group> {
+  const names = groupBy.flatMap((name) => (name === 'key' ? (['key', 'key_name'] as const) : name))
+  return Object.fromEntries(names.map((name) => [name, (group: Group) => group[name] ?? null]))
+}
+
+const sumColumns: Columns<Group> = {
+  calls: ({ sums }) => sums.calls,
+  failed_calls: ({ sums }) => sums.failed_calls,
+  cached_calls: ({ sums }) => sums.cached_calls,
+  unpriced_calls: ({ sums }) => sums.unpriced_calls,
+  input_tokens: ({ sums }) => sums.input_tokens,
+  cached_input_tokens: ({ sums }) => sums.cached_input_tokens,
+  cache_write_tokens: ({ sums }) => sums.cache_write_tokens,
+  audio_input_tokens: ({ sums }) => sums.audio_input_tokens,
+  image_input_tokens: ({ sums }) => sums.image_input_tokens,
+  output_tokens: ({ sums }) => sums.output_tokens,
+  reasoning_tokens: ({ sums }) => sums.reasoning_tokens,
+  audio_output_tokens: ({ sums }) => sums.audio_output_tokens,
+  image_output_tokens: ({ sums }) => sums.image_output_tokens,
+  images: ({ sums }) => sums.images,
+  duration_ms: ({ sums }) => sums.duration_ms,
+  cost_usd: ({ sums }) => sums.cost.usd,
+  cost_nano_usd: ({ sums }) => sums.cost.nano_usd,
+}

@@ -1,0 +1,96 @@
+import type { components } from '../../generated/types.ts'
+import type { Answer } from '../http/answer.ts'
+
+type Format = components['schemas']['ExportFormat']
+
+/** What an export begins with, and its rows, which are read as they are taken. */
+export type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
+/** The cells of a row by their columns. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+
+type File<Head, Row> = Exported<Head, Row> & { columns: Columns<Row> }
+type Ranged = { object: string; from: string; to: string }
+
+const mediaTypes: Readonly<Record<Format, string>> = {
+  csv: 'text/csv',
+  jsonl: 'application/x-ndjson',
+  json: 'application/json',
+}
+
+/** The form that is asked for by name, else by the first type of `Accept` that is known, else JSON. */
+export function formatOf(format: Format | undefined, accept = ''): Format {
+  if (format !== undefined) return format
+  const names = Object.keys(mediaTypes) as Format[]
+  const types = accept.split(',').map((part) => part.split(';', 1)[0]!.trim().toLowerCase())
+  const known = types.map((type) => names.find((name) => mediaTypes[name] === type))
+  return known.find((name) => name !== undefined) ?? 'json'
+}
+
+/** The answer that sends an export as a file. */
+export function fileAnswer<Head extends Ranged, Row>(
+  format: Format,
+  file: File<Head, Row>,
+): Answer {
+  const { object, from, to } = file.head
+  const name = `${object.replace('_', '-')}-${from.slice(0, 10)}-${to.slice(0, 10)}.${format}`
+  const charset = format === 'csv' ? '; charset=utf-8; header=present' : ''
+  return {
+    status: 200,
+    headers: {
+      'content-type': mediaTypes[format] + charset,
+      'content-disposition': `attachment; filename="${name}"`,
+      'cache-control': 'no-store',
+    },
+    stream: written[format](file),
+  }
+}
+
+const written = { csv, jsonl, json } satisfies Record<Format, unknown>
+
+/** RFC 4180. */
+async function* csv<Head, Row>({ pages, columns }: File<Head, Row>): AsyncGenerator<string> {
+  const cells = Object.values(columns)
+  const line = (values: readonly (string | number | null)[]) => `${values.map(cell).join(',')}\r\n`
+  let head = line(Object.keys(columns))
+  for await (const rows of pages) {
+    yield head + rows.map((row) => line(cells.map((read) => read(row)))).join('')
+    head = ''
+  }
+}
+
+/** A spreadsheet would take a text that begins like this for a formula. */
+const formula = /^[=+\-@\t\r]/
+
+function cell(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = formula.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+async function* jsonl<Head, Row>({ head, pages }: File<Head, Row>): AsyncGenerator<string> {
+  let begun = `${JSON.stringify(head)}\n`
+  let count = 0
+  for await (const rows of pages) {
+    count += rows.length
+    yield begun + rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+    begun = ''
+  }
+  yield `${JSON.stringify({ object: 'export_end', rows: count })}\n`
+}
+
+async function* json<Head, Row>({ head, pages }: File<Head, Row>): AsyncGenerator<string> {
+  let between = `${JSON.stringify(head).slice(0, -1)},"data":[\n`
+  let count = 0
+  for await (const rows of pages) {
+    count += rows.length
+    let text = ''
+    for (const row of rows) {
+      text += between + JSON.stringify(row)
+      between = ',\n'
+    }
+    if (text !== '') yield text
+  }
+  const begun = count === 0 ? between : '\n'
+  yield `${begun}],"rows":${count}}\n`
+}
