@@ -103,10 +103,25 @@ export interface components {
             /** @default {} */
             limits: {
                 /**
-                 * @description Requests of one account.
+                 * @description Requests of one account, unless it has a limit of its own.
                  * @default 6000
                  */
                 requests_per_minute: number;
+                /**
+                 * @description Tokens of one account, unless it has a limit of its own. Null for no limit.
+                 * @default null
+                 */
+                tokens_per_minute: number | null;
+                /**
+                 * @description Images of one account, unless it has a limit of its own. Null for no limit.
+                 * @default null
+                 */
+                images_per_minute: number | null;
+                /**
+                 * @description Calls of one account at once, unless it has a limit of its own. Null for no limit.
+                 * @default null
+                 */
+                concurrency: number | null;
                 /**
                  * @description Requests in work at once; more are refused with 503.
                  * @default 2000
@@ -653,7 +668,28 @@ export const settings = [
     "variable": null,
     "standard": 6000,
     "needsRestart": false,
-    "description": "Requests of one account."
+    "description": "Requests of one account, unless it has a limit of its own."
+  },
+  {
+    "name": "limits.tokens_per_minute",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Tokens of one account, unless it has a limit of its own. Null for no limit."
+  },
+  {
+    "name": "limits.images_per_minute",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Images of one account, unless it has a limit of its own. Null for no limit."
+  },
+  {
+    "name": "limits.concurrency",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Calls of one account at once, unless it has a limit of its own. Null for no limit."
   },
   {
     "name": "limits.concurrent_requests_max",

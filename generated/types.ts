@@ -1683,6 +1683,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1735,6 +1741,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1766,6 +1778,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1838,6 +1856,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1869,6 +1893,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1920,6 +1950,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -1971,6 +2007,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -2002,6 +2044,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -2033,6 +2081,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -2064,6 +2118,12 @@ export interface components {
                 "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                 "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                 "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -2364,7 +2424,8 @@ export interface components {
          */
         Warnings: number;
         /**
-         * @description Requests allowed in the window.
+         * @description Requests allowed in the window. Of the account's limit and the key's these headers tell the one
+         *     that leaves less, and only the kinds that are limited.
          * @example 6000
          */
         LimitRequests: number;
@@ -2379,13 +2440,45 @@ export interface components {
          */
         ResetRequests: string;
         /**
-         * @description The state of the limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it.
-         * @example "requests";r=5999;t=60
+         * @description Tokens allowed in the window.
+         * @example 200000
+         */
+        LimitTokens: number;
+        /**
+         * @description Tokens left in the window. A call takes what it may use, and gives back the rest when it ends.
+         * @example 199999
+         */
+        RemainingTokens: number;
+        /**
+         * @description Time until the window ends, as `12s`.
+         * @example 60s
+         */
+        ResetTokens: string;
+        /**
+         * @description Images allowed in the window.
+         * @example 100
+         */
+        LimitImages: number;
+        /**
+         * @description Images left in the window.
+         * @example 99
+         */
+        RemainingImages: number;
+        /**
+         * @description Time until the window ends, as `12s`.
+         * @example 60s
+         */
+        ResetImages: string;
+        /**
+         * @description What is left of each limit of account and key, by its name, as IETF
+         *     draft-ietf-httpapi-ratelimit-headers writes it: `r` is left, for `t` seconds more.
+         * @example "requests-per-account";r=5999;t=60, "concurrency-per-key";r=9
          */
         RateLimit: string;
         /**
-         * @description The limit, as IETF draft-ietf-httpapi-ratelimit-headers writes it.
-         * @example "requests";q=6000;w=60
+         * @description Each limit of account and key, by its name, as IETF draft-ietf-httpapi-ratelimit-headers writes
+         *     it: `q` in each window of `w` seconds, of the unit `qu` or of requests.
+         * @example "requests-per-account";q=6000;w=60, "concurrency-per-key";q=10;qu="concurrent-requests"
          */
         RateLimitPolicy: string;
         /**
@@ -2477,6 +2570,12 @@ export interface operations {
                     "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                     "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                     "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Deprecation: components["headers"]["Deprecation"];
@@ -2590,6 +2689,12 @@ export interface operations {
                     "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                     "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                     "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Deprecation: components["headers"]["Deprecation"];
@@ -2707,6 +2812,12 @@ export interface operations {
                     "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
                     "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
                     "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Deprecation: components["headers"]["Deprecation"];

@@ -20,7 +20,7 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Text
 /** Every limit of settings.yaml, with its unit in the name. */
-type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: number }
+type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: SettingsLimits[Name] }
 
 /** The operator's settings without secrets, so that it may be printed. */
 export type Config = {

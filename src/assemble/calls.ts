@@ -31,9 +31,9 @@ export function assembleCalls(options: Options): Gateway {
   const { config, store, events, lasting, parts, occupancy, clock, monotonic } = options
   const { limits } = config
   const { catalog, vendorModels, routes, readSources } = parts
-  const { admit, cache, record, recollection, darkroom } = lasting
+  const { rateLimit, cache, record, recollection, darkroom } = lasting
   return createGateway({
-    admit,
+    admit: (caller, demand) => rateLimit.admit(caller, demand),
     settingsDigest: digestOf(config),
     recall: cache.recall,
     remember: cache.remember,

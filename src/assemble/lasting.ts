@@ -5,7 +5,7 @@ import { createRecollection } from '../core/recall/recollection.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
-import { createRateLimit } from '../policy/rate-limit.ts'
+import { RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-health.ts'
 import { createLines } from '../providers/transport/lines.ts'
@@ -51,7 +51,7 @@ export function assembleLasting(options: Options) {
     recollection: createRecollection(),
     cache: createResponseCache({ bytesMax: first.cacheBytesMax, limits, clock, monotonic }),
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
-    admit: createRateLimit(limits, monotonic),
+    rateLimit: new RateLimit({ defaults: limits, monotonic, onFault: events.faulted }),
     record: createLedger(store, first, events.recorded),
     uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
   }

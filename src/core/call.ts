@@ -1,12 +1,13 @@
 import type { Hold } from '../bytes/budget.ts'
-import type { CallContext, Mode, RequestLimit } from './caller.ts'
+import type { CallContext, Mode } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError, type Progress } from './error.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
 import { errorAfter, ProviderFailure, UnknownOutcome } from './failure.ts'
+import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import type { Cost } from './cost.ts'
-import type { Usage } from './price.ts'
+import { noUsage, type Usage } from './price.ts'
 import type { PictureTraits } from './pricing.ts'
 import type { Remembered } from './recall/remembered.ts'
 import {
@@ -40,6 +41,7 @@ type Options = {
   modality: Modality
   model: string
   timeoutMs: number
+  admission: Admission
 }
 
 /** What a route delivered, as needed for the receipt and the ledger. */
@@ -86,12 +88,12 @@ export type Call = {
   /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
   /** How far the call has come. */
-  progress(): Required<Pick<Progress, 'attempts'>> & Pick<Progress, 'model'>
+  progress(): Required<Pick<Progress, 'attempts' | 'limits'>> & Pick<Progress, 'model'>
 }
 
 /** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
 export function openCall(parts: CallParts, options: Options): Call {
-  const { context, modality } = options
+  const { context, modality, admission } = options
   const { mode } = context.caller
   const { monotonic } = parts
   const startedAt = parts.clock()
@@ -106,12 +108,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     const durationMs = monotonic() - begunAt
     return { model: options.model, context, modality, startedAt, durationMs, attempts }
   })
-  const same = { attempts, mode }
-  const receipt = (told: Omit<Receipt, keyof typeof same>): Receipt => ({
-    ...told,
-    ...same,
-    warnings: toldWarnings(told.warnings),
-  })
+  const receipt = receiptWriter({ attempts, mode }, admission)
   return {
     startedAt,
     hold: context.hold,
@@ -133,17 +130,20 @@ export function openCall(parts: CallParts, options: Options): Call {
       const { route, usage, servedModel, picture } = delivered
       const { model, provider } = route
       if (healthPending) parts.failover.health.ended(route)
+      admission.end(usage)
       const cost = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
       await record({ outcome: 'ok', cache, route, usage, servedModel, cost })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
     },
     replay: async (model, provider, usage, warnings) => {
+      admission.end(noUsage)
       const cost = cachedCost(mode)
       await record({ outcome: 'ok', cache: 'hit', usage, cost, model: model.row.id })
       return receipt({ model, provider, cost, cache: 'hit', warnings })
     },
     fail: async (thrown, delivered) => {
       deadline.clear()
+      admission.end(delivered ? delivered.usage : noUsage)
       const failure = thrown instanceof ProviderFailure ? thrown : undefined
       // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
@@ -157,7 +157,7 @@ export function openCall(parts: CallParts, options: Options): Call {
       await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
       return error
     },
-    progress: () => ({ attempts, ...lastOf(tried) }),
+    progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tried) }),
   }
 }
 
@@ -169,6 +169,18 @@ function outcomeOf(failure: ProviderFailure | undefined): UsageRow['outcome'] {
 /** What a call costs that delivered nothing, as far as is known. */
 function costOfNothing(outcome: UsageRow['outcome'], mode: Mode): Cost {
   return outcome === 'unknown' ? unknownCost(mode) : noCost(mode)
+}
+
+type Same = Pick<Receipt, 'attempts' | 'mode'>
+
+/** Writes the receipt of a call, with what its caller's limits leave by then. */
+function receiptWriter(same: Same, admission: Admission) {
+  return (told: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
+    ...told,
+    ...same,
+    limits: admission.limits(),
+    warnings: toldWarnings(told.warnings),
+  })
 }
 
 type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
@@ -205,6 +217,8 @@ export type Work<Made, Answer> = {
   warnings: readonly Warning[]
   /** The prompt, or the user's last message. */
   prompt(): string
+  /** What it may use of the caller's limits. */
+  demand: Demand
   /** Whether a route can do it, as far as is known before the vendor's request is built. */
   check(route: Route): Readiness
   /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
@@ -218,7 +232,7 @@ export type Work<Made, Answer> = {
   /** Turns what was made into the answer; the call is recorded before the answer ends. */
   deliver(made: Made, delivery: Delivery): Promise<Answer>
   /** The same for a cached answer, whose call is recorded already. */
-  replay(known: Remembered, receipt: Receipt, limit: RequestLimit): Answer
+  replay(known: Remembered, receipt: Receipt): Answer
 }
 
 /** What `deliver` needs to know of the call. */
@@ -226,7 +240,6 @@ export type Delivery = {
   call: Call
   /** Adjustments that apply whichever route answers. */
   warnings: readonly Warning[]
-  limit: RequestLimit
   /** Passes the answer to waiting identical calls and to the cache; absent when not wanted. */
   keep: ((pack: () => Remembered) => void) | undefined
 }
@@ -236,7 +249,6 @@ export type Answered<Result> = {
   result: Result
   usage: Usage | undefined
   receipt: Receipt
-  limit: RequestLimit
 }
 
 /** A complete result; `bytes` is roughly the memory it takes. */
@@ -250,7 +262,7 @@ export type Whole<Result> = Delivered & {
 /** Records a complete answer, and caches it in the form that `pack` gives. */
 export async function deliverWhole<Result>(
   made: Whole<Result>,
-  { call, warnings, limit, keep }: Delivery,
+  { call, warnings, keep }: Delivery,
   pack: (result: Result) => unknown,
 ): Promise<Answered<Result>> {
   const { result, usage, bytes } = made
@@ -265,7 +277,7 @@ export async function deliverWhole<Result>(
       }),
     )
   }
-  return { result, usage, receipt, limit }
+  return { result, usage, receipt }
 }
 
 /** Both lists of warnings in order; without a copy when the second is empty. */

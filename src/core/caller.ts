@@ -55,14 +55,6 @@ export type Credentials = { authorization: string | undefined; apiKey: string | 
 /** Authenticates a request. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
-/** The state of a caller's request limit after this call. */
-export type RequestLimit = {
-  limit: number
-  remaining: number
-  windowSeconds: number
-  resetSeconds: number
-}
-
 /** The face that a call came through. */
 export type Face = 'images' | 'chat' | 'mcp'
 

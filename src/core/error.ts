@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { RequestLimit } from './caller.ts'
+import type { LimitState } from './limits.ts'
 import { shortened } from './shortened.ts'
 
 type Schemas = components['schemas']
@@ -8,8 +8,8 @@ type ErrorType = Schemas['ErrorType']
 
 /** How far a call had come when it failed, as the headers of its error tell. */
 export type Progress = {
-  /** The rate limit, after the call or as it was reached. */
-  limit?: RequestLimit
+  /** The caller's limits, as the call left them or as they kept it out. */
+  limits?: readonly LimitState[]
   /** The model that was tried last, else the one that was asked for. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
   /** Each try in order. */

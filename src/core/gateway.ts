@@ -1,5 +1,5 @@
 import { openCall, type Answered, type CallParts, type Delivery, type Work } from './call.ts'
-import type { CallContext, Caller, RequestLimit } from './caller.ts'
+import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
@@ -9,6 +9,7 @@ import { giveWay } from './give-way.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
+import type { Admit } from './limits.ts'
 import type { Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
@@ -22,8 +23,7 @@ export type GatewayParts = ImageParts &
   Recollection & {
     /** Throws a GatewayError while calls cannot be recorded: then no provider is paid for one. */
     assertKeeps: () => void
-    /** Throws a GatewayError when the caller's limit is reached. */
-    admit: (caller: Caller) => RequestLimit
+    admit: Admit
     /** Changes with the settings by which the name of a model leads to an answer. */
     settingsDigest: string
     /** Looks an answer up in the response cache. */
@@ -81,16 +81,16 @@ async function pass<Made, Answer>(
   work: Work<Made, Answer>,
 ): Promise<Answer> {
   parts.assertKeeps()
-  const limit = parts.admit(context.caller)
+  const admission = await parts.admit(context.caller, work.demand)
   const { modality, models, timeoutMs } = work
-  const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs })
+  const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs, admission })
   let making: Making<Remembered> | undefined
-  let asked: Progress = { limit }
+  let asked: Progress = {}
   try {
     // Before the cache lookup: a key must not get from the cache what it may not call.
     const looked = parts.routes(models, context.caller)
     const able = looked instanceof Promise ? await looked : looked
-    asked = { limit, model: able.routes[0]!.model.row }
+    asked = { model: able.routes[0]!.model.row }
     const warnings = [...work.warnings, ...able.warnings]
     const { strict, fallback } = context
     const routes = parts.orderRoutes(takingPart(able.routes, work))
@@ -107,14 +107,14 @@ async function pass<Made, Answer>(
       const { modelId, provider, usage } = known
       const model = parts.findModel(modelId)
       const receipt = await call.replay(model, provider, usage, known.warnings)
-      return work.replay(known, receipt, limit)
+      return work.replay(known, receipt)
     }
     if (key !== undefined && work.isShared) making ??= parts.inFlight.begin(key)
     const more = giveWay(context.hold)
     if (more !== undefined) await more
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
-    return await work.deliver(made, { call, warnings, limit, keep })
+    return await work.deliver(made, { call, warnings, keep })
   } catch (thrown) {
     // Whatever happens to its row, those who wait for the answer are freed.
     const error = await call.fail(thrown).catch(toGatewayError)

@@ -3,6 +3,7 @@ import type { CallContext, Face, Mode } from './caller.ts'
 import { costOf, type Cost, type CostStatus } from './cost.ts'
 import type { ErrorCode } from './error.ts'
 import type { Attempt } from './failover.ts'
+import type { LimitState } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './pricing.ts'
@@ -20,6 +21,8 @@ export type Receipt = {
   attempts: readonly Attempt[]
   warnings: readonly Warning[]
   mode: Mode
+  /** The caller's limits, as the call left them. */
+  limits: readonly LimitState[]
 }
 
 /** A row of the ledger; durable before the answer ends (docs/behaviour.md#promises, promise 1). */

@@ -1,16 +1,16 @@
-import type { RequestLimit } from '../core/caller.ts'
 import type { Progress } from '../core/error.ts'
 import { usdText } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
+import { limitHeaders } from './limit-headers.ts'
 
 /** The response headers that tell how a call was handled (docs/behaviour.md#headers). */
-export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<string, string> {
+export function receiptHeaders(receipt: Receipt): Record<string, string> {
   const { model, provider, cost, cache, attempts, warnings } = receipt
   const headers: Record<string, string> = {
     ...modelHeaders(model.row),
     'x-gateway-provider': provider,
     'x-gateway-cache': cache,
-    ...limitHeaders(limit),
+    ...limitHeaders(receipt.limits),
   }
   if (cost.nanoUsd !== null) headers['x-gateway-cost-usd'] = usdText(cost.nanoUsd)
   if (attempts.length > 0) headers['x-gateway-attempts'] = attemptsText(attempts)
@@ -19,10 +19,14 @@ export function receiptHeaders(receipt: Receipt, limit: RequestLimit): Record<st
 }
 
 /** The same of a call that failed, as far as it had come. */
-export function progressHeaders({ limit, model, attempts = [] }: Progress): Record<string, string> {
+export function progressHeaders({
+  limits,
+  model,
+  attempts = [],
+}: Progress): Record<string, string> {
   const headers: Record<string, string> = {
     ...(model === undefined ? {} : modelHeaders(model)),
-    ...(limit === undefined ? {} : limitHeaders(limit)),
+    ...(limits === undefined ? {} : limitHeaders(limits)),
   }
   const last = attempts.at(-1)
   if (last === undefined) return headers
@@ -58,17 +62,6 @@ function attemptsText(attempts: NonNullable<Progress['attempts']>): string {
     .slice(0, attemptsTold)
     .map(({ provider, outcome }) => `${provider}=${outcome}`)
     .join(', ')
-}
-
-/** OpenAI's rate-limit headers, and those of IETF draft-ietf-httpapi-ratelimit-headers. */
-function limitHeaders(limit: RequestLimit): Record<string, string> {
-  return {
-    'x-ratelimit-limit-requests': String(limit.limit),
-    'x-ratelimit-remaining-requests': String(limit.remaining),
-    'x-ratelimit-reset-requests': `${limit.resetSeconds}s`,
-    ratelimit: `"requests";r=${limit.remaining};t=${limit.resetSeconds}`,
-    'ratelimit-policy': `"requests";q=${limit.limit};w=${limit.windowSeconds}`,
-  }
 }
 
 /**

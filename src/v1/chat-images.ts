@@ -51,13 +51,13 @@ export async function chatImages(
     // A vendor names what it refuses as the images API does.
     throw error instanceof GatewayError ? error.named(nameOf) : error
   })
-  const { result, usage = noUsage, receipt, limit } = await answered
+  const { result, usage = noUsage, receipt } = await answered
   const identity = {
     id: `chatcmpl-${context.requestId.slice(4)}`,
     created: Math.floor(clock() / 1000),
     model: receipt.model.row.id,
   }
-  const headers = receiptHeaders(receipt, limit)
+  const headers = receiptHeaders(receipt)
   const images = result.pictures.flatMap(imageJson)
   const content = `"content":${JSON.stringify(result.text ?? null)}`
   const usageJson = JSON.stringify(chatUsage(usage, receipt))

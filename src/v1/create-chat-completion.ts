@@ -44,12 +44,12 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const request: ChatRequest = withTexts(body, texts, call.hold)
     if (request.stream === true) {
       const streamed = await gateway.chatStream(request, context)
-      const headers = receiptHeaders(streamed.receipt, streamed.limit)
+      const headers = receiptHeaders(streamed.receipt)
       return { status: 200, headers, events: (sink) => streamChat(streamed, request, sink) }
     }
-    const { result, usage = noUsage, receipt, limit } = await gateway.chat(request, context)
+    const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
     const json = withReceipt(result.text, usage, receipt)
-    return { status: 200, headers: receiptHeaders(receipt, limit), json }
+    return { status: 200, headers: receiptHeaders(receipt), json }
   }
 }
 

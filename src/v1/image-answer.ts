@@ -11,7 +11,7 @@ type Schemas = components['schemas']
 
 /** Prints an ImagesResponse, with base64 passed on as bytes; `createdAt` is in milliseconds. */
 export function imagesAnswer(
-  { result, usage, receipt, limit }: Answered<ImageResult>,
+  { result, usage, receipt }: Answered<ImageResult>,
   createdAt: number,
 ): Answer {
   const { pictures, background, quality } = result
@@ -27,7 +27,7 @@ export function imagesAnswer(
   }
   return {
     status: 200,
-    headers: { ...receiptHeaders(receipt, limit), 'content-type': 'application/json' },
+    headers: { ...receiptHeaders(receipt), 'content-type': 'application/json' },
     pieces: [
       `{"created":${Math.floor(createdAt / 1000)},"data":[`,
       ...pictures.flatMap(pictureJson),

@@ -31,7 +31,7 @@ describe('the limit of requests a minute', () => {
     expect(error.message).to.contain(`${seconds} s`)
     expect(response.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
     expect(response.headers.get('x-ratelimit-reset-requests')).to.equal(`${seconds}s`)
-    expect(response.headers.get('ratelimit')).to.equal(`"requests";r=0;t=${seconds}`)
+    expect(response.headers.get('ratelimit')).to.equal(`"requests-per-account";r=0;t=${seconds}`)
   })
 
   it('counts hits of the cache, and makes no row for a refusal', async () => {

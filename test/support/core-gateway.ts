@@ -35,7 +35,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
-    admit: () => ({ limit: 1, remaining: 1, windowSeconds: 1, resetSeconds: 1 }),
+    admit: async () => ({ limits: () => [], end: () => undefined }),
     recall: (key) => kept.get(key),
     remember: (key, answer) => kept.set(key, answer),
     routes: () => ({ routes, warnings: [] }),

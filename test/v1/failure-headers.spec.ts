@@ -56,7 +56,7 @@ describe('the headers of an error', () => {
         attempts: 'one=overloaded, other=timeout',
       })
       expect(response.headers.get('x-ratelimit-limit-requests')).to.equal('100')
-      expect(response.headers.get('ratelimit')).to.match(/^"requests";r=\d+;t=\d+$/)
+      expect(response.headers.get('ratelimit')).to.match(/^"requests-per-account";r=\d+;t=\d+$/)
     })
   }
 

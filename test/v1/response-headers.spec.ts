@@ -59,8 +59,8 @@ describe('the headers of an answer', () => {
     expect(second.get('x-ratelimit-limit-requests')).to.equal('100')
     expect(second.get('x-ratelimit-reset-requests')).to.match(/^([1-9]|[1-5]\d|60)s$/)
     const seconds = Number.parseInt(second.get('x-ratelimit-reset-requests')!, 10)
-    expect(second.get('ratelimit')).to.equal(`"requests";r=${left};t=${seconds}`)
-    expect(second.get('ratelimit-policy')).to.equal('"requests";q=100;w=60')
+    expect(second.get('ratelimit')).to.equal(`"requests-per-account";r=${left};t=${seconds}`)
+    expect(second.get('ratelimit-policy')).to.equal('"requests-per-account";q=100;w=60')
   })
 
   it('count what was adjusted, and the body tells each', async () => {

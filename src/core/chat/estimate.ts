@@ -6,8 +6,36 @@ const charactersPerToken = 4
 
 /** Estimated token counts of texts that no vendor has counted. */
 export function estimateTokens(input: string, output: string): Usage {
-  const tokens = (text: string) => Math.ceil(text.length / charactersPerToken)
-  return { inputTokens: tokens(input), outputTokens: tokens(output), images: 0, estimated: true }
+  const [inputTokens, outputTokens] = [tokensOf(input), tokensOf(output)]
+  return { inputTokens, outputTokens, images: 0, estimated: true }
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(text.length / charactersPerToken)
+}
+
+/** What vendors count for a picture of common size, and for other parts that are no text. */
+const tokensPerPart = 1000
+/** What an answer is expected to take whose length the request leaves open. */
+const answerTokensAssumed = 1000
+
+/** The tokens that a call may use: those of its text with the answer it asks for, and those of an answer of open length. */
+export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
+  const { messages, tools = [], n } = request
+  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+  const media = parts.filter((part) => !('text' in part)).length
+  const texts = [conversationText(request), tools.length === 0 ? '' : JSON.stringify(tools)]
+  const input = texts.reduce((sum, text) => sum + tokensOf(text), media * tokensPerPart)
+  const asked = request.max_completion_tokens ?? request.max_tokens
+  const choices = n ?? 1
+  return asked == null
+    ? { certain: input, assumed: answerTokensAssumed * choices }
+    : { certain: input + asked * choices, assumed: 0 }
+}
+
+/** The same of a call whose answer is no text. */
+export function tokensOfPrompt(prompt: string): { certain: number; assumed: number } {
+  return { certain: tokensOf(prompt), assumed: 0 }
 }
 
 /** The same for a stream, from the events that were delivered. */

@@ -1,6 +1,5 @@
 import type { Hold } from '../../bytes/budget.ts'
 import { joined, type Delivery } from '../call.ts'
-import type { RequestLimit } from '../caller.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
@@ -19,7 +18,6 @@ export type StreamOutcome =
 export type StreamedChat = {
   /** What is known of the call so far. */
   receipt: Receipt
-  limit: RequestLimit
   /** Delivers the stream. Never rejects: a failure is recorded and becomes the outcome. */
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
@@ -42,7 +40,7 @@ type KeptStream = { events: Buffer; identity: ChunkIdentity }
  */
 export function deliverStream(begun: Begun): StreamedChat {
   const { route } = begun
-  const { call, limit } = begun.delivery
+  const { call } = begun.delivery
   const { signal } = call.deadline
   const warnings = joined(begun.delivery.warnings, begun.warnings)
   let ended: Promise<StreamOutcome> | undefined
@@ -53,7 +51,6 @@ export function deliverStream(begun: Begun): StreamedChat {
   else signal.addEventListener('abort', abandon, { once: true })
   return {
     receipt: call.receiptSoFar(route, warnings),
-    limit,
     pipe: (sink) => {
       signal.removeEventListener('abort', abandon)
       return (ended ??= forward(begun, sink, warnings))
@@ -112,13 +109,11 @@ function remembered(
 export function replayStream(
   { result, usage = { ...estimateTokens('', ''), images: 0 } }: Remembered,
   receipt: Receipt,
-  limit: RequestLimit,
 ): StreamedChat {
   // Only `deliverStream` writes under the cache key of a streamed request.
   const { events, identity } = result as KeptStream
   return {
     receipt,
-    limit,
     pipe: async (sink) => {
       sink.write(events)
       return { identity, usage, receipt }

@@ -10,6 +10,7 @@ import type {
   PreparedChat,
 } from './chat.ts'
 import { doubtfulLimits, modelProblems } from './check.ts'
+import { tokensAsked } from './estimate.ts'
 import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { misspelledFields } from './strange-fields.ts'
@@ -34,11 +35,11 @@ export function chatWork(
       return { route, usage, servedModel: completion.model, result, bytes, warnings }
     },
     deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
-    replay: ({ result, usage }, receipt, limit) => {
+    replay: ({ result, usage }, receipt) => {
       const text = String(result)
       // `deliver` cached the JSON of a ChatCompletion.
       const completion = JSON.parse(text) as ChatCompletion
-      return { result: { completion, text }, usage, receipt, limit }
+      return { result: { completion, text }, usage, receipt }
     },
   }
 }
@@ -73,6 +74,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     timeoutMs,
     warnings: misspelledFields(request),
     prompt: () => lastUserText(request),
+    demand: { images: 0, tokens: () => tokensAsked(request) },
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     canonical: () => request,
   }

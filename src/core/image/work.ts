@@ -1,4 +1,5 @@
 import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { tokensOfPrompt } from '../chat/estimate.ts'
 import { tooSmall } from '../chat/picture-sides.ts'
 import { GatewayError } from '../error.ts'
 import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
@@ -73,6 +74,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     timeoutMs,
     warnings,
     prompt: () => request.prompt,
+    demand: { images: request.n, tokens: () => tokensOfPrompt(request.prompt) },
     check,
     read: async (call) => {
       if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
@@ -97,9 +99,9 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     },
     // Cached as it is: the pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
-    replay: ({ result, usage }, receipt, limit) => {
+    replay: ({ result, usage }, receipt) => {
       // Only `deliver` writes under the cache key of an image request.
-      return { result: result as ImageResult, usage, receipt, limit }
+      return { result: result as ImageResult, usage, receipt }
     },
   }
 }
