@@ -11,6 +11,14 @@ export const operations = [
     "path": "/v1/images/generations",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -22,6 +30,14 @@ export const operations = [
     "path": "/v1/images/edits",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
     "bodyTypes": [
       "application/json",
       "multipart/form-data"
@@ -34,6 +50,14 @@ export const operations = [
     "path": "/v1/chat/completions",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -50,6 +74,7 @@ export const operations = [
       "family"
     ],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -59,6 +84,7 @@ export const operations = [
     "path": "/v1/models/{model}",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -68,6 +94,14 @@ export const operations = [
     "path": "/mcp",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "mcp-protocol-version",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -79,6 +113,9 @@ export const operations = [
     "path": "/mcp",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "mcp-protocol-version"
+    ],
     "bodyTypes": [],
     "protocol": "json-rpc"
   },
@@ -88,6 +125,9 @@ export const operations = [
     "path": "/mcp",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [
+      "mcp-protocol-version"
+    ],
     "bodyTypes": [],
     "protocol": "json-rpc"
   },
@@ -104,6 +144,7 @@ export const operations = [
       "target"
     ],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -113,6 +154,7 @@ export const operations = [
     "path": "/api/key",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -140,6 +182,7 @@ export const operations = [
     "queryLists": [
       "group_by"
     ],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -166,6 +209,7 @@ export const operations = [
     "queryLists": [
       "group_by"
     ],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -188,6 +232,7 @@ export const operations = [
       "format"
     ],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   },
@@ -197,6 +242,7 @@ export const operations = [
     "path": "/api/reload",
     "queryNames": [],
     "queryLists": [],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest"
   }
@@ -288,6 +334,7 @@ export const requestHeaders = [
   "content-type",
   "authorization",
   "x-api-key",
+  "idempotency-key",
   "cache-control",
   "x-gateway-cache-ttl",
   "x-gateway-strict",
@@ -298,6 +345,7 @@ export const requestHeaders = [
 /** The headers that answers may carry. */
 export const responseHeaders = [
   "x-request-id",
+  "idempotent-replayed",
   "x-gateway-model",
   "x-gateway-provider",
   "x-gateway-cache",

@@ -420,6 +420,16 @@ export interface components {
                  */
                 store_queue_max: number;
                 /**
+                 * @description Room in the store for answers to requests with an `Idempotency-Key`, of which an account may fill half.
+                 * @default 1073741824
+                 */
+                idempotency_bytes_max: number;
+                /**
+                 * @description Size of such an answer; a larger one is given once and not kept.
+                 * @default 67108864
+                 */
+                idempotency_answer_bytes_max: number;
+                /**
                  * @description Size up to which the store is checked for damage at the start.
                  * @default 268435456
                  */
@@ -1110,6 +1120,20 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "Queries that wait for the store; more are refused with 503."
+  },
+  {
+    "name": "limits.idempotency_bytes_max",
+    "variable": null,
+    "standard": 1073741824,
+    "needsRestart": false,
+    "description": "Room in the store for answers to requests with an `Idempotency-Key`, of which an account may fill half."
+  },
+  {
+    "name": "limits.idempotency_answer_bytes_max",
+    "variable": null,
+    "standard": 67108864,
+    "needsRestart": false,
+    "description": "Size of such an answer; a larger one is given once and not kept."
   },
   {
     "name": "limits.store_check_bytes_max",

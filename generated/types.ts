@@ -290,7 +290,7 @@ export interface components {
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "insufficient_quota";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -1674,6 +1674,7 @@ export interface components {
         BadRequest: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -1732,6 +1733,7 @@ export interface components {
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -1769,6 +1771,7 @@ export interface components {
         NotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -1847,6 +1850,7 @@ export interface components {
         Gone: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -1884,6 +1888,7 @@ export interface components {
         TooLarge: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -1911,6 +1916,28 @@ export interface components {
                  *         "type": "invalid_request_error",
                  *         "param": null,
                  *         "code": "request_too_large"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The `Idempotency-Key` is in use, or was used for another request. */
+        Conflict: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "Retry-After": components["headers"]["RetryAfterFirst"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The first request with this Idempotency-Key is still being answered. Ask again in a moment.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "idempotency-key",
+                 *         "code": "idempotency_key_in_use"
                  *       }
                  *     }
                  */
@@ -1998,6 +2025,7 @@ export interface components {
         InternalError: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -2035,6 +2063,7 @@ export interface components {
         BadGateway: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -2109,6 +2138,7 @@ export interface components {
         GatewayTimeout: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
                 "x-gateway-provider": components["headers"]["FailedProvider"];
@@ -2336,6 +2366,13 @@ export interface components {
          */
         ProtocolVersionHeader: components["schemas"]["ProtocolRevision"];
         /**
+         * @description Names the request for a day, so that it can be sent again: the same key with the same request
+         *     is given the answer of the first, which is charged once. While the first is being answered, and
+         *     with another request, it is 409.
+         * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+         */
+        IdempotencyKeyHeader: string;
+        /**
          * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
          *     the cache.
          * @example no-cache
@@ -2413,6 +2450,12 @@ export interface components {
          */
         Attempts: string;
         /**
+         * @description `true` where the answer is that of an earlier request with the same `Idempotency-Key`;
+         *     `x-request-id` is then that of the earlier one.
+         * @example true
+         */
+        Replayed: components["schemas"]["Switch"];
+        /**
          * @description `false` where sending the same again would not help, or might be charged twice. OpenAI's
          *     clients heed it.
          * @example false
@@ -2487,6 +2530,11 @@ export interface components {
          */
         RetryAfter: number;
         /**
+         * @description After how many seconds the first request may be answered; absent where the key was used for another one.
+         * @example 1
+         */
+        RetryAfterFirst: number;
+        /**
          * @description The methods that the path takes (RFC 9110 section 10.2.1).
          * @example POST
          */
@@ -2520,6 +2568,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
+                 *     is given the answer of the first, which is charged once. While the first is being answered, and
+                 *     with another request, it is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -2561,6 +2616,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -2628,6 +2684,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -2643,6 +2700,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
+                 *     is given the answer of the first, which is charged once. While the first is being answered, and
+                 *     with another request, it is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -2680,6 +2744,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -2747,6 +2812,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -2762,6 +2828,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
+                 *     is given the answer of the first, which is charged once. While the first is being answered, and
+                 *     with another request, it is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -2845,6 +2918,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

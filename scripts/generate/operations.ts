@@ -19,6 +19,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     queryLists: parametersOf(document, operation, 'query')
       .filter(({ schema }) => resolved(document, schema)['type'] === 'array')
       .map(({ name }) => name),
+    headerNames: parametersOf(document, operation, 'header').map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
   }))

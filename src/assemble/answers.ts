@@ -44,6 +44,7 @@ export function assembleAnswers(options: Options) {
     current,
     actFor: accounts.actFor,
     onFailure: events.toolFailed,
+    claimKey: lasting.idempotency.claimKey,
   })
   const others = { ...faces.toolServer.operations, ...administration }
   generations.begin(createGeneration({ ...options, lasting, others }))
@@ -54,6 +55,7 @@ export function assembleAnswers(options: Options) {
     close: async () => {
       await generations.close()
       await lasting.guarded.close()
+      await lasting.idempotency.close()
     },
   }
 }

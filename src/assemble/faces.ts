@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
+import type { ClaimKey } from '../core/idempotency.ts'
 import type { ActFor } from '../http/authorize.ts'
 import { createContractRouter, type loadContract } from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
@@ -15,6 +16,7 @@ type Options = {
   identify: Identify
   actFor: ActFor
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
+  claimKey: ClaimKey
   monotonic: () => number
 }
 
@@ -34,6 +36,7 @@ export function assembleFaces(options: Options) {
     forms: v1Forms,
     security: createSecurity(options.identify),
     actFor: options.actFor,
+    claimKey: options.claimKey,
     addressOf: (request) => current().addressOf(request),
     limits: config.limits,
   })

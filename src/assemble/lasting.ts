@@ -5,6 +5,7 @@ import { createRecollection } from '../core/recall/recollection.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createIdempotency } from '../policy/idempotency.ts'
 import { RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-health.ts'
@@ -53,6 +54,7 @@ export function assembleLasting(options: Options) {
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
     rateLimit: new RateLimit({ defaults: limits, monotonic, onFault: events.faulted }),
     record: createLedger(store, first, events.recorded),
+    idempotency: createIdempotency({ store, limits, clock, onFault: events.faulted }),
     uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
   }
 }

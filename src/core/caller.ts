@@ -76,4 +76,6 @@ export type CallContext = {
   fallback: boolean
   /** Whether a picture that may have been made and charged may be asked for again. */
   allowRepeat: boolean
+  /** A process that ended may have asked for the same already. */
+  isRepeat: boolean
 }

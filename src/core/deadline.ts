@@ -1,4 +1,4 @@
-import { ProviderFailure } from './failure.ts'
+import { CallerLeft, ProviderFailure } from './failure.ts'
 import type { Occupancy } from './occupancy.ts'
 
 /** One time limit for a whole call. */
@@ -87,5 +87,10 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
 
 /** The reason to abort a call with when its caller has disconnected. */
 export function callerLeft(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The caller left.')
+  return new CallerLeft()
+}
+
+/** The reason to abort a call with that its caller takes back. */
+export function callerCancelled(): ProviderFailure {
+  return new ProviderFailure('cancelled', 'The caller cancelled it.')
 }

@@ -47,6 +47,8 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   no_provider_configured: { status: 503, type: 'overloaded_error' },
   ip_not_allowed: { status: 403, type: 'permission_error' },
   insufficient_scope: { status: 403, type: 'permission_error' },
+  idempotency_key_in_use: { status: 409, type: 'invalid_request_error' },
+  idempotency_key_reused: { status: 409, type: 'invalid_request_error' },
   insufficient_quota: { status: 402, type: 'billing_error' },
 }
 

@@ -138,6 +138,13 @@ export class KeyEnded extends ProviderFailure {
   }
 }
 
+/** Ends a call whose caller has disconnected. */
+export class CallerLeft extends ProviderFailure {
+  constructor() {
+    super('cancelled', 'The caller left.')
+  }
+}
+
 /** What was asked for may have been made and charged: it is not asked for again, here or elsewhere. */
 export class UnknownOutcome extends ProviderFailure {
   constructor(cause: ProviderFailure) {
@@ -246,13 +253,11 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
 }
 
 function unknownOutcome(failure: UnknownOutcome): GatewayError {
-  const { kind, code } = failure
-  const what = kind === 'timeout' ? 'did not answer in time' : 'broke the connection'
   const text =
-    `The provider ${what} when it had the whole request. The picture may have been made and ` +
-    'charged, so no other provider was asked. To have it made again all the same, which may be ' +
-    `charged twice, ask with the header '${repeatHeader}: true'.`
-  return new GatewayError(code, text, { cause: failure })
+    `${failure.message} The picture may have been made and charged, so it was not asked for again. ` +
+    'To have it made all the same, which may be charged twice, send ' +
+    `the header '${repeatHeader}: true'.`
+  return new GatewayError(failure.code, text, { cause: failure })
 }
 
 /** The header by which a caller allows that something is made and charged twice. */

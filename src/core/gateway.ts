@@ -5,6 +5,7 @@ import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import { toGatewayError, type Progress } from './error.ts'
+import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import { giveWay } from './give-way.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
@@ -112,6 +113,7 @@ async function pass<Made, Answer>(
     if (key !== undefined && work.isShared) making ??= parts.inFlight.begin(key)
     const more = giveWay(context.hold)
     if (more !== undefined) await more
+    if (context.isRepeat) assertRepeatable(context, work)
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings, keep })
@@ -122,6 +124,16 @@ async function pass<Made, Answer>(
     // Those who wait for the answer fail each with a progress of its own.
     throw error.after({ ...asked, ...call.progress() })
   }
+}
+
+/** Throws an UnknownOutcome for a picture that another process may have bought, and ended. */
+function assertRepeatable(
+  { allowRepeat }: CallContext,
+  { modality }: Pick<Work<unknown, unknown>, 'modality'>,
+): void {
+  if (allowRepeat || modality === 'chat') return
+  const text = 'The gateway was stopped while it made this picture.'
+  throw new UnknownOutcome(new ProviderFailure('unreachable', text))
 }
 
 function takingPart(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'>): Route[] {

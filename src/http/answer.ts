@@ -17,6 +17,8 @@ export type Answer = {
   shared?: true
   /** Writes server-sent events to the sink; resolves with the last ones when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
+  /** Whether a stream that has ended broke off. */
+  brokenOff?: () => boolean
   /** Sent as it comes, as fast as the client reads; `headers` must have the content type. */
   stream?: AsyncIterable<string>
   /** The stream stays open for notifications: it does not count as a request in work. */

@@ -13,6 +13,7 @@ import {
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
+import type { ClaimKey } from '../core/idempotency.ts'
 import { nearName } from '../core/near-name.ts'
 import type { Occupancy } from '../core/occupancy.ts'
 import {
@@ -24,6 +25,7 @@ import {
 } from './authorize.ts'
 import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
+import { answersOnce, keyHeader } from './idempotent.ts'
 import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { pathMeant } from './near-path.ts'
@@ -47,6 +49,7 @@ type Options = {
   /** The caller who acts for another account. */
   actFor: ActFor
   addressOf: ClientAddress
+  claimKey: ClaimKey
   limits: BodyLimits
 }
 
@@ -137,10 +140,12 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
 
 function registerHandlers(
   backend: OpenAPIBackend,
-  { inForce, forms, security, addressOf, limits }: Options,
+  { inForce, forms, security, addressOf, claimKey, limits }: Options,
 ): void {
   for (const operation of operations) {
     const { id } = operation
+    const names: readonly string[] = operation.headerNames
+    const answerOnce = names.includes(keyHeader) ? answersOnce(id, claimKey) : undefined
     const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], limits)
     const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
@@ -160,7 +165,9 @@ function registerHandlers(
       enter()
       try {
         // Body, query and headers have passed the checks of this operation.
-        state.answer = await handle(call as unknown as OperationCall<OperationId>)
+        const checked = call as unknown as OperationCall<OperationId>
+        const isOnce = answerOnce !== undefined && request.headers[keyHeader] !== undefined
+        state.answer = await (isOnce ? answerOnce(checked, handle) : handle(checked))
       } finally {
         leave()
       }

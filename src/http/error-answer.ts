@@ -37,15 +37,17 @@ const notKept = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 
 /** The headers of an error in every protocol: how far the call came, and what to do next. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
-  const { status, retryAfterSeconds = 1 } = error
+  const { status, code, retryAfterSeconds = 1 } = error
   const headers: Record<string, string> = { ...notKept, ...progressHeaders(error.progress) }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
-  if (status === 429 || status === 503) {
+  if (status === 429 || status === 503 || code === 'idempotency_key_in_use') {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))
   }
   // OpenAI's clients send a failed request again by themselves unless they are told not to.
-  if (isOutcomeUnknown(error)) headers['x-should-retry'] = 'false'
+  if (isOutcomeUnknown(error) || code === 'idempotency_key_reused') {
+    headers['x-should-retry'] = 'false'
+  }
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   return headers
 }

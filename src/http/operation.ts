@@ -39,6 +39,8 @@ export type OperationCall<Id extends OperationId> = {
   ending: AbortController
   /** What the call holds of the memory. */
   hold: Hold
+  /** An earlier process may have done it (`idempotent.ts`). */
+  isRepeat?: boolean
   request: IncomingMessage
   /** The network address of who sends a request. */
   addressOf: ClientAddress
@@ -83,5 +85,6 @@ export function contextOf<Id extends OperationId>(
     strict: options['x-gateway-strict'] === 'true',
     fallback: options['x-gateway-no-fallback'] !== 'true',
     allowRepeat: options[repeatHeader] === 'true',
+    isRepeat: call.isRepeat === true,
   }
 }

@@ -150,6 +150,7 @@ export function createHttpServer({
   return {
     listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
+      const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
       draining = true
       if (noticeMs > 0) await sleep(Math.min(noticeMs, limits.drainTimeoutMs))
@@ -159,7 +160,7 @@ export function createHttpServer({
         if (isLate()) connections.closeAll()
         else connections.closeIdle(limits.drainQuietMs)
       })
-      await work.ended()
+      await work.ended(Math.max(endsAt - performance.now(), lastRowsTimeoutMs))
       connections.stop()
     },
     draining: () => draining,
@@ -201,7 +202,10 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 const lastRowsTimeoutMs = 5000
 const unreferenced = { ref: false }
 
-/** Counts the requests in work: a call whose connection is closed still writes its ledger row. */
+/**
+ * Counts the requests in work: a call whose connection is closed still writes its ledger row, and one
+ * with an idempotency key goes on to its end.
+ */
 function countWork(handle: Handle) {
   let running = 0
   let onIdle: (() => void) | undefined
@@ -219,10 +223,10 @@ function countWork(handle: Handle) {
       })
     },
     /** Resolves when no request is in work, or does not end. */
-    ended: async (): Promise<void> => {
+    ended: async (timeoutMs: number): Promise<void> => {
       if (running === 0) return
       const idle = new Promise<void>((resolve) => (onIdle = resolve))
-      await Promise.race([idle, sleep(lastRowsTimeoutMs, undefined, unreferenced)])
+      await Promise.race([idle, sleep(timeoutMs, undefined, unreferenced)])
     },
   }
 }

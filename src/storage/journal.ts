@@ -2,6 +2,7 @@ import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/pr
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { isRunning } from './process-name.ts'
 
 /**
  * A file with room that is taken in advance, for rows that the store cannot take now: a full disk
@@ -130,14 +131,7 @@ async function isInUse(path: string): Promise<boolean> {
     const { mtimeMs } = await stat(path)
     return Date.now() - mtimeMs < strangeAgeMs
   }
-  if (Number(pid) === process.pid) return false
-  try {
-    process.kill(Number(pid), 0)
-    return true
-  } catch (error) {
-    // EPERM says that it runs as another user.
-    return (error as { code?: string }).code === 'EPERM'
-  }
+  return Number(pid) !== process.pid && isRunning(Number(pid))
 }
 
 async function create(path: string, bytes: number): Promise<FileHandle> {

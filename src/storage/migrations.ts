@@ -5,6 +5,7 @@ import { createAuditEvents } from './migrations/audit-events.ts'
 import { createBudgets } from './migrations/budgets.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
+import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
@@ -56,6 +57,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0007_usage_pricing': { up: (db) => addUsagePricing(db, dialect) },
   '0008_usage_hours': { up: (db) => createUsageHours(db, dialect) },
   '0009_budgets': { up: (db) => createBudgets(db, dialect) },
+  '0010_idempotent_answers': { up: (db) => createIdempotentAnswers(db, dialect) },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -7,6 +7,8 @@ export type Tables = {
   audit_events: AuditEventsTable
   budget_windows: BudgetWindowsTable
   reservations: ReservationsTable
+  idempotent_answers: IdempotentAnswersTable
+  idempotent_answer_pieces: IdempotentAnswerPiecesTable
   write_checks: WriteChecksTable
 }
 
@@ -131,6 +133,30 @@ export type ReservationsTable = {
   expires_at: number
 }
 
+export type IdempotentAnswersTable = {
+  key_digest: string
+  id: string
+  account_id: string
+  key_id: string
+  operation: string
+  fingerprint: string
+  state: 'in_progress' | 'done' | 'unknown' | 'lost'
+  owner: string
+  http_status: number | null
+  headers: string | null
+  body_bytes: number
+  created_at: number
+  deadline_at: number
+  expires_at: number
+}
+
+export type IdempotentAnswerPiecesTable = {
+  answer_id: string
+  position: number
+  content: Uint8Array
+  expires_at: number
+}
+
 type WriteChecksTable = {
   id: string
   at: number
@@ -167,6 +193,10 @@ export const integerColumns: Readonly<Integers> = {
   images: true,
   cost_nano_usd: true,
   duration_ms: true,
+  http_status: true,
+  body_bytes: true,
+  deadline_at: true,
+  position: true,
   hour_at: true,
   calls: true,
   cached_calls: true,

@@ -1,8 +1,9 @@
 import type { components } from '../../generated/types.ts'
-import type { ChatRequest, EventSink } from '../core/chat/chat.ts'
+import type { ChatRequest } from '../core/chat/chat.ts'
 import type { StreamedChat, StreamOutcome } from '../core/chat/stream.ts'
 import type { Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
+import type { Answer } from '../http/answer.ts'
 import { errorBody } from '../http/error-answer.ts'
 
 type Schemas = components['schemas']
@@ -10,13 +11,19 @@ type Schemas = components['schemas']
 /** The event that ends every complete stream. */
 export const doneEvent = 'data: [DONE]\n\n'
 
-/** Writes a stream's chunks to the sink and resolves with the events that end it. */
-export async function streamChat(
+/** Writes a stream's chunks to the sink, and gives the events that end it. */
+export function streamChat(
   { pipe }: StreamedChat,
   request: ChatRequest,
-  sink: EventSink,
-): Promise<Buffer> {
-  return Buffer.from(lastEvents(await pipe(sink), request))
+): Required<Pick<Answer, 'events' | 'brokenOff'>> {
+  let outcome: StreamOutcome | undefined
+  return {
+    events: async (sink) => {
+      outcome = await pipe(sink)
+      return Buffer.from(lastEvents(outcome, request))
+    },
+    brokenOff: () => outcome?.error !== undefined,
+  }
 }
 
 /** The usage chunk if requested, then `[DONE]`; after a failure an error event instead. */

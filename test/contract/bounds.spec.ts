@@ -116,9 +116,12 @@ describe('the bounds of the contract', () => {
       })
 
       for (const parameter of parameters.map((one) => resolve(one))) {
-        const { name } = parameter
-        const send = (value: string) => gateway.post(path, whole, { headers: { [name]: value } })
-        it(`hold for the header ${name}`, () => expectTextHeld(parameter, send))
+        it(`hold for the header ${parameter.name}`, async () => {
+          // Another account: an idempotency key is that of one operation.
+          const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
+          const init = (one: string) => ({ key, headers: { [parameter.name]: one } })
+          await expectTextHeld(parameter, (one) => gateway.post(path, whole, init(one)))
+        })
       }
     })
   }

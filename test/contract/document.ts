@@ -221,6 +221,10 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
   404: { type: 'invalid_request_error', codes: ['model_not_found', 'not_found'] },
   405: { type: 'invalid_request_error', codes: ['method_not_allowed'] },
   408: { type: 'timeout_error', codes: ['timeout'] },
+  409: {
+    type: 'invalid_request_error',
+    codes: ['idempotency_key_in_use', 'idempotency_key_reused'],
+  },
   410: { type: 'invalid_request_error', codes: ['model_deactivated'] },
   413: { type: 'invalid_request_error', codes: ['request_too_large'] },
   415: { type: 'invalid_request_error', codes: ['unsupported_media_type'] },

@@ -203,6 +203,25 @@ describe('every operation of a gateway in trouble', () => {
     }
   })
 
+  it('answers 409 as promised when the key of the request is in use, or was used', async () => {
+    gateway = await startGateway()
+    const headers = { 'idempotency-key': 'a-key' }
+    const used = await ask(gateway, operation('createImage'), {}, { headers })
+    expect(used.status).to.equal(200)
+    for (const row of creating) {
+      const other = await ask(gateway, row, saying(row, 'A windmill'), { headers })
+      expectPromised(row, other, 409)
+      const both = { 'idempotency-key': row.operationId }
+      const slow = saying(row, 'sandbox:delay=200')
+      const answers = await Promise.all(
+        [1, 2].map(() => ask(gateway!, row, slow, { headers: both })),
+      )
+      const [, refused] = answers.sort((a, b) => a.status - b.status)
+      expectPromised(row, refused!, 409)
+      expect(refused!.headers.get('retry-after')).to.equal('1')
+    }
+  })
+
   it('answers 429 as promised when the account asks too often', async () => {
     gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
     await ask(gateway, creating[0]!)

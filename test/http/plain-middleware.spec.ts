@@ -41,6 +41,7 @@ describe('what others than the contract answer', () => {
       security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
       addressOf: () => null,
       actFor: nobody,
+      claimKey: nobody,
       limits: { requestBytesMax: 1000, requestValuesMax: 1000, requestIdleTimeoutMs: 1000 },
     })
     server = createHttpServer({

@@ -30,6 +30,7 @@ type Subject = keyof typeof subjects
 
 /** Whether a call with this header may share the answer of one without it: a new header needs a row. */
 const headers: Record<string, { value: string; isShared: boolean }[]> = {
+  'idempotency-key': [{ value: 'a-key', isShared: true }],
   'cache-control': [
     { value: 'no-cache', isShared: false },
     { value: 'no-store', isShared: false },

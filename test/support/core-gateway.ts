@@ -22,6 +22,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     strict: false,
     fallback: true,
     allowRepeat: false,
+    isRepeat: false,
     ...options,
   }
 }

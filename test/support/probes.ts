@@ -17,6 +17,10 @@ const patterns: Record<string, { passes: string[]; stops: string[] }> = {
     passes: ['1:1', '16:9'],
     stops: ['', '16x9', '0:1', '16:', '1920:1080'],
   },
+  '^[\\x21-\\x7e]+$': {
+    passes: ['a', '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted!~', 'k'.repeat(255)],
+    stops: ['', 'two words', 'é', 'k'.repeat(256)],
+  },
   '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
   '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
     passes: ['auto', '512x512', '640x512'],

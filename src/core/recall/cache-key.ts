@@ -24,12 +24,13 @@ export function cacheKey(
   const handling = `${strict ? 'strict' : ''} ${fallback ? 'fallback' : ''}`
   return hash(
     'sha256',
-    `${settingsDigest}\n${accountId}\n${mode}\n${handling}\n${modality}\n${text(request)}`,
+    `${settingsDigest}\n${accountId}\n${mode}\n${handling}\n${modality}\n${canonicalText(request)}`,
     'base64url',
   )
 }
 
-function text(request: unknown): string {
+/** A request as JSON, whatever the order of its members. Throws a GatewayError. */
+export function canonicalText(request: unknown): string {
   try {
     return stringify(request) ?? ''
   } catch (cause) {

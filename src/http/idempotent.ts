@@ -1,0 +1,144 @@
+import type { OperationId } from '../../generated/operations.ts'
+import { keepEvents } from '../core/chat/stream.ts'
+import type { EventSink } from '../core/chat/chat.ts'
+import { toGatewayError } from '../core/error.ts'
+import {
+  carriedOn,
+  failClaim,
+  type Claim,
+  type Claimed,
+  type ClaimKey,
+  type KeptAnswer,
+} from '../core/idempotency.ts'
+import type { Answer } from './answer.ts'
+import { errorAnswer } from './error-answer.ts'
+import { contextOf, type Operation, type OperationCall } from './operation.ts'
+import { fingerprintOf } from './request-fingerprint.ts'
+
+/** The header of a request that names it for good, in lower case. */
+export const keyHeader = 'idempotency-key'
+/** The header of an answer that was given before. */
+export const replayedHeader = 'idempotent-replayed'
+
+/** Answers a request that has an idempotency key. */
+type AnswerOnce = (
+  call: OperationCall<OperationId>,
+  handle: Operation<OperationId>,
+) => Promise<Answer>
+
+/**
+ * Does the work of requests with the same idempotency key once, and answers the others with what it
+ * answered (docs/behaviour.md#idempotency).
+ */
+export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
+  return async (call, handle) => {
+    // The contract's check has refused a key that is sent several times, which Node joins.
+    const key = String(call.request.headers[keyHeader])
+    const { strict, fallback, allowRepeat, caller, requestId, hold } = contextOf(call, 'chat')
+    const { body: request, texts } = call
+    const fingerprint = await fingerprintOf({ request, texts, strict, fallback })
+    const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
+    const { claim, kept } = await claimKey(asked)
+    if (claim === undefined) return replayed(kept)
+    const ending = carriedOn(call.ending)
+    const answer = await attempt(claim, () => handle({ ...call, ending, isRepeat: claim.isRepeat }))
+    if (answer.events !== undefined) return keptStream(answer, claim, call)
+    const { json, pieces = [] } = answer
+    const whole = typeof json === 'object' ? JSON.stringify(json) : json
+    await claim.keep(keptOf(answer, whole === undefined ? pieces : [whole]))
+    return whole === undefined ? answer : { ...answer, json: whole }
+  }
+}
+
+/** Ends the claim when the work fails. */
+async function attempt(claim: Claim, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    await failClaim(claim, error, () => {
+      const answer = errorAnswer(error)
+      return keptOf(answer, [JSON.stringify(answer.json)])
+    })
+    throw thrown
+  }
+}
+
+/** These tell of the moment in which an answer is given. */
+const momentary = /^(x-ratelimit-|ratelimit)/
+
+function keptOf({ status, headers = {} }: Answer, body: KeptAnswer['body']): KeptAnswer {
+  const lasting = Object.entries(headers).filter(([name]) => !momentary.test(name))
+  return { status, headers: Object.fromEntries(lasting), body }
+}
+
+const eventsType = 'text/event-stream'
+
+function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kept']>): Answer {
+  const told = {
+    'content-type': 'application/json',
+    ...headers,
+    // The row in the ledger has this id.
+    'x-request-id': requestId,
+    [replayedHeader]: 'true',
+  }
+  // What an operation of HTTP keeps has a status.
+  const answer = { status: status!, headers: told }
+  if (headers['content-type'] !== eventsType) return { ...answer, pieces: body }
+  return {
+    ...answer,
+    events: async (sink) => {
+      for (const piece of body) sink.write(Buffer.from(piece))
+      return undefined
+    },
+  }
+}
+
+/** A stream that goes on when its caller leaves, and is kept when it was whole. */
+function keptStream(
+  answer: Answer,
+  claim: Claim,
+  call: Pick<OperationCall<OperationId>, 'ending' | 'hold'>,
+): Answer {
+  const { hold, ending } = call
+  const headers = { ...answer.headers, 'content-type': eventsType }
+  return {
+    ...answer,
+    events: async (sink) => {
+      const kept = keepEvents(untilLeft(sink, ending.signal), {
+        cacheBytesMax: claim.bytesMax,
+        estimateBytesMax: 0,
+        hold,
+      })
+      try {
+        const last = await answer.events!(kept.sink)
+        if (answer.brokenOff?.() === true) await claim.free()
+        else if (!kept.complete()) await claim.lose()
+        else await claim.keep(keptOf({ ...answer, headers }, [kept.events(), last ?? '']))
+        return last
+      } catch (error) {
+        await claim.free()
+        throw error
+      }
+    },
+  }
+}
+
+/** The same sink, for which nobody waits once its reader has left. */
+function untilLeft(sink: EventSink, left: AbortSignal): EventSink {
+  let waiting: (() => void) | undefined
+  const goOn = () => {
+    const listener = waiting
+    waiting = undefined
+    listener?.()
+  }
+  left.addEventListener('abort', goOn, { once: true })
+  return {
+    write: (piece) => sink.write(piece) || left.aborted,
+    onDrain: (listener) => {
+      waiting = listener
+      if (left.aborted) goOn()
+      else sink.onDrain(goOn)
+    },
+  }
+}

@@ -1,0 +1,158 @@
+import { sql, type Kysely } from 'kysely'
+import { joinPieces, piecesLength, slicePieces, type Pieces } from '../bytes/pieces.ts'
+import type { IdempotentAnswersTable, Tables } from '../storage/tables.ts'
+
+type Row = IdempotentAnswersTable
+
+/** The stored answers by idempotency keys. All functions reject with a StoreError. */
+export type AnswerShelf = {
+  /** Inserts a row, which one of several who try does. */
+  take(row: Row): Promise<boolean>
+  find(row: Row): Promise<Row | undefined>
+  /** Puts a row in the place of the one that was found; false when another one was faster. */
+  takeOver(row: Row, found: Row): Promise<boolean>
+  /** Stores the body of an answer. */
+  put(row: Row, body: Pieces): Promise<void>
+  /** Says how it ended; false when the row is not there any more. */
+  finish(row: Row, end: Partial<Row> & Pick<Row, 'state'>): Promise<boolean>
+  /** The body of an answer; undefined when it is not whole. */
+  pieces(row: Row): Promise<Buffer[] | undefined>
+  remove(row: Row): Promise<void>
+  /** Removes what has expired, a little at a time, and tells of each answer. */
+  sweep(now: number, onRemoved: (accountId: string, bytes: number) => void): Promise<void>
+  bytesByAccount(): Promise<{ accountId: string; bytes: number; answers: number }[]>
+}
+
+const pieceBytes = 262_144
+const sweptPiecesMax = 64
+const sweptRowsMax = 200
+
+/** Works in the store's thread, in steps that are too small to keep others waiting. */
+export function createAnswerShelf(db: Kysely<Tables>): AnswerShelf {
+  return {
+    ...taking(db),
+    put: async ({ id, expires_at }, body) => {
+      let position = 0
+      for (const content of cut(body)) {
+        const piece = { answer_id: id, position: position++, content, expires_at }
+        await db.insertInto('idempotent_answer_pieces').values(piece).execute()
+      }
+    },
+    finish: async ({ key_digest, id }, end) => {
+      const { numUpdatedRows } = await db
+        .updateTable('idempotent_answers')
+        .set(end)
+        .where('key_digest', '=', key_digest)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    },
+    pieces: (row) => readPieces(db, row),
+    remove: async ({ key_digest, id }) => {
+      await db
+        .deleteFrom('idempotent_answers')
+        .where('key_digest', '=', key_digest)
+        .where('id', '=', id)
+        .execute()
+    },
+    sweep: (now, onRemoved) => sweep(db, now, onRemoved),
+    bytesByAccount: () =>
+      db
+        .selectFrom('idempotent_answers')
+        .select(({ fn }) => [
+          'account_id as accountId',
+          fn.sum<number>('body_bytes').as('bytes'),
+          fn.countAll<number>().as('answers'),
+        ])
+        .groupBy('account_id')
+        .execute(),
+  }
+}
+
+function taking(db: Kysely<Tables>): Pick<AnswerShelf, 'take' | 'find' | 'takeOver'> {
+  return {
+    take: async (row) => {
+      const inserted = await db
+        .insertInto('idempotent_answers')
+        .values(row)
+        .onConflict((conflict) => conflict.column('key_digest').doNothing())
+        .returning('id')
+        .executeTakeFirst()
+      return inserted !== undefined
+    },
+    find: ({ key_digest: digest }) =>
+      db
+        .selectFrom('idempotent_answers')
+        .selectAll()
+        .where('key_digest', '=', digest)
+        .executeTakeFirst(),
+    takeOver: async (row, found) => {
+      const { numUpdatedRows } = await db
+        .updateTable('idempotent_answers')
+        .set(row)
+        .where('key_digest', '=', row.key_digest)
+        .where('id', '=', found.id)
+        .executeTakeFirst()
+      if (numUpdatedRows === 0n) return false
+      await db.deleteFrom('idempotent_answer_pieces').where('answer_id', '=', found.id).execute()
+      return true
+    },
+  }
+}
+
+async function readPieces(
+  db: Kysely<Tables>,
+  { id, body_bytes: bytes }: Row,
+): Promise<Buffer[] | undefined> {
+  const read: Buffer[] = []
+  for (let left = bytes; left > 0; left -= read.at(-1)!.length) {
+    const piece = await db
+      .selectFrom('idempotent_answer_pieces')
+      .select('content')
+      .where('answer_id', '=', id)
+      .where('position', '=', read.length)
+      .executeTakeFirst()
+    if (piece === undefined) return undefined
+    const { buffer, byteOffset, byteLength } = piece.content
+    read.push(Buffer.from(buffer, byteOffset, byteLength))
+  }
+  return read
+}
+
+/** Pieces of one size, each in memory of its own: all of its memory is copied between threads. */
+function* cut(body: Pieces): Generator<Uint8Array> {
+  const bytes = piecesLength(body)
+  for (let at = 0; at < bytes; at += pieceBytes) {
+    yield new Uint8Array(joinPieces(slicePieces(body, at, at + pieceBytes)))
+  }
+}
+
+async function sweep(
+  db: Kysely<Tables>,
+  now: number,
+  onRemoved: (accountId: string, bytes: number) => void,
+): Promise<void> {
+  let removed: number
+  do {
+    const { numDeletedRows } = await db
+      .deleteFrom('idempotent_answer_pieces')
+      .where(
+        sql<boolean>`(answer_id, position) in (select answer_id, position
+          from idempotent_answer_pieces where expires_at <= ${now} limit ${sweptPiecesMax})`,
+      )
+      .executeTakeFirst()
+    removed = Number(numDeletedRows)
+  } while (removed === sweptPiecesMax)
+  do {
+    const rows = await db
+      .deleteFrom('idempotent_answers')
+      .where(
+        sql<boolean>`key_digest in (select key_digest
+          from idempotent_answers where expires_at <= ${now} limit ${sweptRowsMax})`,
+      )
+      .returning(['account_id', 'body_bytes'])
+      .execute()
+    for (const row of rows) onRemoved(row.account_id, row.body_bytes)
+    removed = rows.length
+  } while (removed === sweptRowsMax)
+}

@@ -1,0 +1,254 @@
+import { hash } from 'node:crypto'
+import { piecesLength } from '../bytes/pieces.ts'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import { repeatHeader } from '../core/failure.ts'
+import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/idempotency.ts'
+import { noRoom } from '../core/room.ts'
+import { hasEnded, processName } from '../storage/process-name.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import type { IdempotentAnswersTable } from '../storage/tables.ts'
+import { createAnswerShelf, type AnswerShelf } from './answer-shelf.ts'
+import { createShelfRoom, type ShelfRoom } from './shelf-room.ts'
+
+type Row = IdempotentAnswersTable
+
+type Options = {
+  store: GuardedStore
+  /** As they are now. */
+  limits: () => {
+    idempotencyBytesMax: number
+    idempotencyAnswerBytesMax: number
+    chatTimeoutMs: number
+    imageTimeoutMs: number
+  }
+  /** Unix time in milliseconds. */
+  clock: () => number
+  /** Told of what went wrong behind an answer. */
+  onFault: (error: unknown) => void
+}
+
+export type Idempotency = {
+  claimKey: ClaimKey
+  close(): Promise<void>
+}
+
+const dayMs = 86_400_000
+const deadlineSpareMs = 60_000
+const sweepIntervalMs = 60_000
+const takesMax = 3
+
+type Parts = Options & {
+  shelf: AnswerShelf
+  room: ShelfRoom
+  /** The ids of requests that this process works on. */
+  running: Set<string>
+  /** Of requests that came to nothing, and whose rows could not be removed yet. */
+  freed: Map<string, Row>
+}
+
+/** Answers by idempotency keys, kept in the store for a day (docs/behaviour.md#idempotency). */
+export function createIdempotency(options: Options): Idempotency {
+  const { store, limits, clock, onFault } = options
+  const shelf = createAnswerShelf(store.db)
+  const room = createShelfRoom(() => limits().idempotencyBytesMax)
+  const parts: Parts = { ...options, shelf, room, running: new Set(), freed: new Map() }
+  const counted = shelf.bytesByAccount().then(room.count, onFault)
+  const sweep = async () => {
+    for (const [id, row] of parts.freed) {
+      await shelf.remove(row)
+      parts.freed.delete(id)
+    }
+    await shelf.sweep(clock(), room.give)
+  }
+  let sweeping: Promise<void> | undefined
+  const timer = setInterval(() => {
+    sweeping ??= sweep()
+      .catch(onFault)
+      .finally(() => (sweeping = undefined))
+  }, sweepIntervalMs)
+  timer.unref()
+  return {
+    claimKey: (request) => claimKey(request, parts),
+    close: async () => {
+      clearInterval(timer)
+      await Promise.all([counted, sweeping])
+    },
+  }
+}
+
+async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
+  const { store, shelf, room, running } = parts
+  const { requestId, caller } = request
+  store.assertKeeps()
+  const refusal = room.refusal(caller.accountId)
+  if (refusal !== undefined) throw full(refusal)
+  const row = rowOf(request, parts)
+  // Known as its own before the row is there: who finds the row asks for it.
+  running.add(requestId)
+  try {
+    for (let takes = 0; takes < takesMax; takes++) {
+      if (await shelf.take(row)) return taken(row, parts, false)
+      const found = await shelf.find(row)
+      if (found === undefined) continue
+      const next = judge(found, request, parts)
+      if (next === 'answer') {
+        running.delete(requestId)
+        return { kept: await answerOf(found, request, parts) }
+      }
+      if (await shelf.takeOver(row, found)) {
+        room.give(found.account_id, found.body_bytes)
+        return taken(row, parts, next === 'repeat')
+      }
+    }
+    throw inUse(0)
+  } catch (thrown) {
+    running.delete(requestId)
+    throw thrown instanceof GatewayError ? thrown : notKept(thrown)
+  }
+}
+
+function rowOf(request: KeyedRequest, { clock, limits }: Parts): Row {
+  const { caller, operation, fingerprint, requestId } = request
+  const { chatTimeoutMs, imageTimeoutMs } = limits()
+  const now = clock()
+  const longestMs = Math.max(chatTimeoutMs, imageTimeoutMs)
+  return {
+    key_digest: digestOf(caller, request.key),
+    id: requestId,
+    account_id: caller.accountId,
+    key_id: caller.keyId,
+    operation,
+    fingerprint,
+    state: 'in_progress',
+    owner: processName,
+    http_status: null,
+    headers: null,
+    body_bytes: 0,
+    created_at: now,
+    deadline_at: now + longestMs + deadlineSpareMs,
+    expires_at: now + dayMs,
+  }
+}
+
+/** Names a key of an account without telling it; equal keys of two accounts have other names. */
+function digestOf({ accountId, mode }: Caller, key: string): string {
+  return hash('sha256', `${accountId}\n${mode}\n${key}`, 'base64url')
+}
+
+/** What a row that is there already means: its answer, work for a second time, or as if it was not. */
+function judge(row: Row, request: KeyedRequest, parts: Parts): 'answer' | 'repeat' | 'anew' {
+  const { running, freed, clock } = parts
+  const now = clock()
+  const isWorkedOn = row.state === 'in_progress' && isAlive(row, now, running)
+  if (freed.has(row.id) || (row.expires_at <= now && !isWorkedOn)) return 'anew'
+  assertSame(row, request)
+  if (isWorkedOn) throw inUse(now - row.created_at)
+  if (row.state === 'in_progress') return 'repeat'
+  if (row.state === 'done') return 'answer'
+  if (request.allowRepeat) return 'repeat'
+  if (row.state === 'lost') throw lost(row)
+  return 'answer'
+}
+
+function isAlive(row: Row, now: number, running: ReadonlySet<string>): boolean {
+  if (row.owner === processName) return running.has(row.id)
+  return now < row.deadline_at && !hasEnded(row.owner)
+}
+
+function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest): void {
+  if (row.operation !== operation) {
+    throw reused(`was used for ${row.operation} before. Use another one for ${operation}.`)
+  }
+  if (row.fingerprint !== fingerprint) {
+    throw reused('was used for another request before. Use a new one for each request.')
+  }
+  // What this key may not call it must not get as another key's answer.
+  if (row.key_id !== caller.keyId && caller.models !== null) {
+    throw reused('was used with another API key before, and this one may not call all models.')
+  }
+}
+
+async function answerOf(row: Row, { hold }: KeyedRequest, { shelf }: Parts) {
+  const refusal = hold.take(row.body_bytes)
+  if (refusal !== undefined) throw noRoom(refusal)
+  const body = await shelf.pieces(row)
+  if (body === undefined) throw lost(row)
+  // Written by `keep`.
+  const headers = JSON.parse(row.headers ?? '{}') as Record<string, string>
+  return { status: row.http_status, headers, body, requestId: row.id }
+}
+
+function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
+  const { shelf, room, running, freed, limits, onFault } = parts
+  const { id, account_id: accountId } = row
+  room.take(accountId, 0)
+  const bytesMax = limits().idempotencyAnswerBytesMax
+  const end = async (write: () => Promise<void>) => {
+    await write().catch(onFault)
+    running.delete(id)
+  }
+  const lose = async () => void (await shelf.finish(row, { state: 'lost' }))
+  const keep: Claim['keep'] = (answer, isUnknown = false) =>
+    end(async () => {
+      const body = answer.body.map((piece) =>
+        typeof piece === 'string' ? Buffer.from(piece) : piece,
+      )
+      const bytes = piecesLength(body)
+      if (bytes > bytesMax) return lose()
+      const state = isUnknown ? 'unknown' : 'done'
+      const ended = { state, http_status: answer.status, body_bytes: bytes } as const
+      try {
+        await shelf.put(row, body)
+        const headers = JSON.stringify(answer.headers)
+        if (await shelf.finish(row, { ...ended, headers })) room.grow(accountId, bytes)
+      } catch (error) {
+        await lose()
+        throw error
+      }
+    })
+  const free = () =>
+    end(async () => {
+      freed.set(id, row)
+      room.give(accountId, 0)
+      await shelf.remove(row)
+      freed.delete(id)
+    })
+  return { claim: { isRepeat, bytesMax, keep, lose: () => end(lose), free } }
+}
+
+const retryAfterSecondsMax = 30
+
+/** As long again as it has taken so far: who asks twice waits for four times as long. */
+function inUse(elapsedMs: number): GatewayError {
+  const seconds = Math.min(Math.max(Math.ceil(elapsedMs / 1000), 1), retryAfterSecondsMax)
+  const text =
+    'The first request with this Idempotency-Key is still being answered. Ask again in a moment.'
+  const options = { param: 'idempotency-key', retryAfterSeconds: seconds }
+  return new GatewayError('idempotency_key_in_use', text, options)
+}
+
+function reused(how: string): GatewayError {
+  const text = `This Idempotency-Key ${how}`
+  return new GatewayError('idempotency_key_reused', text, { param: 'idempotency-key' })
+}
+
+function lost({ id }: Row): GatewayError {
+  const text =
+    `The request with this Idempotency-Key was answered as ${id}, and the answer could not be kept. ` +
+    `To have it made again, use a new key, or the header '${repeatHeader}: true'.`
+  return new GatewayError('idempotency_key_reused', text, { param: 'idempotency-key' })
+}
+
+function notKept(cause: unknown): GatewayError {
+  const text =
+    'The gateway cannot keep answers for an Idempotency-Key at the moment. Try again in a moment.'
+  return new GatewayError('overloaded', text, { cause, retryAfterSeconds: 5 })
+}
+
+function full(whose: 'account' | 'process'): GatewayError {
+  const who = whose === 'account' ? 'this account' : 'the gateway'
+  const text = `The answers that ${who} keeps for Idempotency-Keys fill their room. Try again later, or without a key.`
+  const code = whose === 'account' ? 'rate_limit_exceeded' : 'overloaded'
+  return new GatewayError(code, text, { retryAfterSeconds: 60 })
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { completion, streamed } from '../support/chat-answers.ts'
+import { expectError } from '../support/expect-error.ts'
+import { makeFolder } from '../support/folder.ts'
+import { startOwnEndpoint } from '../support/own-endpoint.ts'
+
+const inUse = { status: 409, code: 'idempotency_key_in_use' } as const
+const reused = { status: 409, code: 'idempotency_key_reused' } as const
+
+let count = 0
+/** A key that no other test uses. */
+const newKey = () => `bound-${++count}`
+
+describe('what is kept for an idempotency key', () => {
+  it('is forgotten after a day, and not before', async () => {
+    let now = Date.parse('2026-11-22T12:00:00Z')
+    await using own = await startOwnEndpoint({ clock: () => now, limits: { cache_ttl_seconds: 0 } })
+    own.upstream.answer((_request, index) => completion(`Answer ${index}.`))
+    const headers = { 'idempotency-key': newKey() }
+    const first = await (await own.chat({}, { headers })).text()
+    now += 86_399_000
+    expect(await (await own.chat({}, { headers })).text()).to.equal(first)
+    now -= 3_600_000
+    expect(await (await own.chat({}, { headers })).text()).to.equal(first)
+    now += 3_601_000
+    const anew = await own.chat({}, { headers })
+    expect(anew.headers.get('idempotent-replayed')).to.equal(null)
+    expect(own.upstream.requests).to.have.length(2)
+  })
+
+  it('is not begun anew while it is worked on, though its time is over', async () => {
+    let now = Date.parse('2026-11-22T12:00:00Z')
+    await using own = await startOwnEndpoint({ clock: () => now, limits: { cache_ttl_seconds: 0 } })
+    const go = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    own.upstream.answer(() => {
+      asked.resolve()
+      return { ...completion('Hi.'), after: go.promise }
+    })
+    const headers = { 'idempotency-key': newKey() }
+    const first = own.chat({}, { headers })
+    await asked.promise
+    now += 90_000_000
+    const response = await own.chat({}, { headers })
+    expect(response.headers.get('retry-after')).to.equal('30')
+    await expectError(response, inUse)
+    go.resolve()
+    expect((await first).status).to.equal(200)
+    expect(own.upstream.requests).to.have.length(1)
+  })
+
+  it('is nothing too large, of which the next request is told', async () => {
+    const limits = { idempotency_answer_bytes_max: 1024, cache_ttl_seconds: 0 }
+    await using own = await startOwnEndpoint({ limits })
+    for (const [body, answer] of [
+      [{}, completion('x'.repeat(2000))],
+      [{ stream: true }, streamed(['x'.repeat(2000)])],
+    ] as const) {
+      own.upstream.answer(answer)
+      const headers = { 'idempotency-key': newKey() }
+      const first = await own.chat(body, { headers })
+      expect(first.status, await first.text()).to.equal(200)
+      const again = await own.chat(body, { headers })
+      expect(again.headers.get('x-should-retry')).to.equal('false')
+      await expectError(again, reused)
+      const allowed = { ...headers, 'x-gateway-allow-repeat': 'true' }
+      expect((await own.chat(body, { headers: allowed })).status).to.equal(200)
+    }
+  })
+
+  it('fills its room, and then no key is taken, and nothing else is refused', async () => {
+    const limits = { idempotency_bytes_max: 1_048_576, cache_ttl_seconds: 0 }
+    await using own = await startOwnEndpoint({ limits })
+    own.upstream.answer(completion('x'.repeat(600_000)))
+    const ask = (key: string) => own.chat({}, { headers: { 'idempotency-key': key } })
+    expect((await ask('one')).status).to.equal(200)
+    await expectError(await ask('two'), { status: 429, code: 'rate_limit_exceeded' })
+    expect((await own.chat()).status).to.equal(200)
+    expect(own.upstream.requests).to.have.length(2)
+  })
+
+  it('is promised before a provider is paid: a store that is held is 503', async () => {
+    const folder = makeFolder()
+    const own = await startOwnEndpoint({
+      limits: { store_busy_timeout_ms: 20, cache_ttl_seconds: 0 },
+      variables: { DATA_DIR: folder.path },
+    })
+    own.upstream.answer(completion('Hi.'))
+    // The key is known then.
+    expect((await own.chat()).status).to.equal(200)
+    const other = new DatabaseSync(join(folder.path, 'gateway.db'))
+    other.exec('BEGIN IMMEDIATE')
+    const headers = { 'idempotency-key': newKey() }
+    const response = await own.chat({}, { headers })
+    await expectError(response, { status: 503, code: 'overloaded' })
+    expect(own.upstream.requests).to.have.length(1)
+    other.exec('ROLLBACK')
+    other.close()
+    await own.stop()
+    folder.remove()
+  })
+})
