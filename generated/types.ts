@@ -410,6 +410,24 @@ export interface components {
         Scope: "inference" | "usage:read" | "keys:write" | "admin";
         /** @enum {string} */
         ApiKeyObject: "api_key";
+        /**
+         * @description What is limited; `concurrency` counts calls at once, the others are counted a minute.
+         * @enum {string}
+         */
+        RateLimitKind: "requests" | "tokens" | "images" | "concurrency";
+        /**
+         * @description A limit that applies, with what is left of it: a key's own, or an account's, which is the
+         *     gateway's where it has none of its own.
+         */
+        RateLimitState: {
+            kind: components["schemas"]["RateLimitKind"];
+            limit: number;
+            remaining: number;
+            /** @description How long a window lasts; null of `concurrency`. */
+            window_seconds: number | null;
+            /** @description When the open window ends; 0 where none is open, null of `concurrency`. */
+            reset_seconds: number | null;
+        };
         OwnKey: {
             id: string;
             object: components["schemas"]["ApiKeyObject"];
@@ -419,10 +437,14 @@ export interface components {
             /** @description The only models that it may call, by their ids; null for all. */
             models: string[] | null;
             limits: components["schemas"]["Limits"];
+            /** @description The limits that apply now, with what is left of each. */
+            rate_limits: components["schemas"]["RateLimitState"][];
             budget: components["schemas"]["NullableBudget"];
             /** @description What all keys of the account may use and spend together. */
             account: {
                 limits: components["schemas"]["Limits"];
+                /** @description The limits that apply now, with what is left of each. */
+                rate_limits: components["schemas"]["RateLimitState"][];
                 budget: components["schemas"]["NullableBudget"];
             };
         };
@@ -3386,6 +3408,22 @@ export interface operations {
                      *         "images_per_minute": null,
                      *         "concurrency": 10
                      *       },
+                     *       "rate_limits": [
+                     *         {
+                     *           "kind": "requests",
+                     *           "limit": 600,
+                     *           "remaining": 588,
+                     *           "window_seconds": 60,
+                     *           "reset_seconds": 41
+                     *         },
+                     *         {
+                     *           "kind": "concurrency",
+                     *           "limit": 10,
+                     *           "remaining": 8,
+                     *           "window_seconds": null,
+                     *           "reset_seconds": null
+                     *         }
+                     *       ],
                      *       "budget": {
                      *         "amount": {
                      *           "usd": "25",
@@ -3400,6 +3438,22 @@ export interface operations {
                      *           "images_per_minute": null,
                      *           "concurrency": 10
                      *         },
+                     *         "rate_limits": [
+                     *           {
+                     *             "kind": "requests",
+                     *             "limit": 600,
+                     *             "remaining": 588,
+                     *             "window_seconds": 60,
+                     *             "reset_seconds": 41
+                     *           },
+                     *           {
+                     *             "kind": "concurrency",
+                     *             "limit": 10,
+                     *             "remaining": 8,
+                     *             "window_seconds": null,
+                     *             "reset_seconds": null
+                     *           }
+                     *         ],
                      *         "budget": {
                      *           "amount": {
                      *             "usd": "25",

@@ -4,22 +4,23 @@ import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
-import { retrieveOwnKey } from './retrieve-own-key.ts'
+import { retrieveOwnKey, type LookAtLimits } from './retrieve-own-key.ts'
 
 type Options = {
   audit: { list: ListAudit }
+  lookAtLimits: LookAtLimits
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
 }
 
 /** The handlers of the operations below /api. */
-export function apiOperations({ audit, reload, usage }: Options) {
+export function apiOperations({ audit, lookAtLimits, reload, usage }: Options) {
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
     listAuditEvents: listAuditEvents(audit),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
-    retrieveOwnKey,
+    retrieveOwnKey: retrieveOwnKey(lookAtLimits),
   } satisfies Partial<Operations>
 }

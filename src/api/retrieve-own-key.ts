@@ -1,25 +1,53 @@
 import type { components } from '../../generated/types.ts'
-import type { Allowance } from '../core/caller.ts'
+import type { Allowance, Caller } from '../core/caller.ts'
+import type { LimitState } from '../core/limits.ts'
 import type { Operation } from '../http/operation.ts'
 import { budgetText, limitsText } from './allowance.ts'
 
+type Schemas = components['schemas']
+
+/** The limits of a caller as they stand. */
+export type LookAtLimits = (caller: Caller) => readonly LimitState[]
+
 /** GET /api/key */
-export const retrieveOwnKey: Operation<'retrieveOwnKey'> = async ({ caller }) => {
-  const { keyId, accountId, mode, scopes, models, allowances } = caller
-  const [account, key] = allowances
-  const json: components['schemas']['OwnKey'] = {
-    id: keyId,
-    object: 'api_key',
-    account_id: accountId,
-    mode,
-    scopes: [...scopes],
-    models: models === null ? null : [...models],
-    ...told(key),
-    account: told(account),
+export function retrieveOwnKey(lookAtLimits: LookAtLimits): Operation<'retrieveOwnKey'> {
+  return async ({ caller }) => {
+    const { keyId, accountId, mode, scopes, models, allowances } = caller
+    const [account, key] = allowances
+    const states = lookAtLimits(caller)
+    const json: Schemas['OwnKey'] = {
+      id: keyId,
+      object: 'api_key',
+      account_id: accountId,
+      mode,
+      scopes: [...scopes],
+      models: models === null ? null : [...models],
+      ...told(key, states, 'key'),
+      account: told(account, states, 'account'),
+    }
+    return { status: 200, json }
   }
-  return { status: 200, json }
 }
 
-function told({ limits, budget }: Allowance) {
-  return { limits: limitsText(limits), budget: budgetText(budget) }
+function told(
+  { limits, budget }: Allowance,
+  states: readonly LimitState[],
+  whose: LimitState['owner'],
+) {
+  const own = states.filter(({ owner }) => owner === whose)
+  return {
+    limits: limitsText(limits),
+    rate_limits: own.map(stateText),
+    budget: budgetText(budget),
+  }
+}
+
+function stateText({ kind, limit, remaining, window }: LimitState): Schemas['RateLimitState'] {
+  return {
+    kind,
+    limit,
+    remaining,
+    window_seconds: window?.seconds ?? null,
+    reset_seconds: window?.resetSeconds ?? null,
+  }
 }

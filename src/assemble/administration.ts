@@ -3,6 +3,7 @@ import { createAudit } from '../accounts/audit.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { apiOperations } from '../api/index.ts'
+import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import type { Reload } from '../api/reload-settings.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 
@@ -10,15 +11,16 @@ type Options = {
   store: GuardedStore
   accounts: Accounts
   reload: Reload
+  lookAtLimits: LookAtLimits
   clock: () => number
 }
 
 /** The operations below /api, with what they need of the accounts. */
-export function assembleAdministration({ store, reload, clock }: Options) {
+export function assembleAdministration({ store, reload, lookAtLimits, clock }: Options) {
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
-  return apiOperations({ audit: createAudit(store, clock), reload, usage })
+  return apiOperations({ audit: createAudit(store, clock), lookAtLimits, reload, usage })
 }

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import type { Config, Loaded } from '../config.ts'
-import type { Identify } from '../core/caller.ts'
+import type { Caller, Identify } from '../core/caller.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import { assembleAdministration } from './administration.ts'
 import { assembleFaces } from './faces.ts'
@@ -38,7 +38,8 @@ export function assembleAnswers(options: Options) {
     },
     audit: createAudit(store, clock),
   })
-  const administration = assembleAdministration({ store, accounts, reload, clock })
+  const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
+  const administration = assembleAdministration({ store, accounts, lookAtLimits, reload, clock })
   const faces = assembleFaces({
     ...options,
     current,

@@ -1,9 +1,10 @@
+import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
 import type { Usage } from './price.ts'
 
 /** What is counted in windows of a minute. */
-export type WindowKind = 'requests' | 'tokens' | 'images'
-export type LimitKind = WindowKind | 'concurrency'
+export type WindowKind = Exclude<LimitKind, 'concurrency'>
+export type LimitKind = components['schemas']['RateLimitKind']
 
 /** One limit of a caller, and what is left of it. */
 export type LimitState = {

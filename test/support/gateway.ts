@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { assemble } from '../../src/assemble.ts'
+import { digestOf } from '../../src/accounts/api-key.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
 import type { Mode, Scope } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
-import type { UsageTable } from '../../src/storage/tables.ts'
+import type { AllowanceColumns, UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { accountRow } from './callers.ts'
@@ -53,6 +54,8 @@ export type TestGateway = {
   createKey(mode: Mode, options?: KeyOptions): Promise<string>
   /** A further account, for `createKey`. */
   createAccount(): Promise<string>
+  /** Sets limits and a budget of a key, or of the first account. */
+  allow(columns: Partial<AllowanceColumns>, key?: string): Promise<void>
   revokeKeys(): Promise<void>
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
@@ -125,6 +128,13 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     await store.db.insertInto('accounts').values(accountRow(id, 'other')).execute()
     return id
   }
+  const allow: TestGateway['allow'] = async (columns, key) => {
+    const change =
+      key === undefined
+        ? store.db.updateTable('accounts').set(columns).where('id', '=', accountId)
+        : store.db.updateTable('api_keys').set(columns).where('digest', '=', digestOf(key))
+    await change.execute()
+  }
   const testKey = await createKey('test')
   const liveKey = await createKey('live')
   const adminKey = await createKey('test', { scopes: ['inference', 'admin'] })
@@ -146,6 +156,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     adminKey,
     createKey,
     createAccount,
+    allow,
     revokeKeys: async () => {
       for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
     },
