@@ -81,7 +81,7 @@ export function nanoUsd(decimal: string): bigint {
 }
 
 /** Dollars as a decimal text without trailing zeros: 35000000 gives `0.035`. */
-export function usdText(nano: number): string {
+export function usdText(nano: number | bigint): string {
   return decimalText(nano, nanoDecimals)
 }
 

@@ -99,19 +99,25 @@ function withRemedy(error: unknown, path: string): unknown {
   return isTold ? cannotOpen(path, error) : error
 }
 
-/** Compiles the SQL of a table from its first row: all further rows must have its columns. */
+/**
+ * Compiles the SQL of a table from its first row: all further rows must have its columns. What goes in
+ * `unlessThere` may be of an older version, with fewer of them.
+ */
 function createInsertions(db: Kysely<Tables>): Store['insertion'] {
-  const compiled = { always: new Map<string, Compiled>(), unlessThere: new Map<string, Compiled>() }
+  const compiled = new Map<string, Compiled>()
   const compile = (table: keyof Tables, row: object, unlessThere: boolean): Compiled => {
     const insert = db.insertInto(table).values(row)
     const { sql } = (unlessThere ? insert.onConflict((one) => one.doNothing()) : insert).compile()
-    const statement = { sql, columns: Object.keys(row) }
-    compiled[unlessThere ? 'unlessThere' : 'always'].set(table, statement)
-    return statement
+    return { sql, columns: Object.keys(row) }
   }
   return (table, row, { unlessThere = false } = {}) => {
-    const known = unlessThere ? compiled.unlessThere : compiled.always
-    const { sql, columns } = known.get(table) ?? compile(table, row, unlessThere)
+    const kind = unlessThere ? `${table}: ${Object.keys(row).join()}` : table
+    let statement = compiled.get(kind)
+    if (statement === undefined) {
+      statement = compile(table, row, unlessThere)
+      compiled.set(kind, statement)
+    }
+    const { sql, columns } = statement
     // Every column of every table is a SqlValue. Read by name, since the order may differ.
     const values = row as Readonly<Record<string, SqlValue>>
     return { sql, parameters: columns.map((column) => values[column]) }

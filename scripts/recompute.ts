@@ -1,0 +1,151 @@
+/**
+ * `npm run -s recompute -- <gateway.db or DATA_DIR> [--json]`: calculates the cost of each row of the
+ * ledger again, from that row alone, and tells the rows whose cost differs. Opens the file for reading
+ * only, asks no network and no catalog. Exits with 1 when there is a difference, with 2 when it
+ * cannot read the ledger.
+ */
+import { existsSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { parseArgs } from 'node:util'
+import { usageColumns, usageIn } from '../src/accounts/ledger-row.ts'
+import { readPricing } from '../src/core/pricing-text.ts'
+import { costNanoUsd, type Pricing } from '../src/core/pricing.ts'
+import { usdText } from '../src/core/price.ts'
+import { storePath } from '../src/storage/store.ts'
+import type { UsageTable } from '../src/storage/tables.ts'
+
+type Row = Pick<
+  UsageTable,
+  (typeof usageColumns)[number] | 'id' | 'account_id' | 'cost_nano_usd' | 'pricing'
+>
+type Difference = {
+  id: string
+  account_id: string
+  stored_nano_usd: number | null
+  /** A text says why it cannot be calculated. */
+  computed_nano_usd: number | null | string
+}
+type Report = {
+  rows: number
+  /** Rows of versions that did not keep what a price was made from. */
+  not_explained: number
+  differences: number
+  stored_nano_usd: string
+  computed_nano_usd: string
+  /** The first differences. */
+  differing: Difference[]
+}
+
+const differencesTold = 1000
+
+function main(): void {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { json: { type: 'boolean', default: false } },
+  })
+  const [given] = positionals
+  if (given === undefined || positionals.length > 1) {
+    return refuse('Name the store: npm run -s recompute -- <gateway.db or DATA_DIR> [--json]')
+  }
+  if (!existsSync(given)) return refuse(`There is no ${given}.`)
+  const path = statSync(given).isDirectory() ? storePath(given) : given
+  if (!existsSync(path)) return refuse(`There is no ${path}.`)
+  let report: Report
+  try {
+    report = recompute(path)
+  } catch (error) {
+    return refuse(`${path} cannot be read: ${(error as Error).message}.`)
+  }
+  process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : printed(report))
+  if (report.differences > 0) process.exitCode = 1
+}
+
+function refuse(reason: string): void {
+  process.stderr.write(`${reason}\n`)
+  process.exitCode = 2
+}
+
+/** Goes over the rows one by one: the ledger may be larger than memory. */
+function recompute(path: string): Report {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const columns = ['id', 'account_id', 'cost_nano_usd', 'pricing', ...usageColumns]
+  const readText = pricingReader()
+  let [rows, notExplained, differences] = [0, 0, 0]
+  let [stored, computed] = [0n, 0n]
+  const differing: Difference[] = []
+  try {
+    for (const found of database.prepare(`select ${columns.join(', ')} from usage`).iterate()) {
+      // The columns of the table, as src/storage/tables.ts has them.
+      const row = found as Row
+      rows++
+      if (row.pricing === null) {
+        notExplained++
+        continue
+      }
+      const again = costOfRow(row, readText)
+      stored += BigInt(row.cost_nano_usd ?? 0)
+      if (typeof again === 'number') computed += BigInt(again)
+      if (again === row.cost_nano_usd) continue
+      differences++
+      if (differing.length < differencesTold) differing.push(differenceOf(row, again))
+    }
+  } finally {
+    database.close()
+  }
+  return {
+    rows,
+    not_explained: notExplained,
+    differences,
+    stored_nano_usd: String(stored),
+    computed_nano_usd: String(computed),
+    differing,
+  }
+}
+
+type ReadText = (text: string) => Pricing
+
+function costOfRow(row: Row, readText: ReadText): Difference['computed_nano_usd'] {
+  try {
+    return costNanoUsd(usageIn(row), readText(row.pricing!))
+  } catch {
+    return 'its pricing cannot be read'
+  }
+}
+
+function differenceOf(row: Row, again: Difference['computed_nano_usd']): Difference {
+  const { id, account_id, cost_nano_usd } = row
+  return { id, account_id, stored_nano_usd: cost_nano_usd, computed_nano_usd: again }
+}
+
+/** The calls of a model have mostly the same pricing, which is read once. */
+function pricingReader(): ReadText {
+  const kept = new Map<string, Pricing>()
+  return (text) => {
+    const known = kept.get(text)
+    if (known !== undefined) return known
+    const pricing = readPricing(text)
+    if (kept.size >= 1000) kept.clear()
+    kept.set(text, pricing)
+    return pricing
+  }
+}
+
+function printed(report: Report): string {
+  const usd = (nanoUsd: string) => `$${usdText(BigInt(nanoUsd))}`
+  const cost = (value: Difference['computed_nano_usd']) =>
+    typeof value === 'number' ? usd(String(value)) : (value ?? 'unknown')
+  const lines = report.differing.map(
+    ({ id, stored_nano_usd: stored, computed_nano_usd: computed }) =>
+      `${id}: stored ${cost(stored)}, computed ${cost(computed)}`,
+  )
+  const more = report.differences - lines.length
+  if (more > 0) lines.push(`and ${more} more`)
+  lines.push(
+    `${report.rows} rows, ${report.not_explained} of them not explained (written before prices were kept)`,
+    `stored ${usd(report.stored_nano_usd)}, computed ${usd(report.computed_nano_usd)}`,
+    `${report.differences} differences`,
+  )
+  return `${lines.join('\n')}\n`
+}
+
+main()

@@ -1,0 +1,73 @@
+import type { Usage } from '../core/price.ts'
+import { pricingText } from '../core/pricing-text.ts'
+import type { UsageRow } from '../core/receipt.ts'
+import type { UsageTable } from '../storage/tables.ts'
+
+/** A row of the ledger as the store keeps it. */
+export function toTable(row: UsageRow): UsageTable {
+  const { usage } = row
+  return {
+    id: row.id,
+    at: row.at,
+    account_id: row.accountId,
+    key_id: row.keyId,
+    mode: row.mode,
+    face: row.face,
+    modality: row.modality,
+    model: row.model,
+    provider: row.provider,
+    upstream_model: row.upstreamModel,
+    served_model: row.servedModel,
+    service_tier: usage.serviceTier ?? null,
+    outcome: row.outcome,
+    error_code: row.errorCode,
+    cache: row.cache,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens ?? 0,
+    cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    audio_input_tokens: usage.audioInputTokens ?? 0,
+    image_input_tokens: usage.imageInputTokens ?? 0,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens ?? 0,
+    audio_output_tokens: usage.audioOutputTokens ?? 0,
+    image_output_tokens: usage.imageOutputTokens ?? 0,
+    images: usage.images,
+    cost_nano_usd: row.costNanoUsd,
+    cost_status: row.costStatus,
+    pricing: pricingText(row.pricing),
+    attempts: JSON.stringify(row.attempts),
+    duration_ms: Math.round(row.durationMs),
+  }
+}
+
+/** The columns that `usageIn` reads. */
+export const usageColumns = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
+  'images',
+] as const
+
+/** What a row says was used. */
+export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): Usage {
+  return {
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    audioInputTokens: row.audio_input_tokens,
+    imageInputTokens: row.image_input_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    audioOutputTokens: row.audio_output_tokens,
+    imageOutputTokens: row.image_output_tokens,
+    images: row.images,
+    // An estimate has the same price; the row says so in `cost_status`.
+    estimated: false,
+  }
+}
