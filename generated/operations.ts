@@ -237,6 +237,44 @@ export const operations = [
     "protocol": "rest"
   },
   {
+    "id": "listRequests",
+    "method": "get",
+    "path": "/api/requests",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order",
+      "from",
+      "to",
+      "mode",
+      "model",
+      "provider",
+      "key_id",
+      "face",
+      "modality",
+      "outcome",
+      "error_code",
+      "cost_above_usd"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
+    "id": "retrieveRequest",
+    "method": "get",
+    "path": "/api/requests/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest"
+  },
+  {
     "id": "reloadSettings",
     "method": "post",
     "path": "/api/reload",

@@ -244,6 +244,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the calls of the account
+         * @description Calls that reached a provider or were answered from the cache, by the time at which they began.
+         *     A page goes over a bounded number of calls: with a filter that few of them pass it may hold
+         *     fewer than `limit`, or none, and `has_more` says whether there are others to look at.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe one call, with its attempts and the arithmetic of its cost
+         * @description The id is the `x-request-id` of the answer, also that of an error. Calls that were refused before
+         *     a provider was asked have no record, and are 404 like ids of others.
+         */
+        get: operations["retrieveRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -459,10 +502,10 @@ export interface components {
          */
         CallModality: "chat" | "image";
         /**
-         * @description `cancelled`: the caller left before the end.
+         * @description `cancelled`: the caller left before the end. `unknown`: a picture may have been made and charged.
          * @enum {string}
          */
-        CallOutcome: "ok" | "failed" | "cancelled";
+        CallOutcome: "ok" | "failed" | "cancelled" | "unknown";
         /**
          * @description What usage is kept apart by.
          * @enum {string}
@@ -621,6 +664,135 @@ export interface components {
             /** @description The sums of the whole range. */
             total: components["schemas"]["UsageSums"];
             data: components["schemas"]["UsageGroup"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        /** @description An amount in dollars as a decimal text with all of its digits; nothing is rounded. */
+        ExactUsd: string;
+        /**
+         * @description What a line is for; no token is in two of them. `input_tokens` and `output_tokens` are those that
+         *     no other line counts. `reference_images` are input pictures that are charged one by one.
+         *     `vendor_charge` is what the vendor itself told, in the place of everything else.
+         * @enum {string}
+         */
+        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge";
+        CostLine: {
+            what: components["schemas"]["CostLineKind"];
+            units: number;
+            /** @description The price of one unit at that time, in the tier and the hours that applied. */
+            unit_price: components["schemas"]["ExactUsd"];
+            /** @description `units` times `unit_price`. */
+            amount: components["schemas"]["ExactUsd"];
+        };
+        /** @description What the price of a picture goes by. */
+        PicturePaidFor: {
+            size_class?: string;
+            quality?: string;
+            /** @description Width and height in pixels, such as `1024x1024`. */
+            size?: string;
+            pixels?: number;
+            /** @description Input pictures, of all upstream calls together. */
+            reference_images?: number;
+        };
+        /** @enum {string} */
+        RequestObject: "request";
+        /** @description The `x-request-id` of its answer. */
+        CallId: string;
+        NullableMoney: components["schemas"]["Money"] | null;
+        /**
+         * @description What the call cost, and the arithmetic. The amounts of `lines` add up to `exact_usd`, which is
+         *     rounded once, half up to whole nano-dollars, and is then `amount`.
+         */
+        RequestCost: {
+            /** @description Null when no price is known. */
+            amount: components["schemas"]["NullableMoney"];
+            status: components["schemas"]["CostStatus"];
+            /** @description Whether somebody pays it; `false` for test keys. */
+            is_charged: boolean;
+            /**
+             * @description Empty when nothing is paid for, or no price is known. Null for calls of a version of the
+             *     gateway that did not keep what a price was made from.
+             */
+            lines: components["schemas"]["CostLine"][] | null;
+            /** @description The sum of the lines; null when there are none to be added up. */
+            exact_usd: components["schemas"]["ExactUsd"] | null;
+            /** @description By how much the service tier and the hour multiplied the list price; a part of each `unit_price`. Null where `lines` is. */
+            multiplier: string | null;
+            /** @description Whether it was an hour in which the vendor asks for less; null where it has no such hours. */
+            off_peak: boolean | null;
+            /** @description Null for calls that were not for pictures. */
+            picture: components["schemas"]["PicturePaidFor"] | null;
+            /** @description The part of `amount` that another vendor bills to a key of your own. */
+            upstream: components["schemas"]["NullableMoney"];
+        };
+        RequestUsage: {
+            /** @description All tokens of the request. */
+            input_tokens: number;
+            /** @description Those of them that the provider had cached. */
+            cached_input_tokens: number;
+            /** @description Input tokens that the provider wrote to its prompt cache. */
+            cache_write_tokens: number;
+            /** @description Input tokens that were sound. */
+            audio_input_tokens: number;
+            /** @description Input tokens that were pictures. */
+            image_input_tokens: number;
+            /** @description All tokens of the answer. */
+            output_tokens: number;
+            /** @description Those of them that were thought only. */
+            reasoning_tokens: number;
+            /** @description Output tokens that were sound. */
+            audio_output_tokens: number;
+            /** @description Output tokens that were pictures. */
+            image_output_tokens: number;
+            /** @description Pictures that were delivered. */
+            images: number;
+        };
+        /** @description One try of one route. */
+        RequestAttempt: {
+            provider: string;
+            upstream_model: string;
+            /** @description `ok`, or what kind of failure it was. */
+            outcome: string;
+            /** @description The HTTP status of the provider; null when it did not answer. */
+            status: number | null;
+            duration_ms: number;
+        };
+        /** @description A call that reached a provider or was answered from the cache. */
+        RequestRecord: {
+            id: components["schemas"]["CallId"];
+            object: components["schemas"]["RequestObject"];
+            /** @description When it began. */
+            at: components["schemas"]["Time"];
+            account_id: components["schemas"]["AccountId"];
+            key_id: string;
+            key_name: string | null;
+            mode: components["schemas"]["Mode"];
+            face: components["schemas"]["Face"];
+            modality: components["schemas"]["CallModality"];
+            /** @description The model that answered, else the one that was asked for. */
+            model: string;
+            /** @description The provider that answered; null when none did or the cache answered. */
+            provider: string | null;
+            /** @description The model that the provider was asked for. */
+            upstream_model: string | null;
+            /** @description The model that the provider says has answered; null where it did not answer or told none. */
+            served_model: string | null;
+            /** @description The tier that the provider served, in its word; null for the ordinary one. */
+            service_tier: string | null;
+            outcome: components["schemas"]["CallOutcome"];
+            /** @description The code of the error that was answered. */
+            error_code: string | null;
+            cache: components["schemas"]["CacheOutcome"];
+            usage: components["schemas"]["RequestUsage"];
+            cost: components["schemas"]["RequestCost"];
+            attempts: components["schemas"]["RequestAttempt"][];
+            /** @description From the call's beginning to its record. */
+            duration_ms: number;
+        };
+        RequestRecordList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["RequestRecord"][];
             has_more: boolean;
             /** @description The `cursor` of the next page; null behind the last. */
             next_cursor: string | null;
@@ -2383,6 +2555,27 @@ export interface components {
          */
         UsageOrderBy: "time" | "cost";
         /**
+         * @description Only calls that began at this time or later: a time or a date (ISO 8601, UTC unless it says
+         *     otherwise).
+         * @example 2026-11-01
+         */
+        CallsFrom: string;
+        /**
+         * @description Only calls that began before this time.
+         * @example 2026-12-01
+         */
+        CallsTo: string;
+        /**
+         * @description Only calls of live keys, or of test keys.
+         * @example live
+         */
+        CallsMode: components["schemas"]["Mode"];
+        /**
+         * @description Only calls with the API key of this id.
+         * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        CallsKey: components["schemas"]["AnyId"];
+        /**
          * @description The revision of the Model Context Protocol that client and server agreed on.
          * @example 2025-06-18
          */
@@ -3955,6 +4148,316 @@ export interface operations {
                      *     {"object":"export_end","rows":0}
                      */
                     "application/x-ndjson": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRequests: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description Only calls that began at this time or later: a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise).
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["CallsFrom"];
+                /**
+                 * @description Only calls that began before this time.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["CallsTo"];
+                /**
+                 * @description Only calls of live keys, or of test keys.
+                 * @example live
+                 */
+                mode?: components["parameters"]["CallsMode"];
+                /**
+                 * @description Only calls of this model.
+                 * @example gpt-5-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Only calls that this provider answered.
+                 * @example openai
+                 */
+                provider?: components["parameters"]["UsageProvider"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key_id?: components["parameters"]["CallsKey"];
+                /**
+                 * @description Only calls that came this way.
+                 * @example chat
+                 */
+                face?: components["parameters"]["UsageFace"];
+                /**
+                 * @description Only calls for this.
+                 * @example image
+                 */
+                modality?: components["parameters"]["UsageModality"];
+                /**
+                 * @description Only calls that ended so.
+                 * @example failed
+                 */
+                outcome?: components["parameters"]["UsageOutcome"];
+                /**
+                 * @description Only calls that were answered with this error.
+                 * @example provider_error
+                 */
+                error_code?: components["schemas"]["ErrorCode"];
+                /**
+                 * @description Only calls that cost more than so many dollars.
+                 * @example 0.05
+                 */
+                cost_above_usd?: components["schemas"]["DecimalUsd"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of calls. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "req_01a202c5d236fab9fecc777406b8e6c8",
+                     *           "object": "request",
+                     *           "at": "2026-11-22T12:00:00.000Z",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "key_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "key_name": "build server",
+                     *           "mode": "live",
+                     *           "face": "chat",
+                     *           "modality": "chat",
+                     *           "model": "gpt-5-mini",
+                     *           "provider": "openai",
+                     *           "upstream_model": "gpt-5-mini",
+                     *           "served_model": "gpt-5-mini-2025-08-07",
+                     *           "service_tier": null,
+                     *           "outcome": "ok",
+                     *           "error_code": null,
+                     *           "cache": "miss",
+                     *           "usage": {
+                     *             "input_tokens": 1200,
+                     *             "cached_input_tokens": 1024,
+                     *             "cache_write_tokens": 0,
+                     *             "audio_input_tokens": 0,
+                     *             "image_input_tokens": 0,
+                     *             "output_tokens": 310,
+                     *             "reasoning_tokens": 128,
+                     *             "audio_output_tokens": 0,
+                     *             "image_output_tokens": 0,
+                     *             "images": 0
+                     *           },
+                     *           "cost": {
+                     *             "amount": {
+                     *               "usd": "0.0006896",
+                     *               "nano_usd": 689600
+                     *             },
+                     *             "status": "exact",
+                     *             "is_charged": true,
+                     *             "lines": [
+                     *               {
+                     *                 "what": "input_tokens",
+                     *                 "units": 176,
+                     *                 "unit_price": "0.00000025",
+                     *                 "amount": "0.000044"
+                     *               },
+                     *               {
+                     *                 "what": "output_tokens",
+                     *                 "units": 310,
+                     *                 "unit_price": "0.000002",
+                     *                 "amount": "0.00062"
+                     *               },
+                     *               {
+                     *                 "what": "cached_input_tokens",
+                     *                 "units": 1024,
+                     *                 "unit_price": "0.000000025",
+                     *                 "amount": "0.0000256"
+                     *               }
+                     *             ],
+                     *             "exact_usd": "0.0006896",
+                     *             "multiplier": "1",
+                     *             "off_peak": null,
+                     *             "picture": null,
+                     *             "upstream": null
+                     *           },
+                     *           "attempts": [
+                     *             {
+                     *               "provider": "openai",
+                     *               "upstream_model": "gpt-5-mini",
+                     *               "outcome": "ok",
+                     *               "status": null,
+                     *               "duration_ms": 1874.2
+                     *             }
+                     *           ],
+                     *           "duration_ms": 1876
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestRecordList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveRequest: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the call.
+                 * @example req_01a202c5d236fab9fecc777406b8e6c8
+                 */
+                id: components["schemas"]["CallId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The call. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "req_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "object": "request",
+                     *       "at": "2026-11-22T12:00:00.000Z",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "key_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "key_name": "build server",
+                     *       "mode": "live",
+                     *       "face": "chat",
+                     *       "modality": "chat",
+                     *       "model": "gpt-5-mini",
+                     *       "provider": "openai",
+                     *       "upstream_model": "gpt-5-mini",
+                     *       "served_model": "gpt-5-mini-2025-08-07",
+                     *       "service_tier": null,
+                     *       "outcome": "ok",
+                     *       "error_code": null,
+                     *       "cache": "miss",
+                     *       "usage": {
+                     *         "input_tokens": 1200,
+                     *         "cached_input_tokens": 1024,
+                     *         "cache_write_tokens": 0,
+                     *         "audio_input_tokens": 0,
+                     *         "image_input_tokens": 0,
+                     *         "output_tokens": 310,
+                     *         "reasoning_tokens": 128,
+                     *         "audio_output_tokens": 0,
+                     *         "image_output_tokens": 0,
+                     *         "images": 0
+                     *       },
+                     *       "cost": {
+                     *         "amount": {
+                     *           "usd": "0.0006896",
+                     *           "nano_usd": 689600
+                     *         },
+                     *         "status": "exact",
+                     *         "is_charged": true,
+                     *         "lines": [
+                     *           {
+                     *             "what": "input_tokens",
+                     *             "units": 176,
+                     *             "unit_price": "0.00000025",
+                     *             "amount": "0.000044"
+                     *           },
+                     *           {
+                     *             "what": "output_tokens",
+                     *             "units": 310,
+                     *             "unit_price": "0.000002",
+                     *             "amount": "0.00062"
+                     *           },
+                     *           {
+                     *             "what": "cached_input_tokens",
+                     *             "units": 1024,
+                     *             "unit_price": "0.000000025",
+                     *             "amount": "0.0000256"
+                     *           }
+                     *         ],
+                     *         "exact_usd": "0.0006896",
+                     *         "multiplier": "1",
+                     *         "off_peak": null,
+                     *         "picture": null,
+                     *         "upstream": null
+                     *       },
+                     *       "attempts": [
+                     *         {
+                     *           "provider": "openai",
+                     *           "upstream_model": "gpt-5-mini",
+                     *           "outcome": "ok",
+                     *           "status": null,
+                     *           "duration_ms": 1874.2
+                     *         }
+                     *       ],
+                     *       "duration_ms": 1876
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestRecord"];
                 };
             };
             400: components["responses"]["BadRequest"];

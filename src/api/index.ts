@@ -2,25 +2,30 @@ import type { Operations } from '../http/contract-router.ts'
 import { exportRequests, type ExportRequests } from './export-requests.ts'
 import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
+import { listRequests, type ListRequests } from './list-requests.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey, type LookAtLimits } from './retrieve-own-key.ts'
+import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
 
 type Options = {
   audit: { list: ListAudit }
   lookAtLimits: LookAtLimits
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
+  requests: { list: ListRequests; find: FindRequest }
 }
 
 /** The handlers of the operations below /api. */
-export function apiOperations({ audit, lookAtLimits, reload, usage }: Options) {
+export function apiOperations({ audit, lookAtLimits, reload, usage, requests }: Options) {
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
     listAuditEvents: listAuditEvents(audit),
+    listRequests: listRequests(requests),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
     retrieveOwnKey: retrieveOwnKey(lookAtLimits),
+    retrieveRequest: retrieveRequest(requests),
   } satisfies Partial<Operations>
 }

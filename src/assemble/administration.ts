@@ -2,6 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
+import { createRequests } from '../accounts/usage/requests.ts'
 import { apiOperations } from '../api/index.ts'
 import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import type { Reload } from '../api/reload-settings.ts'
@@ -22,5 +23,6 @@ export function assembleAdministration({ store, reload, lookAtLimits, clock }: O
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
-  return apiOperations({ audit: createAudit(store, clock), lookAtLimits, reload, usage })
+  const requests = createRequests({ reader })
+  return apiOperations({ audit: createAudit(store, clock), lookAtLimits, reload, usage, requests })
 }

@@ -12,7 +12,7 @@ export type Page<Row> = {
 }
 
 /** The place of a row in its list: the values that the list is sorted by, the last one unique. */
-type Place = readonly (string | number)[]
+export type Place = readonly (string | number)[]
 
 /**
  * A page of rows of which one more than `limit` was read, so that it is known whether more follow;
@@ -30,8 +30,13 @@ export function pageOf<Row, Told>(
     object: 'list',
     data: shown.map(tell),
     has_more: more,
-    next_cursor: more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null,
+    next_cursor: more ? cursorOf(placeOf(last)) : null,
   }
+}
+
+/** The cursor of the page behind a place. */
+export function cursorOf(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
 type Kinds = readonly ('string' | 'number')[]

@@ -1,18 +1,8 @@
+import type { components } from '../../generated/types.ts'
 import type { Usage } from './price.ts'
 
 /** What a line of a cost is for; no amount is in two of them. */
-export type Paid =
-  | 'input_tokens'
-  | 'cached_input_tokens'
-  | 'cache_write_tokens'
-  | 'image_input_tokens'
-  | 'audio_input_tokens'
-  | 'output_tokens'
-  | 'image_output_tokens'
-  | 'audio_output_tokens'
-  | 'images'
-  | 'reference_images'
-  | 'vendor_charge'
+export type Paid = components['schemas']['CostLineKind']
 
 /** What selects the price of a picture, and what is paid for beside it. */
 export type PictureTraits = {

@@ -27,13 +27,28 @@ export async function ask(
 ): Promise<Answer> {
   const { query = '', ...more } = init
   const rest = path.startsWith('/api/') ? { key: gateway.adminKey, ...more } : more
-  const url = path.replace('{model}', 'alibaba/qwen-image-plus') + query
+  const place = id === 'retrieveRequest' ? path.replace('{id}', await recordedCall(gateway)) : path
+  const url = place.replace('{model}', 'alibaba/qwen-image-plus') + query
   const whole = { ...requests[id], ...change }
   return received(
     id in requests
       ? await gateway.post(url, whole, rest)
       : await gateway.fetch(url, { method: method.toUpperCase(), ...rest }),
   )
+}
+
+const recorded = new WeakMap<TestGateway, string>()
+
+/** The id of a call that is in the ledger of the first account; that of none when it takes no calls. */
+async function recordedCall(gateway: TestGateway): Promise<string> {
+  const known = recorded.get(gateway)
+  if (known !== undefined) return known
+  const path = '/v1/chat/completions'
+  const answer = await gateway.post(path, requests['createChatCompletion']).catch(() => undefined)
+  if (answer?.status !== 200) return 'req_none'
+  const id = answer.headers.get('x-request-id')!
+  recorded.set(gateway, id)
+  return id
 }
 
 /** Other words for the same request, which the sandbox obeys. */

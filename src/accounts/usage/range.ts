@@ -26,7 +26,8 @@ export function timeRange(
   throw new GatewayError('invalid_value', text, { param: 'from' })
 }
 
-function moment(param: 'from' | 'to', text: string): number {
+/** A time that is asked for; throws `invalid_value` for what is none. */
+export function moment(param: 'from' | 'to', text: string): number {
   const [, date, time = ''] = form.exec(text) ?? []
   // JavaScript takes the 30th of February for the 2nd of March.
   const isDay = date !== undefined && dateText(Date.parse(date)) === date

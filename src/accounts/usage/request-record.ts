@@ -1,0 +1,125 @@
+import type { components } from '../../../generated/types.ts'
+import type { Attempt } from '../../core/failover.ts'
+import { decimalText, moneyOf } from '../../core/price.ts'
+import { multiplierDecimals, priceDecimals, readPricing } from '../../core/pricing-text.ts'
+import { linesOf, sumOf, type Pricing } from '../../core/pricing.ts'
+import type { UsageTable } from '../../storage/tables.ts'
+import { usageIn } from '../ledger-row.ts'
+
+type Schemas = components['schemas']
+type RequestRecord = Schemas['RequestRecord']
+
+/** A row of the ledger with the name of its key. */
+export type NamedRow = UsageTable & { key_name: string | null }
+
+/** A row of the ledger in the contract's form. */
+export function toRecord(row: NamedRow): RequestRecord {
+  // The ledger writes these columns, and nothing else does.
+  const told = row as typeof row &
+    Pick<RequestRecord, 'mode' | 'face' | 'modality'> &
+    Pick<RequestRecord, 'outcome' | 'cache'>
+  return {
+    id: row.id,
+    object: 'request',
+    at: new Date(row.at).toISOString(),
+    account_id: row.account_id,
+    key_id: row.key_id,
+    key_name: row.key_name,
+    mode: told.mode,
+    face: told.face,
+    modality: told.modality,
+    model: row.model,
+    provider: row.provider,
+    upstream_model: row.upstream_model,
+    served_model: row.served_model ?? (row.outcome === 'ok' ? row.upstream_model : null),
+    service_tier: row.service_tier,
+    outcome: told.outcome,
+    error_code: row.error_code,
+    cache: told.cache,
+    usage: usageOf(row),
+    cost: costOf(row),
+    attempts: attemptsIn(row.attempts),
+    duration_ms: row.duration_ms,
+  }
+}
+
+function usageOf(row: UsageTable): Schemas['RequestUsage'] {
+  return {
+    input_tokens: row.input_tokens,
+    cached_input_tokens: row.cached_input_tokens,
+    cache_write_tokens: row.cache_write_tokens,
+    audio_input_tokens: row.audio_input_tokens,
+    image_input_tokens: row.image_input_tokens,
+    output_tokens: row.output_tokens,
+    reasoning_tokens: row.reasoning_tokens,
+    audio_output_tokens: row.audio_output_tokens,
+    image_output_tokens: row.image_output_tokens,
+    images: row.images,
+  }
+}
+
+function costOf(row: UsageTable): Schemas['RequestCost'] {
+  const { cost_nano_usd: nanoUsd, mode, pricing } = row
+  return {
+    amount: nanoUsd === null ? null : moneyOf(nanoUsd),
+    // The ledger writes nothing else.
+    status: row.cost_status as Schemas['CostStatus'],
+    is_charged: mode === 'live',
+    ...(pricing === null ? unexplained : explained(row, readPricing(pricing))),
+  }
+}
+
+type Explanation = Omit<Schemas['RequestCost'], 'amount' | 'status' | 'is_charged'>
+
+const unexplained: Explanation = {
+  lines: null,
+  exact_usd: null,
+  multiplier: null,
+  off_peak: null,
+  picture: null,
+  upstream: null,
+}
+
+function explained(row: UsageTable, pricing: Pricing): Explanation {
+  const { prices, multiplier, offPeak = null, picture, upstreamNanoUsd: upstream } = pricing
+  const lines = linesOf(usageIn(row), pricing)
+  const usd = (amount: bigint) =>
+    decimalText(amount * multiplier, priceDecimals + multiplierDecimals)
+  return {
+    lines: lines.map(({ what, units, price }) => ({
+      what,
+      units,
+      unit_price: usd(price),
+      amount: usd(price * BigInt(units)),
+    })),
+    exact_usd: prices === null ? null : usd(sumOf(lines)),
+    multiplier: decimalText(multiplier, multiplierDecimals),
+    off_peak: offPeak,
+    picture: picture === undefined ? null : toldPicture(picture),
+    upstream: upstream === undefined ? null : moneyOf(upstream),
+  }
+}
+
+function toldPicture(picture: NonNullable<Pricing['picture']>): Schemas['PicturePaidFor'] {
+  const { sizeClass, quality, size, pixels, referenceImages } = picture
+  return {
+    ...(sizeClass === undefined ? {} : { size_class: sizeClass }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(size === undefined ? {} : { size }),
+    ...(pixels === undefined ? {} : { pixels }),
+    ...(referenceImages === undefined ? {} : { reference_images: referenceImages }),
+  }
+}
+
+function attemptsIn(text: string): Schemas['RequestAttempt'][] {
+  // The ledger writes the attempts of the call.
+  return (JSON.parse(text) as Attempt[]).map(
+    ({ provider, upstreamModel, outcome, status = null, durationMs }) => ({
+      provider,
+      upstream_model: upstreamModel,
+      outcome,
+      status,
+      duration_ms: durationMs,
+    }),
+  )
+}

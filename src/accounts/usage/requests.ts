@@ -1,0 +1,180 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import type { components } from '../../../generated/types.ts'
+import { GatewayError } from '../../core/error.ts'
+import { cursorOf, pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
+import { nanoUsd } from '../../core/price.ts'
+import type { Reader } from '../../storage/reader.ts'
+import { outOfPlace, placeOfRequest } from '../../storage/request-place.ts'
+import type { Tables } from '../../storage/tables.ts'
+import { moment } from './range.ts'
+import { toRecord, type NamedRow } from './request-record.ts'
+
+type Schemas = components['schemas']
+type RequestRecord = Schemas['RequestRecord']
+
+/** What calls are asked for; the texts are those of the contract's parameters. */
+export type RequestFilter = {
+  accountId: string
+  from?: string | undefined
+  to?: string | undefined
+  /** The columns that have to have these values. */
+  columns: Partial<Record<FilterColumn, string | undefined>>
+  costAboveUsd?: string | undefined
+}
+type FilterColumn =
+  'mode' | 'model' | 'provider' | 'key_id' | 'face' | 'modality' | 'outcome' | 'error_code'
+
+export type Requests = {
+  /** One page of an account's calls. Throws a GatewayError. */
+  list(filter: RequestFilter, page: PageRequest): Promise<Page<RequestRecord>>
+  /** One call of an account; throws `not_found` for any other id. */
+  find(accountId: string, id: string): Promise<RequestRecord>
+}
+
+/** So many rows are looked at for one page, however few of them pass the filter. */
+const rowsSearchedMax = 10_000
+
+/** Single calls, as the ledger has them. */
+export function createRequests({ reader }: { reader: Reader }): Requests {
+  const { db } = reader
+  return {
+    list: async (filter, page) => {
+      const span = spanOf(filter, page)
+      reader.assertFree()
+      const filters = filtersOf(filter)
+      const end = filters.length === 0 ? undefined : await endOfSearch(db, span)
+      const rows = await select<NamedRow>(db, {
+        columns: sql`usage.*, ${keyName} as key_name`,
+        span: { ...span, end },
+        filters,
+        limit: page.limit + 1,
+      })
+      const found = pageOf(rows, page.limit, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
+      if (found.has_more || end === undefined) return found
+      return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
+    },
+    find: async (accountId, id) => {
+      const row = await findRow(db, accountId, id)
+      if (row !== undefined) return toRecord(row)
+      const text = `There is no call '${id.slice(0, 100)}' in this account. Calls that were refused before a provider was asked are not recorded.`
+      throw new GatewayError('not_found', text, { param: 'id' })
+    },
+  }
+}
+
+const keyName = sql<string | null>`(select name from api_keys where api_keys.id = usage.key_id)`
+
+/** Where its id says, else among the few that are elsewhere. */
+async function findRow(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+): Promise<NamedRow | undefined> {
+  const ofId = db
+    .selectFrom('usage')
+    .selectAll()
+    .select(keyName.as('key_name'))
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+  const place = placeOfRequest(id)
+  const found =
+    place &&
+    (await ofId.where('at', '>=', place.from).where('at', '<=', place.to).executeTakeFirst())
+  return found ?? ofId.where(outOfPlace()).executeTakeFirst()
+}
+
+type Position = { at: number; id: string }
+/** The calls that are gone over, in the order of the page. */
+type Span = {
+  accountId: string
+  order: 'asc' | 'desc'
+  from: number | undefined
+  to: number | undefined
+  behind: Position | undefined
+  /** The last call to be looked at. */
+  end?: Position | undefined
+  /** Of those that failed, which have indexes of their own. */
+  errorCode: string | undefined
+  outcome: string | undefined
+}
+
+function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageRequest): Span {
+  const { order, cursor } = page
+  const { outcome, error_code: errorCode } = columns
+  return {
+    accountId,
+    order,
+    from: range.from === undefined ? undefined : moment('from', range.from),
+    to: range.to === undefined ? undefined : moment('to', range.to),
+    behind: cursor === undefined ? undefined : positionIn(cursor),
+    errorCode,
+    outcome: errorCode !== undefined || outcome === 'ok' ? undefined : outcome,
+  }
+}
+
+function positionIn(cursor: string): Position {
+  // Of these types, or `placeIn` throws.
+  const [at, id] = placeIn(cursor, ['number', 'string']) as [number, string]
+  return { at, id }
+}
+
+function conditions({ accountId, order, behind, end, ...span }: Span) {
+  const { from, to, errorCode, outcome } = span
+  const [beyond, within] = order === 'asc' ? ['>', '<='] : ['<', '>=']
+  const place = (sign: string, { at, id }: Position) =>
+    sql<boolean>`(at, id) ${sql.raw(sign)} (${at}, ${id})`
+  return [
+    sql<boolean>`account_id = ${accountId}`,
+    ...(errorCode === undefined
+      ? []
+      : [sql<boolean>`error_code = ${errorCode} and error_code is not null`]),
+    ...(outcome === undefined ? [] : [sql<boolean>`outcome = ${outcome} and outcome <> 'ok'`]),
+    ...(from === undefined ? [] : [sql<boolean>`at >= ${from}`]),
+    ...(to === undefined ? [] : [sql<boolean>`at < ${to}`]),
+    ...(behind === undefined ? [] : [place(beyond, behind)]),
+    ...(end === undefined ? [] : [place(within, end)]),
+  ]
+}
+
+function filtersOf({ columns, costAboveUsd }: RequestFilter) {
+  const equal = Object.entries(columns).flatMap(([column, value]) =>
+    value === undefined ? [] : [sql<boolean>`${sql.ref(column)} = ${value}`],
+  )
+  if (costAboveUsd === undefined) return equal
+  return [...equal, sql<boolean>`cost_nano_usd > ${Number(nanoUsd(costAboveUsd))}`]
+}
+
+/** The last call that is looked at for one page; undefined when the list ends before. */
+async function endOfSearch(db: Kysely<Tables>, span: Span): Promise<Position | undefined> {
+  const limit = 1
+  const offset = rowsSearchedMax - 1
+  const [last] = await select<Position>(db, { columns: sql`at, id`, span, limit, offset })
+  return last
+}
+
+type Selection = {
+  columns: RawBuilder<unknown>
+  span: Span
+  filters?: readonly RawBuilder<boolean>[]
+  limit: number
+  offset?: number
+}
+
+async function select<Row>(
+  db: Kysely<Tables>,
+  { columns, span, filters = [], limit, offset = 0 }: Selection,
+): Promise<Row[]> {
+  const order = sql.raw(span.order)
+  const { rows } = await sql<Row>`
+    select ${columns} from usage ${indexFor(span)}
+    where ${sql.join([...conditions(span), ...filters], sql` and `)}
+    order by at ${order}, id ${order} limit ${limit} offset ${offset}
+  `.execute(db)
+  return rows
+}
+
+/** SQLite prefers the table, which has all columns, to an index of few rows. */
+function indexFor({ errorCode, outcome }: Span) {
+  if (errorCode !== undefined) return sql`indexed by usage_error_codes`
+  return outcome === undefined ? sql`` : sql`indexed by usage_outcomes`
+}
