@@ -332,6 +332,8 @@ export interface components {
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "timeout_error" | "rate_limit_error" | "api_error" | "upstream_error" | "overloaded_error";
+        /** @description Visible ASCII characters. */
+        IdempotencyKey: string;
         /** @enum {string} */
         ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
@@ -2586,7 +2588,7 @@ export interface components {
          *     with another request, it is 409.
          * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
          */
-        IdempotencyKeyHeader: string;
+        IdempotencyKeyHeader: components["schemas"]["IdempotencyKey"];
         /**
          * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
          *     the cache.

@@ -28,6 +28,7 @@ export function assembleFaces(options: Options) {
     config,
     inForce: current,
     allowsOrigin,
+    claimKey: options.claimKey,
     onFailure,
     monotonic,
   })

@@ -1,10 +1,12 @@
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
 import { wasCancelled } from '../core/failure.ts'
+import type { ClaimKey } from '../core/idempotency.ts'
 import { nearName } from '../core/near-name.ts'
 import { assertValid } from '../http/check-error.ts'
 import { printContent, printFailure, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
+import { callOnce, keyIn } from './idempotent-call.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import { withoutNulls, type Params } from './messages.ts'
@@ -16,6 +18,7 @@ type Options = {
   streams: EventStreams
   levels: LogLevels
   progressIntervalMs: number
+  claimKey: ClaimKey
   /** Called for each call that ends with an error of the tool. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   monotonic: () => number
@@ -31,7 +34,7 @@ export type CallTool = (
  * of the tool is a result with `isError`, which a model can read (docs/behaviour.md#tool-server).
  */
 export function createCallTool(options: Options): CallTool {
-  const { inForce, onFailure } = options
+  const { inForce, claimKey, onFailure } = options
   return async (params, context, notify) => {
     const { tools, enter, leave } = inForce()
     const { name, arguments: given = {} } = params
@@ -42,14 +45,20 @@ export function createCallTool(options: Options): CallTool {
         typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
       throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
     }
+    const key = tool.isGeneration ? keyIn(params) : undefined
     const work = announce(tool, { params, context, notify, options })
     enter()
     try {
       const input: object = { ...tool.defaults, ...withoutNulls(given) }
       assertValid(tool.check, input)
-      const content = await tool.handle(input, { context, report: work.report })
+      const { report } = work
+      const call = async (given: CallContext) =>
+        printContent(await tool.handle(input, { context: given, report }))
+      const keyed = { toolName: tool.description.name, input, context }
+      const result =
+        key === undefined ? await call(context) : await callOnce({ key, ...keyed }, claimKey, call)
       work.end('finished')
-      return printContent(content)
+      return result
     } catch (thrown) {
       const error = toGatewayError(thrown)
       onFailure(tool.description.name, error, context)

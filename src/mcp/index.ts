@@ -1,5 +1,6 @@
 import type { CallContext } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
+import type { ClaimKey } from '../core/idempotency.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
@@ -25,6 +26,7 @@ type Options = {
   inForce: () => ToolsInForce
   /** Whether pages of an origin may use the tool server. */
   allowsOrigin: AllowsOrigin
+  claimKey: ClaimKey
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   monotonic: () => number
 }
@@ -46,7 +48,7 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, inForce, allowsOrigin, onFailure, monotonic } = options
+  const { config, inForce, allowsOrigin, claimKey, onFailure, monotonic } = options
   const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
@@ -57,6 +59,7 @@ export function createToolServer(options: Options): ToolServer {
     streams,
     levels,
     progressIntervalMs,
+    claimKey,
     onFailure,
     monotonic,
   })

@@ -1,5 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { callerLeft } from '../core/deadline.ts'
+import { callerCancelled } from '../core/deadline.ts'
 import type { CallTool } from './call-tool.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import { capabilities, serverInfo } from './methods.ts'
@@ -45,7 +45,7 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
 /** One controller for each request, so that the requests of a batch are cancelled separately. */
 function endingWith(signal: AbortSignal, ofPost: AbortSignal): AbortController {
   const ending = new AbortController()
-  const leave = () => ending.abort(ofPost.aborted ? ofPost.reason : callerLeft())
+  const leave = () => ending.abort(ofPost.aborted ? ofPost.reason : callerCancelled())
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave, { once: true })
   return ending
