@@ -2,6 +2,8 @@
 
 import type { Check } from './checks.js'
 import type { components } from './settings.ts'
+import type { components as contract } from './types.ts'
 
 /** Converts the texts of variables, fills defaults in place and lists every complaint at once. */
 export const settingsCheck: Check<components['schemas']['Settings']>
+export const catalogModelCheck: Check<contract['schemas']['CatalogModel']>

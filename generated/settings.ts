@@ -95,6 +95,13 @@ export interface components {
                 [key: string]: string[];
             };
             /**
+             * @description Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ.
+             * @default {}
+             */
+            catalog: {
+                [key: string]: Record<string, never>;
+            };
+            /**
              * @description Which of a model's healthy ways is tried first, the first listed or the cheapest.
              * @default listed
              * @enum {string}
@@ -665,6 +672,13 @@ export const settings = [
     "standard": {},
     "needsRestart": false,
     "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
+  },
+  {
+    "name": "catalog",
+    "variable": null,
+    "standard": {},
+    "needsRestart": false,
+    "description": "Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ."
   },
   {
     "name": "route_order",

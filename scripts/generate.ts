@@ -29,7 +29,7 @@ export async function generate(): Promise<Record<string, string>> {
       Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema])),
     ),
     ...checkFiles(own, operations, tools),
-    ...(await settingsFiles(settings)),
+    ...(await settingsFiles(settings, own)),
     'openapi.json': `${JSON.stringify(document)}\n`,
   }
 }

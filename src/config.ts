@@ -5,10 +5,12 @@ import { parse } from 'yaml'
 import { settingsCheck } from '../generated/settings-check.js'
 import { settings, type components } from '../generated/settings.ts'
 import { bufferedBytesDefault } from './bytes/machine-memory.ts'
+import { configuredRows, readCatalogRows } from './catalog/catalog.ts'
+import type { OwnEntries } from './catalog/own-rows.ts'
 import { readNetwork } from './core/networks.ts'
 import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
-import { vendors } from './providers/index.ts'
+import { namePrefixes as prefixes, vendors } from './providers/index.ts'
 import { checkKeys } from './providers/key-shape.ts'
 import { complaintsAboutIds } from './providers/reserved-ids.ts'
 import { complaintText } from './setting-complaint.ts'
@@ -39,6 +41,8 @@ export type Config = {
   readonly trustedProxies: readonly string[]
   readonly aliases: Readonly<Record<string, string>>
   readonly routes: Readonly<Record<string, readonly string[]>>
+  /** Own prices and models, by the name of the model, as gateway.yaml has them. */
+  readonly catalog: OwnEntries
   readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
   readonly limits: Limits
@@ -105,6 +109,8 @@ export function loadConfig(variables: Variables): Loaded {
     ...own.map((one) => ownEndpoint(one, variables, complaints)),
   ]
   complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
+  const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
+  if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
   const config = {
     host: checked.host,
@@ -120,6 +126,7 @@ export function loadConfig(variables: Variables): Loaded {
     trustedProxies: checked.trusted_proxies,
     aliases: checked.aliases,
     routes: checked.routes,
+    catalog: checked.catalog,
     routeOrder: checked.route_order,
     endpoints: found.map(({ endpoint }) => endpoint),
     limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
@@ -129,6 +136,17 @@ export function loadConfig(variables: Variables): Loaded {
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
   return freeze({ config, secrets, doubts })
+}
+
+/** The catalog's files are read only where there is something to compare with them. */
+function complaintsAboutCatalog(
+  catalog: OwnEntries,
+  endpoints: readonly { id: string; models: '*' | readonly string[] }[],
+): string[] {
+  if (Object.keys(catalog).length === 0) return []
+  const rows = readCatalogRows()
+  const { errors, complaints } = configuredRows({ rows, catalog, prefixes, endpoints })
+  return [...errors.map(complaintText), ...complaints]
 }
 
 /** The settings as a Markdown table, for the README. */

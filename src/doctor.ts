@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs'
 import { createAccounts } from './accounts/accounts.ts'
 import { uncounted } from './bytes/budget.ts'
-import { configuredCatalog, readCatalogRows, retiringDefaults } from './catalog/catalog.ts'
+import {
+  configuredCatalog,
+  configuredRows,
+  readCatalogRows,
+  retiringDefaults,
+} from './catalog/catalog.ts'
 import type { Config, Secrets } from './config.ts'
 import { ProviderFailure } from './core/failure.ts'
 import type { EndpointConfig } from './providers/create-providers.ts'
@@ -78,7 +83,10 @@ export function diagnosisText(found: Diagnosis): string {
 function catalogText(config: Config): string {
   const rows = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
-  const found = `${rows.length} models, auto is ${config.defaultImageModel}`
+  const own = Object.keys(config.catalog).length
+  const entries = own === 0 ? '' : ` (${own} described in gateway.yaml)`
+  const all = configuredRows({ ...config, rows, prefixes: namePrefixes }).rows.length
+  const found = `${all} models${entries}, auto is ${config.defaultImageModel}`
   return [found, ...retiringDefaults(catalog, config)].join('; ')
 }
 

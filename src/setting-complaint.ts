@@ -7,26 +7,34 @@ export function complaintText({
   keyword,
   message = '',
   params,
+  parentSchema,
 }: NonNullable<typeof settingsCheck.errors>[number]): string {
-  const path = instancePath.slice(1).replaceAll('/', '.')
+  const members = instancePath.slice(1).split('/')
+  const path = members.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
   const setting = settings.find(({ name }) => name === path)
   const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
   if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
   if (keyword === 'additionalProperties') {
     return `${name}: there is no setting '${String(params['additionalProperty'])}'.`
   }
+  if (keyword === 'unevaluatedProperties') {
+    return `${name}: there is no '${String(params['unevaluatedProperty'])}'.`
+  }
   const words = complaintWords[keyword]
-  return `${name} ${words === undefined ? message : words(params, setting)}.`
+  const described = setting?.description ?? parentSchema?.description
+  return `${name} ${words === undefined ? message : words(params, described)}.`
 }
 
-type Words = (params: Record<string, unknown>, setting?: (typeof settings)[number]) => string
+type Words = (params: Record<string, unknown>, description?: string) => string
 
 const complaintWords: Readonly<Record<string, Words>> = {
   type: ({ type }) => `must be ${typeNames[String(type)] ?? `of the type ${String(type)}`}`,
   minimum: ({ limit }) => `must be at least ${String(limit)}`,
   maximum: ({ limit }) => `must be at most ${String(limit)}`,
-  pattern: (_params, setting) =>
-    `is not what it should be: ${(setting?.description ?? '').split('\n', 1)[0]!.replace(/\.$/, '')}`,
+  pattern: ({ pattern }, description) =>
+    description === undefined
+      ? `must be written as ${String(pattern)}`
+      : `is not what it should be: ${description.split('\n', 1)[0]!.replace(/\.$/, '')}`,
 }
 
 const typeNames: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ const mayImport: Record<string, string[]> = {
   assemble: ['config.ts', 'config-changes.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
-  'config.ts': ['setting-complaint.ts', 'providers', ...ground],
+  'config.ts': ['setting-complaint.ts', 'catalog', 'providers', ...ground],
   'config-changes.ts': ['config.ts', 'providers', 'generated'],
   'setting-complaint.ts': ['generated'],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),

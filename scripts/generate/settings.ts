@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { compile, options } from './checks.ts'
-import { banner, type Schema } from './document.ts'
+import { banner, type Document, type Schema } from './document.ts'
 import { schemaTypes } from './schema-types.ts'
 
 type Setting = Schema & {
@@ -11,8 +11,14 @@ type Setting = Schema & {
 }
 export type SettingsSchema = Schema & { properties: Record<string, Setting> }
 
-/** The files with the settings' types, their check and the rows of their table, by name. */
-export async function settingsFiles(schema: SettingsSchema): Promise<Record<string, string>> {
+/**
+ * The files with the settings' types, their check and the rows of their table, by name; and with the
+ * check of a catalog's row, as an operator writes one.
+ */
+export async function settingsFiles(
+  schema: SettingsSchema,
+  document: Document,
+): Promise<Record<string, string>> {
   // `limits` is an object of settings; Schema does not type what it nests.
   const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
   const rows = (settings: Record<string, Setting>, prefix = '') =>
@@ -32,13 +38,18 @@ export async function settingsFiles(schema: SettingsSchema): Promise<Record<stri
     'settings.ts': `${await schemaTypes({ Settings: schema })}
 export const settings = ${JSON.stringify(table, null, 2)} as const
 `,
-    'settings-check.js': compile(ajv, { settingsCheck: schema }),
+    'settings-check.js': compile(ajv.addSchema(document, 'contract'), {
+      settingsCheck: schema,
+      catalogModelCheck: { $ref: 'contract#/components/schemas/CatalogModel' },
+    }),
     'settings-check.d.ts': `${banner}
 import type { Check } from './checks.js'
 import type { components } from './settings.ts'
+import type { components as contract } from './types.ts'
 
 /** Converts the texts of variables, fills defaults in place and lists every complaint at once. */
 export const settingsCheck: Check<components['schemas']['Settings']>
+export const catalogModelCheck: Check<contract['schemas']['CatalogModel']>
 `,
   }
 }

@@ -56,8 +56,10 @@ export function assembleCalls(options: Options): Gateway {
 }
 
 /** Prices, limits and keys are not in it: what was answered before they changed is still true. */
-function digestOf({ aliases, defaultImageModel, endpoints, routes }: Config): string {
-  return hash('sha256', JSON.stringify([aliases, defaultImageModel, endpoints, routes]))
+function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
+  const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
+  const all = [aliases, defaultImageModel, endpoints, routes, described]
+  return hash('sha256', JSON.stringify(all))
 }
 
 /** The order of routes and the failover policy. */

@@ -1,4 +1,4 @@
-import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
+import { configuredCatalog, configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../config.ts'
@@ -23,8 +23,10 @@ export type Models = ReturnType<typeof assembleModels>
 /** The catalog, the providers, the routes between them, and what reads pictures. */
 export function assembleModels({ config, secrets, clock, monotonic, lasting }: Options) {
   const { limits, endpoints } = config
-  const rows = readCatalogRows()
-  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock })
+  const listed = readCatalogRows()
+  const prefixes = namePrefixes
+  const catalog = configuredCatalog({ ...config, rows: listed, prefixes, clock })
+  const { rows } = configuredRows({ ...config, rows: listed, prefixes })
   const { guarded, darkroom, lines } = lasting
   const readSources = createReadSources({ fetch: guarded.fetch, limits })
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
@@ -41,7 +43,7 @@ export function assembleModels({ config, secrets, clock, monotonic, lasting }: O
   })
   const vendorModels = createVendorModels({
     lists: listsOf(providers.configured),
-    prefixes: namePrefixes,
+    prefixes,
     limits,
     monotonic,
   })

@@ -6,10 +6,13 @@ import { ModelNotFound } from '../core/model-not-found.ts'
 import type { Catalog, CatalogModel, Model } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/price.ts'
 import { createNames, plainName, type NamePrefixes } from './names.ts'
+import { ownRows, type OwnEntries } from './own-rows.ts'
 import { undescribedModel } from './undescribed.ts'
 
 export type CatalogOptions = {
   rows: readonly CatalogModel[]
+  /** Ids of rows that say nothing of what a model can do. */
+  undescribedIds?: ReadonlySet<string>
   /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
   undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
   aliases: Readonly<Record<string, string>>
@@ -36,15 +39,33 @@ type Configured = Pick<
   CatalogOptions,
   'rows' | 'aliases' | 'prefixes' | 'defaultImageModel' | 'clock'
 > & {
+  /** The operator's own prices and models, which were checked. */
+  catalog: OwnEntries
   endpoints: readonly { id: string; models: '*' | readonly string[] | 'catalog' }[]
 }
 
 /** The catalog with the endpoints, aliases and defaults of the operator. */
-export function configuredCatalog({ endpoints, ...options }: Configured): Catalog {
+export function configuredCatalog({ endpoints, catalog, ...options }: Configured): Catalog {
   const undescribed = endpoints.flatMap(({ id, models }) =>
     models === 'catalog' ? [] : { provider: id, models },
   )
-  return createCatalog({ ...options, undescribed })
+  const own = configuredRows({ ...options, endpoints, catalog })
+  return createCatalog({
+    ...options,
+    rows: own.rows,
+    undescribedIds: own.undescribed,
+    undescribed,
+  })
+}
+
+/** The rows of the catalog as the operator's settings change them. */
+export function configuredRows({
+  rows,
+  catalog: entries,
+  prefixes,
+  endpoints,
+}: Pick<Configured, 'rows' | 'catalog' | 'prefixes' | 'endpoints'>) {
+  return ownRows({ rows, entries, prefixes, endpointIds: endpoints.map(({ id }) => id) })
 }
 
 type Defaults = { defaultImageModel: string; defaultToolImageModel: string }
@@ -70,16 +91,18 @@ const recentModelsMax = 1000
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { rows, undescribed, aliases, prefixes, defaultImageModel, clock } = options
-  const listed = undescribed.flatMap(({ provider, models }) =>
-    models === '*' ? [] : models.map((name) => undescribedModel(provider, name)),
-  )
   const described = rows.map((row) => ({
     row,
     prices: readPrices(row),
-    undescribed: false,
+    undescribed: options.undescribedIds?.has(row.id) ?? false,
   }))
-  const models: Model[] = [...described, ...listed]
-  const names = createNames(models, prefixes)
+  const ids = new Set(rows.map(({ id }) => id))
+  const listed = undescribed.flatMap(({ provider, models }) =>
+    models === '*' ? [] : models.map((name) => undescribedModel(provider, name)),
+  )
+  const models: Model[] = [...described, ...listed.filter(({ row }) => !ids.has(row.id))]
+  const ownIds = new Set(undescribed.map(({ provider }) => provider))
+  const names = createNames(models, prefixes, ownIds)
   // Callers may ask for any name: only the most recently used models are kept.
   const recent = new LRUCache<string, Model>({ max: recentModelsMax })
 

@@ -20,9 +20,14 @@ export function plainName(name: string): string | undefined {
   return plain === '' || /\p{Cc}/u.test(plain) ? undefined : plain
 }
 
-export function createNames(models: readonly Model[], prefixes: NamePrefixes): Names {
+export function createNames(
+  models: readonly Model[],
+  prefixes: NamePrefixes,
+  ownIds: ReadonlySet<string> = new Set(),
+): Names {
   const exact = exactNames(models)
-  const loose = looseNames(models)
+  // The names of an operator's own endpoint are its own, to the letter.
+  const loose = looseNames(models.filter(({ row }) => !ownIds.has(row.provider)))
   const providers = new Map(
     Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
   )
@@ -104,7 +109,6 @@ function looseNames(models: readonly Model[]): Map<string, Model | undefined> {
     }
   }
   for (const model of models) {
-    // The names of an operator's own endpoint are its own, to the letter.
     if (model.undescribed) continue
     const { id, aliases = [], snapshots = [], upstream_model: upstream } = model.row
     for (const name of [id, ...aliases]) addBoth(name, model, true)

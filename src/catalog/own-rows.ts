@@ -1,0 +1,140 @@
+import { catalogModelCheck } from '../../generated/settings-check.js'
+import type { CatalogModel } from '../core/model.ts'
+import { nearName } from '../core/near-name.ts'
+import { readPrices } from '../core/price.ts'
+import { createNames, type NamePrefixes } from './names.ts'
+import { complaintsAboutRow } from './row-complaints.ts'
+import { undescribedModel } from './undescribed.ts'
+
+/** What an operator says of models, by their names: members of a catalog row; null is to have none. */
+export type OwnEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+type Members = Readonly<Record<string, unknown>>
+type SchemaError = NonNullable<typeof catalogModelCheck.errors>[number]
+
+type OwnRows = {
+  /** The catalog's rows as the operator has them, and then the operator's own. */
+  rows: CatalogModel[]
+  /** Ids of own models of which nobody says what they can do. */
+  undescribed: ReadonlySet<string>
+  /** What is against the schema, by the path in gateway.yaml. */
+  errors: readonly SchemaError[]
+  /** What is wrong besides. */
+  complaints: readonly string[]
+}
+
+type Options = {
+  rows: readonly CatalogModel[]
+  entries: OwnEntries
+  /** The vendors, with the names that stand before their models'. */
+  prefixes: NamePrefixes
+  /** The ids of the operator's endpoints. */
+  endpointIds: readonly string[]
+}
+
+/** The rows of the catalog with what an operator's settings say of models. */
+export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnRows {
+  const models = rows.map((row) => ({ row, prices: readPrices(row), undescribed: false }))
+  const names = createNames(models, prefixes)
+  const providerIds = [...Object.keys(prefixes), ...endpointIds]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const undescribed = new Set<string>()
+  const errors: SchemaError[] = []
+  const complaints: string[] = []
+  const own = new Map<string, CatalogModel>()
+
+  for (const [name, entry] of Object.entries(entries)) {
+    const place = `catalog.${name}`
+    const known = byId.get(names.exact.get(name)?.row.id ?? '')
+    const base = known ?? newRow(name, entry, providerIds)
+    if (base === undefined) {
+      const meant = names.read(name)?.row.id ?? nearName(name, [...byId.keys()])
+      complaints.push(`${place}: ${nothingSuch(meant)}`)
+      continue
+    }
+    const row: unknown = structuredClone(merged(base, entry))
+    if (!catalogModelCheck(row)) {
+      errors.push(...(catalogModelCheck.errors ?? []).map((error) => placed(error, name)))
+      continue
+    }
+    if (own.has(row.id)) complaints.push(`${place}: '${row.id}' has two entries. Make them one.`)
+    own.set(row.id, row)
+    if (known === undefined && !('capabilities' in entry)) undescribed.add(row.id)
+  }
+  const all = [...rows.filter(({ id }) => !own.has(id)), ...own.values()]
+  for (const row of own.values()) complaints.push(...complaintsAboutRow(row, all, providerIds))
+  const changed = rows.map((row) => own.get(row.id) ?? row)
+  const added = [...own.values()].filter(({ id }) => !byId.has(id))
+  return { rows: [...changed, ...added], undescribed, errors, complaints }
+}
+
+/** The row of a model that the catalog lacks, as far as its name and its entry say which one it is. */
+function newRow(name: string, entry: Members, providerIds: readonly string[]) {
+  const slash = name.indexOf('/')
+  const { provider = name.slice(0, Math.max(0, slash)), upstream_model: upstream } = entry
+  const isNamed = typeof provider === 'string' && providerIds.includes(provider)
+  if (!isNamed && !('provider' in entry)) return undefined
+  const upstreamModel = typeof upstream === 'string' ? upstream : name.slice(slash + 1)
+  const { row } = undescribedModel(String(provider), upstreamModel)
+  return { ...row, id: name, name: upstreamModel, ...modalitiesOf(entry) }
+}
+
+/** What a model takes and gives, unless its entry says it itself. */
+function modalitiesOf({ capabilities }: Members): Partial<CatalogModel> {
+  if (typeof capabilities !== 'object' || capabilities === null) return {}
+  const can = (what: string) => (capabilities as Members)[what] === true
+  const draws = can('image_generation') || can('image_edit')
+  const sees = (capabilities as Members)['vision'] !== false || can('image_edit')
+  return {
+    input_modalities: sees ? ['text', 'image'] : ['text'],
+    output_modalities: draws ? ['image'] : ['text'],
+  }
+}
+
+/** A row with the members of an entry; those of `pricing` and `capabilities` one by one. */
+function merged(base: CatalogModel, entry: Members): Members {
+  const { pricing, capabilities, ...more } = entry
+  return withoutNulls({
+    ...base,
+    // An announced change is of the vendor's price.
+    ...('pricing' in entry ? { price_changes: undefined } : {}),
+    doubtful: base.doubtful?.filter((what) => !(what in entry)),
+    ...more,
+    pricing: membersOf(withoutEstimate(base.pricing, pricing), pricing),
+    capabilities: membersOf(base.capabilities, capabilities),
+    id: base.id,
+  })
+}
+
+/** Own prices of pictures are those that are paid. */
+function withoutEstimate(base: CatalogModel['pricing'], own: unknown): CatalogModel['pricing'] {
+  const isOwn = typeof own === 'object' && own !== null && 'per_image' in own
+  if (!isOwn) return base
+  const { per_image_is_estimate: _estimate, ...prices } = base
+  return prices
+}
+
+/** What is no table stays as it is, for the check to complain about. */
+function membersOf(base: object, own: unknown): unknown {
+  if (own === undefined) return base
+  const isTable = typeof own === 'object' && own !== null && !Array.isArray(own)
+  return isTable ? withoutNulls({ ...base, ...own }) : own
+}
+
+function withoutNulls(members: Members): Members {
+  const kept = Object.entries(members).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(kept)
+}
+
+function placed(error: SchemaError, name: string): SchemaError {
+  const place = name.replaceAll('~', '~0').replaceAll('/', '~1')
+  return { ...error, instancePath: `/catalog/${place}${error.instancePath}` }
+}
+
+function nothingSuch(meant: string | undefined): string {
+  const near = meant === undefined ? '' : ` Did you mean '${meant}'?`
+  return (
+    `there is no such model in the catalog.${near} ` +
+    "One that it lacks is named '<provider>/<upstream model>', with a vendor or an id in providers."
+  )
+}

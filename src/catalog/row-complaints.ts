@@ -1,0 +1,125 @@
+import type { CatalogModel } from '../core/model.ts'
+import { nearName } from '../core/near-name.ts'
+
+/** What is wrong with a row that keeps to its schema, one sentence each. */
+export function complaintsAboutRow(
+  row: CatalogModel,
+  all: readonly CatalogModel[],
+  providerIds: readonly string[],
+): string[] {
+  const found = [
+    ...aboutNames(row, all, providerIds),
+    ...aboutAbilities(row, all),
+    ...aboutDates(row),
+    ...[row.pricing, ...(row.price_changes ?? []).map(({ pricing }) => pricing)].flatMap(
+      aboutPrices,
+    ),
+  ]
+  return found.map((text) => `catalog.${row.id}${text}`)
+}
+
+function aboutNames(
+  { id, aliases = [], provider, successor }: CatalogModel,
+  all: readonly CatalogModel[],
+  providerIds: readonly string[],
+): string[] {
+  const others = all.filter((other) => other.id !== id)
+  const taken = new Set(['auto', ...others.flatMap((one) => [one.id, ...(one.aliases ?? [])])])
+  const next = others.find((other) => other.id === successor)
+  return [
+    ...(providerIds.includes(provider)
+      ? []
+      : [`.provider: '${provider}' is neither a vendor nor an id in providers. Name one of them.`]),
+    ...(id === 'auto' ? [": 'auto' is the default image model. Choose another name."] : []),
+    ...aliases
+      .filter((alias) => taken.has(alias))
+      .map((alias) => `.aliases: '${alias}' is another model's name. Leave it out.`),
+    ...(successor === undefined || (next !== undefined && next.status !== 'deactivated')
+      ? []
+      : [`.successor: there is no model '${successor}' that answers. Name another one.`]),
+  ]
+}
+
+function aboutAbilities({ capabilities, image }: CatalogModel, all: readonly CatalogModel[]) {
+  const known = [...new Set(all.flatMap((one) => Object.keys(one.capabilities)))]
+  const others = new Set(
+    all
+      .filter((one) => one.capabilities !== capabilities)
+      .flatMap((one) => Object.keys(one.capabilities)),
+  )
+  const unknown = Object.keys(capabilities).filter((name) => !others.has(name))
+  const draws = capabilities.image_generation || capabilities.image_edit
+  return [
+    ...unknown.map((name) => {
+      const near = nearName(
+        name,
+        known.filter((one) => others.has(one)),
+      )
+      return `.capabilities: there is no '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`
+    }),
+    ...(draws && image === undefined
+      ? ['.image: a model that makes pictures needs its sizes, as in src/catalog/models.']
+      : []),
+    ...(!draws && image !== undefined
+      ? ['.image: set image_generation or image_edit in capabilities, or leave image out.']
+      : []),
+  ]
+}
+
+function aboutDates(row: CatalogModel): string[] {
+  const life = (['released_at', 'deprecated_at', 'deactivated_at'] as const).flatMap((name) => {
+    const date = row[name]
+    return date === undefined ? [] : { name, date }
+  })
+  const changes = (row.price_changes ?? []).map(({ from }) => ({
+    name: 'price_changes',
+    date: from,
+  }))
+  const unreal = [...life, ...changes].filter(({ date }) => !isDay(date))
+  return [
+    ...unreal.map(({ name, date }) => `.${name}: ${date} is no day. Write it as 2026-11-22.`),
+    ...(isRising(life.map(({ date }) => date))
+      ? []
+      : [': released_at, deprecated_at and deactivated_at come in this order.']),
+    ...(isRising(changes.map(({ date }) => date))
+      ? []
+      : ['.price_changes: put the earliest first.']),
+    ...(row.status === 'deprecated' && row.deprecated_at === undefined
+      ? ['.deprecated_at: say since when it is deprecated.']
+      : []),
+  ]
+}
+
+function aboutPrices({
+  input_per_million_tokens: input,
+  output_per_million_tokens: output,
+  image_output_per_million_tokens: imageOutput,
+  tiers = [],
+  per_image: perImage = [],
+}: CatalogModel['pricing']): string[] {
+  const hasOutput = output !== undefined || imageOutput !== undefined
+  const missing = hasOutput ? 'input_per_million_tokens' : 'output_per_million_tokens'
+  const bounded = perImage.some((one) => one.pixels_max !== undefined)
+  return [
+    ...((input === undefined) === hasOutput
+      ? [
+          `.pricing.${missing}: prices of input and output belong together. Set it too, 0 for nothing.`,
+        ]
+      : []),
+    ...(isRising(tiers.map((tier) => String(tier.input_tokens_above).padStart(16, '0')))
+      ? []
+      : ['.pricing.tiers: put the lowest threshold first.']),
+    ...(bounded && perImage.at(-1)?.pixels_max !== undefined
+      ? ['.pricing.per_image: end with a price without pixels_max, for larger pictures.']
+      : []),
+  ]
+}
+
+function isDay(text: string): boolean {
+  const time = Date.parse(text)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+function isRising(texts: readonly string[]): boolean {
+  return texts.every((text, place) => place === 0 || texts[place - 1]! < text)
+}

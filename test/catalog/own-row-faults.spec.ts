@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import { loadConfig } from '../../src/config.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+
+const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
+
+describe('an entry of the setting catalog', () => {
+  let folder: TemporaryFolder
+  before(() => {
+    folder = makeFolder()
+  })
+  after(() => folder.remove())
+
+  const complaints = (catalog: object): string[] => {
+    const path = join(folder.path, 'gateway.yaml')
+    writeFileSync(path, stringify({ providers: [keyless], catalog }))
+    try {
+      loadConfig({ CONFIG_FILE: path })
+      return []
+    } catch (error) {
+      return (error as Error).message.split('\n')
+    }
+  }
+
+  const faults: { entry: object; says: RegExp }[] = [
+    { entry: { 'gpt-5.4-mni': {} }, says: /^catalog\.gpt-5\.4-mni: .* mean 'gpt-5\.4-mini'\?/ },
+    { entry: { 'GPT-4.1': {} }, says: /^catalog\.GPT-4\.1: .* mean 'gpt-4\.1'\?/ },
+    { entry: { 'none/m': {} }, says: /^catalog\.none\/m: there is no such model/ },
+    {
+      entry: { m: { provider: 'none', upstream_model: 'm' } },
+      says: /^catalog\.m\.provider: 'none' is neither a vendor nor an id in providers/,
+    },
+    {
+      entry: { 'own/m': { pricing: { input_per_million_tokens: 1 } } },
+      says: /^catalog\.own\/m\.pricing\.output_per_million_tokens: .* Set it too/,
+    },
+    {
+      entry: { 'own/m': { pricing: { input_per_million: 1 } } },
+      says: /^catalog\.own\/m\.pricing: there is no 'input_per_million'/,
+    },
+    {
+      entry: { 'own/m': { pricing: { per_image: [{ usd: -1 }] } } },
+      says: /^catalog\.own\/m\.pricing\.per_image\.0\.usd is not what it should be/,
+    },
+    {
+      entry: { 'own/m': { capabilities: { vison: true } } },
+      says: /^catalog\.own\/m\.capabilities: there is no 'vison'\. Did you mean 'vision'\?/,
+    },
+    {
+      entry: { 'own/m': { capabilities: { image_generation: true } } },
+      says: /^catalog\.own\/m\.image: a model that makes pictures needs its sizes/,
+    },
+    { entry: { 'own/m': { context_window: 0 } }, says: /context_window must be at least 1/ },
+    { entry: { 'own/m': { colour: 'red' } }, says: /^catalog\.own\/m: .*'colour'/ },
+    { entry: { 'own/m': { pricing: 3 } }, says: /^catalog\.own\/m\.pricing must be a table/ },
+    { entry: { 'own/m': 3 }, says: /^catalog\.own\/m must be a table/ },
+    { entry: { 'own/m': { successor: 'x' } }, says: /^catalog\.own\/m\.successor: .* 'x'/ },
+    { entry: { 'own/m': { successor: 'own/m' } }, says: /^catalog\.own\/m\.successor/ },
+    { entry: { 'own/m': { aliases: ['gpt-4.1'] } }, says: /^catalog\.own\/m\.aliases: 'gpt-4\.1'/ },
+    { entry: { 'own/m': { status: 'deprecated' } }, says: /^catalog\.own\/m\.deprecated_at/ },
+    { entry: { 'own/m': { released_at: '2026-02-30' } }, says: /2026-02-30 is no day/ },
+    {
+      entry: { 'own/m': { released_at: '2026-02-03', deactivated_at: '2026-02-01' } },
+      says: /come in this order/,
+    },
+    {
+      entry: { 'qwen-image-plus': {}, 'alibaba/qwen-image-plus': {} },
+      says: /'alibaba\/qwen-image-plus' has two entries/,
+    },
+  ]
+  for (const { entry, says } of faults) {
+    it(`is refused: ${JSON.stringify(entry)}`, () => {
+      const told = complaints(entry)
+      expect(told).to.have.length(1)
+      expect(told[0]).to.match(says)
+    })
+  }
+
+  it('may say anything that a row of the catalog says, with prices as numbers or texts', () => {
+    const entry = {
+      'own/m': {
+        name: 'M',
+        aliases: ['m'],
+        status: 'deprecated',
+        deprecated_at: '2026-01-01',
+        successor: 'gpt-4.1',
+        context_window: 5,
+        pricing: { input_per_million_tokens: 0.5, output_per_million_tokens: '1', tiers: null },
+      },
+      'gpt-4.1': { max_output_tokens: 10, price_changes: null },
+    }
+    expect(complaints(entry)).to.deep.equal([])
+  })
+})
