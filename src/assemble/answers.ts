@@ -8,7 +8,7 @@ import { assembleFaces } from './faces.ts'
 import { createGeneration } from './generation.ts'
 import { createGenerations } from './generations.ts'
 import { assembleLasting } from './lasting.ts'
-import { createReload } from './reload.ts'
+import { createNote, createReload } from './reload.ts'
 
 type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
   Omit<Parameters<typeof createGeneration>[0], 'lasting' | 'others'> & {
@@ -36,7 +36,7 @@ export function assembleAnswers(options: Options) {
       options.setLogLevel(next.config.logLevel)
       if (concernsModels) faces.toolServer.announceToolsChanged()
     },
-    audit: createAudit(store, clock),
+    note: createNote({ accounts, audit: createAudit(store, clock), store }),
   })
   const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
   const administration = assembleAdministration({ store, accounts, lookAtLimits, reload, clock })

@@ -14,15 +14,14 @@ type Reloaded = Awaited<ReturnType<Reload>>
 type Options = {
   /** Reads all settings. Throws a ConfigError. */
   readSettings: () => Loaded
-  current: () => Generation
+  current: () => Pick<Generation, 'config' | 'secrets' | 'retiring'>
   build: (settings: Changes['applied']) => Generation
   /** From here on the next generation answers. */
   begin: (next: Generation, changes: Changes) => void
   isDraining: () => boolean
-  accounts: Pick<Accounts, 'first'>
-  audit: Pick<Audit, 'write'>
-  store: Pick<GuardedStore, 'db'>
-  events: Events
+  /** Writes down who reloaded, and what that changes. */
+  note: (by: Actor, changes: Changes) => Promise<void>
+  events: Pick<Events, 'reloaded' | 'reloadRefused'>
   clock: () => number
 }
 
@@ -55,14 +54,14 @@ export function createReload(options: Options): Reload {
 }
 
 async function reloadOnce(options: Options, by: Actor): Promise<Reloaded> {
-  const { current, build, begin, isDraining, clock } = options
+  const { current, build, begin, note, isDraining, clock } = options
   if (isDraining()) throw stopping()
   const read = readAll(options.readSettings)
   const changes = changesBetween(current(), read)
   const { changed, needsRestart, applied } = changes
   const next = changed.length === 0 ? undefined : build(applied)
   try {
-    await note(options, by, changes)
+    await note(by, changes)
     if (isDraining()) throw stopping()
   } catch (error) {
     await next?.end(0)
@@ -89,21 +88,25 @@ function readAll(readSettings: Options['readSettings']): Loaded {
   }
 }
 
+type NoteParts = {
+  accounts: Pick<Accounts, 'first'>
+  audit: Pick<Audit, 'write'>
+  store: Pick<GuardedStore, 'db'>
+}
+
 /** Writes down which settings changed: their values may hold addresses and names of keys. */
-async function note(
-  { accounts, audit, store }: Options,
-  by: Actor,
-  { changed, needsRestart }: Changes,
-): Promise<void> {
-  const { id: accountId } = await accounts.first()
-  await store.db.transaction().execute((transaction) =>
-    audit.write(transaction, by, {
-      account_id: accountId,
-      action: 'settings.reload',
-      target: 'settings',
-      after: { changed, needs_restart: needsRestart },
-    }),
-  )
+export function createNote({ accounts, audit, store }: NoteParts): Options['note'] {
+  return async (by, { changed, needsRestart }) => {
+    const { id: accountId } = await accounts.first()
+    await store.db.transaction().execute((transaction) =>
+      audit.write(transaction, by, {
+        account_id: accountId,
+        action: 'settings.reload',
+        target: 'settings',
+        after: { changed, needs_restart: needsRestart },
+      }),
+    )
+  }
 }
 
 function stopping(): GatewayError {

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { createReload } from '../../src/assemble/reload.ts'
+import { loadConfig } from '../../src/config.ts'
 import { expectError } from '../support/expect-error.ts'
 import { completion } from '../support/chat-answers.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -213,13 +215,32 @@ describe('a reload', () => {
     await drained
   })
 
-  it('is done one after the other, and no more of them wait than a few', async () => {
+  it('is done one after the other: of many at once one finds what changed', async () => {
     gateway.rewrite(settings(other))
-    const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.reload()))
-    const done = answers.filter(({ status }) => status === 200)
-    expect(answers.filter(({ status }) => status === 503)).to.have.length(20 - done.length)
-    expect(done).to.have.length.within(8, 19)
-    const told = await Promise.all(done.map(async (one) => (await one.json()) as Reloaded))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.reload()))
+    const told = await Promise.all(answers.map(async (one) => (await one.json()) as Reloaded))
     expect(told.filter(({ changed }) => changed.length > 0)).to.have.length(1)
+  })
+
+  it('is refused while eight others wait', async () => {
+    const noted = Promise.withResolvers<void>()
+    const all = loadConfig({})
+    const reload = createReload({
+      readSettings: () => all,
+      current: () => ({ ...all, retiring: [] }),
+      build: () => expect.fail('Nothing has changed.'),
+      begin: () => undefined,
+      isDraining: () => false,
+      note: () => noted.promise,
+      events: { reloaded: () => undefined, reloadRefused: () => undefined },
+      clock: Date.now,
+    })
+    const by = { id: 'signal', address: null }
+    const taken = Array.from({ length: 8 }, () => reload(by))
+    const ninth = await reload(by).catch((error: unknown) => error)
+    expect(ninth).to.include({ code: 'overloaded' })
+    noted.resolve()
+    await Promise.all(taken)
+    expect(await reload(by)).to.deep.include({ changed: [] })
   })
 })
