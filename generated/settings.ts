@@ -397,6 +397,11 @@ export interface components {
                  */
                 key_recheck_ms: number;
                 /**
+                 * @description How often is looked for what calls of processes that died hold of budgets, to give it back.
+                 * @default 10000
+                 */
+                reservation_check_interval_ms: number;
+                /**
                  * @description Keys that are kept in memory.
                  * @default 10000
                  */
@@ -1092,6 +1097,13 @@ export const settings = [
     "standard": 1000,
     "needsRestart": true,
     "description": "How often the keys of open streams and long calls are looked up again, to end those of a revoked key."
+  },
+  {
+    "name": "limits.reservation_check_interval_ms",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "How often is looked for what calls of processes that died hold of budgets, to give it back."
   },
   {
     "name": "limits.key_cache_entries_max",

@@ -343,6 +343,8 @@ export interface components {
             /** @description The property or header that is at fault, as a path such as `images[0].image_url`. */
             param: string | null;
             code: components["schemas"]["ErrorCode"] | null;
+            /** @description With `insufficient_quota`, the budget that does not cover the call. */
+            budget?: components["schemas"]["BudgetState"];
         };
         ErrorResponse: {
             error: components["schemas"]["ErrorBody"];
@@ -407,12 +409,25 @@ export interface components {
          * @enum {string}
          */
         BudgetPeriod: "day" | "month" | "total";
-        /** @description What may be spent. */
-        Budget: {
+        /**
+         * @description A budget, and what has become of it in the period that runs. `reserved` is what calls that are
+         *     under way may cost at most.
+         */
+        BudgetState: {
+            /** @description The account or the key whose budget it is. */
+            owner_id: string;
             amount: components["schemas"]["Money"];
             period: components["schemas"]["BudgetPeriod"];
+            spent: components["schemas"]["Money"];
+            reserved: components["schemas"]["Money"];
+            left: components["schemas"]["Money"];
+            /**
+             * Format: date-time
+             * @description The end of the period; null for a total.
+             */
+            renews_at: string | null;
         };
-        NullableBudget: components["schemas"]["Budget"] | null;
+        NullableBudgetState: components["schemas"]["BudgetState"] | null;
         /**
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
@@ -484,13 +499,13 @@ export interface components {
             limits: components["schemas"]["Limits"];
             /** @description The limits that apply now, with what is left of each. */
             rate_limits: components["schemas"]["RateLimitState"][];
-            budget: components["schemas"]["NullableBudget"];
+            budget: components["schemas"]["NullableBudgetState"];
             /** @description What all keys of the account may use and spend together. */
             account: {
                 limits: components["schemas"]["Limits"];
                 /** @description The limits that apply now, with what is left of each. */
                 rate_limits: components["schemas"]["RateLimitState"][];
-                budget: components["schemas"]["NullableBudget"];
+                budget: components["schemas"]["NullableBudgetState"];
             };
         };
         /**
@@ -1925,6 +1940,65 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description A budget of the key or of its account does not cover what the call may cost. */
+        PaymentRequired: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The budget of this API key does not cover this call, which may cost up to $0.5: of $25 per month, $0.12 is left. It renews at 2026-12-01T00:00:00.000Z. Ask for less (max_completion_tokens, n, a smaller size), choose a cheaper model, or have the budget raised.",
+                 *         "type": "billing_error",
+                 *         "param": null,
+                 *         "code": "insufficient_quota",
+                 *         "budget": {
+                 *           "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                 *           "amount": {
+                 *             "usd": "25",
+                 *             "nano_usd": 25000000000
+                 *           },
+                 *           "period": "month",
+                 *           "spent": {
+                 *             "usd": "24.88",
+                 *             "nano_usd": 24880000000
+                 *           },
+                 *           "reserved": {
+                 *             "usd": "0",
+                 *             "nano_usd": 0
+                 *           },
+                 *           "left": {
+                 *             "usd": "0.12",
+                 *             "nano_usd": 120000000
+                 *           },
+                 *           "renews_at": "2026-12-01T00:00:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The key may not do this. */
         Forbidden: {
             headers: {
@@ -2897,6 +2971,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3025,6 +3100,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3131,6 +3207,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3620,11 +3697,25 @@ export interface operations {
                      *         }
                      *       ],
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "account": {
                      *         "limits": {
@@ -3649,13 +3740,7 @@ export interface operations {
                      *             "reset_seconds": null
                      *           }
                      *         ],
-                     *         "budget": {
-                     *           "amount": {
-                     *             "usd": "25",
-                     *             "nano_usd": 25000000000
-                     *           },
-                     *           "period": "month"
-                     *         }
+                     *         "budget": null
                      *       }
                      *     }
                      */

@@ -1,6 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { SpendingLimit, UsageLimits } from '../core/caller.ts'
-import { moneyOf } from '../core/price.ts'
+import type { UsageLimits } from '../core/caller.ts'
 
 type Schemas = components['schemas']
 
@@ -12,9 +11,4 @@ export function limitsText(limits: UsageLimits): Schemas['Limits'] {
     images_per_minute: limits.imagesPerMinute,
     concurrency: limits.concurrency,
   }
-}
-
-/** A budget in the contract's form. */
-export function budgetText(budget: SpendingLimit | null): Schemas['Budget'] | null {
-  return budget === null ? null : { amount: moneyOf(budget.nanoUsd), period: budget.period }
 }

@@ -5,11 +5,12 @@ import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
-import { retrieveOwnKey, type LookAtLimits } from './retrieve-own-key.ts'
+import { retrieveOwnKey, type BudgetsOf, type LookAtLimits } from './retrieve-own-key.ts'
 import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
 
 type Options = {
   audit: { list: ListAudit }
+  budgets: { statesFor: BudgetsOf }
   lookAtLimits: LookAtLimits
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
@@ -17,7 +18,8 @@ type Options = {
 }
 
 /** The handlers of the operations below /api. */
-export function apiOperations({ audit, lookAtLimits, reload, usage, requests }: Options) {
+export function apiOperations(options: Options) {
+  const { audit, budgets, lookAtLimits, reload, usage, requests } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
@@ -25,7 +27,7 @@ export function apiOperations({ audit, lookAtLimits, reload, usage, requests }: 
     listRequests: listRequests(requests),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
-    retrieveOwnKey: retrieveOwnKey(lookAtLimits),
+    retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     retrieveRequest: retrieveRequest(requests),
   } satisfies Partial<Operations>
 }

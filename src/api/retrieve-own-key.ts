@@ -2,18 +2,26 @@ import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
 import type { LimitState } from '../core/limits.ts'
 import type { Operation } from '../http/operation.ts'
-import { budgetText, limitsText } from './allowance.ts'
+import { limitsText } from './allowance.ts'
 
 type Schemas = components['schemas']
+type BudgetState = Schemas['BudgetState'] | null
 
 /** The limits of a caller as they stand. */
 export type LookAtLimits = (caller: Caller) => readonly LimitState[]
 
+/** What has become of the budgets of a caller's account and key; null where there is none. */
+export type BudgetsOf = (caller: Caller) => Promise<[account: BudgetState, key: BudgetState]>
+
 /** GET /api/key */
-export function retrieveOwnKey(lookAtLimits: LookAtLimits): Operation<'retrieveOwnKey'> {
+export function retrieveOwnKey(
+  lookAtLimits: LookAtLimits,
+  budgetsOf: BudgetsOf,
+): Operation<'retrieveOwnKey'> {
   return async ({ caller }) => {
     const { keyId, accountId, mode, scopes, models, allowances } = caller
     const [account, key] = allowances
+    const [ofAccount, ofKey] = await budgetsOf(caller)
     const states = lookAtLimits(caller)
     const json: Schemas['OwnKey'] = {
       id: keyId,
@@ -23,23 +31,16 @@ export function retrieveOwnKey(lookAtLimits: LookAtLimits): Operation<'retrieveO
       scopes: [...scopes],
       models: models === null ? null : [...models],
       ...told(key, states, 'key'),
-      account: told(account, states, 'account'),
+      budget: ofKey,
+      account: { ...told(account, states, 'account'), budget: ofAccount },
     }
     return { status: 200, json }
   }
 }
 
-function told(
-  { limits, budget }: Allowance,
-  states: readonly LimitState[],
-  whose: LimitState['owner'],
-) {
+function told({ limits }: Allowance, states: readonly LimitState[], whose: LimitState['owner']) {
   const own = states.filter(({ owner }) => owner === whose)
-  return {
-    limits: limitsText(limits),
-    rate_limits: own.map(stateText),
-    budget: budgetText(budget),
-  }
+  return { limits: limitsText(limits), rate_limits: own.map(stateText) }
 }
 
 function stateText({ kind, limit, remaining, window }: LimitState): Schemas['RateLimitState'] {

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
+import type { Budgets } from '../accounts/budgets.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { createRequests } from '../accounts/usage/requests.ts'
@@ -11,18 +12,21 @@ import type { GuardedStore } from '../storage/store-guard.ts'
 type Options = {
   store: GuardedStore
   accounts: Accounts
+  budgets: Budgets
   reload: Reload
   lookAtLimits: LookAtLimits
   clock: () => number
 }
 
 /** The operations below /api, with what they need of the accounts. */
-export function assembleAdministration({ store, reload, lookAtLimits, clock }: Options) {
+export function assembleAdministration(options: Options) {
+  const { store, budgets, lookAtLimits, reload, clock } = options
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
   const requests = createRequests({ reader })
-  return apiOperations({ audit: createAudit(store, clock), lookAtLimits, reload, usage, requests })
+  const audit = createAudit(store, clock)
+  return apiOperations({ audit, budgets, lookAtLimits, reload, usage, requests })
 }

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
+import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import type { Caller, Identify } from '../core/caller.ts'
 import type { loadContract } from '../http/contract-router.ts'
@@ -38,8 +39,22 @@ export function assembleAnswers(options: Options) {
     },
     note: createNote({ accounts, audit: createAudit(store, clock), store }),
   })
-  const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
-  const administration = assembleAdministration({ store, accounts, lookAtLimits, reload, clock })
+  const { budgets } = lasting
+  const sweep = sweepReservations({
+    store,
+    budgets,
+    clock,
+    intervalMs: options.config.limits.reservationCheckIntervalMs,
+    onAbandoned: events.reservationAbandoned,
+  })
+  const administration = assembleAdministration({
+    store,
+    accounts,
+    budgets,
+    lookAtLimits: (caller: Caller) => lasting.rateLimit.look(caller),
+    reload,
+    clock,
+  })
   const faces = assembleFaces({
     ...options,
     current,
@@ -54,6 +69,7 @@ export function assembleAnswers(options: Options) {
     current,
     reload,
     close: async () => {
+      sweep.close()
       await generations.close()
       await lasting.guarded.close()
       await lasting.idempotency.close()

@@ -31,7 +31,7 @@ export function assembleCalls(options: Options): Gateway {
   const { config, store, events, lasting, parts, occupancy, clock, monotonic } = options
   const { limits } = config
   const { catalog, vendorModels, routes, readSources } = parts
-  const { rateLimit, cache, record, recollection, darkroom } = lasting
+  const { rateLimit, budgets, cache, record, recollection, darkroom } = lasting
   return createGateway({
     admit: (caller, demand) => rateLimit.admit(caller, demand),
     settingsDigest: digestOf(config),
@@ -45,6 +45,7 @@ export function assembleCalls(options: Options): Gateway {
     report: events.attempted,
     assertKeeps: store.assertKeeps,
     record,
+    reserve: budgets.reserve,
     onFault: events.faulted,
     readSources,
     finishPicture: createFinish(darkroom),

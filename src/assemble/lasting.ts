@@ -1,3 +1,4 @@
+import { createBudgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import type { Budget } from '../bytes/budget.ts'
 import type { Config } from '../config.ts'
@@ -55,6 +56,7 @@ export function assembleLasting(options: Options) {
     rateLimit: new RateLimit({ defaults: limits, monotonic, onFault: events.faulted }),
     record: createLedger(store, first, events.recorded),
     idempotency: createIdempotency({ store, limits, clock, onFault: events.faulted }),
+    budgets: createBudgets({ store, clock, limits: first }),
     uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
   }
 }

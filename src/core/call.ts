@@ -1,19 +1,17 @@
 import type { Hold } from '../bytes/budget.ts'
-import type { CallContext, Mode } from './caller.ts'
+import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { GatewayError, toGatewayError, type Progress } from './error.ts'
+import { failedEnd, type Delivered } from './failed-end.ts'
 import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
-import { errorAfter, ProviderFailure, UnknownOutcome } from './failure.ts'
+import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
-import type { Cost } from './cost.ts'
 import { noUsage, type Usage } from './price.ts'
-import type { PictureTraits } from './pricing.ts'
 import type { Remembered } from './recall/remembered.ts'
 import {
   cachedCost,
   costOfAnswer,
-  noCost,
   unknownCost,
   usageRow,
   type Modality,
@@ -21,7 +19,9 @@ import {
   type UsageRow,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
+import type { Held } from './spending.ts'
 import { toldWarnings } from './told-warnings.ts'
+import type { UpperUsage } from './upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -44,15 +44,6 @@ type Options = {
   admission: Admission
 }
 
-/** What a route delivered, as needed for the receipt and the ledger. */
-export type Delivered = {
-  route: Route
-  usage: Usage | undefined
-  /** The model that the vendor says has answered. */
-  servedModel?: string
-  picture?: PictureTraits
-}
-
 type TryOptions = {
   /** Checks a route just before its first try. */
   ready?: (route: Route) => Readiness
@@ -68,6 +59,8 @@ export type Call = {
   deadline: Deadline
   /** Whether what may have been made and charged may be asked for again. */
   allowRepeat: boolean
+  /** What is held of the caller's budgets for it, once something is (core/spending.ts). */
+  held: Held | undefined
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
     selection: Selection,
@@ -94,8 +87,8 @@ export type Call = {
 /** Opens a call; its deadline runs from here until `succeed`, `replay` or `fail`. */
 export function openCall(parts: CallParts, options: Options): Call {
   const { context, modality, admission } = options
-  const { mode } = context.caller
   const { monotonic } = parts
+  const { mode } = context.caller
   const startedAt = parts.clock()
   const begunAt = monotonic()
   const deadline = parts.startDeadline(context.ending, options.timeoutMs, begunAt)
@@ -103,26 +96,27 @@ export function openCall(parts: CallParts, options: Options): Call {
   const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-  const record = recorder(parts, () => {
+  const keepRow = recorder(parts, () => {
     deadline.clear()
     const durationMs = monotonic() - begunAt
     return { model: options.model, context, modality, startedAt, durationMs, attempts }
   })
+  const record = (end: EndOfCall) => settling(call.held, keepRow(end))
   const receipt = receiptWriter({ attempts, mode }, admission)
-  return {
+  const call: Call = {
     startedAt,
     hold: context.hold,
     deadline,
     allowRepeat: context.allowRepeat,
+    held: undefined,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
       const report = (route: Route, made: Attempt) => {
         tried.add(route)
         parts.report(route, made, context)
       }
-      const { failover: policy } = parts
-      const options = { selection, ready, attempt, attempts, deadline, monotonic, report, policy }
-      return failover({ ...options, goesOn })
+      const options = { selection, ready, attempt, attempts, deadline, monotonic, report, goesOn }
+      return failover({ ...options, policy: parts.failover })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
@@ -149,26 +143,21 @@ export function openCall(parts: CallParts, options: Options): Call {
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, tried.size) : toGatewayError(thrown)
       // Refused before any attempt, its own or that of the call it waited for: not recorded.
-      if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) return error
-      const outcome = outcomeOf(failure)
-      const cost = delivered
-        ? costOfAnswer({ model: delivered.route.model, ...delivered, mode, atMs: startedAt })
-        : costOfNothing(outcome, mode)
-      await record({ outcome, errorCode: error.code, cache, cost, usage: undefined, ...delivered })
+      if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
+        await call.held?.release()
+        return error
+      }
+      const end = failedEnd(failure, delivered, { mode, atMs: startedAt })
+      await record({ ...end, errorCode: error.code, cache })
       return error
     },
     progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tried) }),
   }
+  return call
 }
 
-function outcomeOf(failure: ProviderFailure | undefined): UsageRow['outcome'] {
-  if (failure instanceof UnknownOutcome) return 'unknown'
-  return failure?.kind === 'cancelled' ? 'cancelled' : 'failed'
-}
-
-/** What a call costs that delivered nothing, as far as is known. */
-function costOfNothing(outcome: UsageRow['outcome'], mode: Mode): Cost {
-  return outcome === 'unknown' ? unknownCost(mode) : noCost(mode)
+function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
+  return held === undefined ? kept : kept.finally(held.settled)
 }
 
 type Same = Pick<Receipt, 'attempts' | 'mode'>
@@ -221,6 +210,8 @@ export type Work<Made, Answer> = {
   demand: Demand
   /** Whether a route can do it, as far as is known before the vendor's request is built. */
   check(route: Route): Readiness
+  /** The most that it may use there; asked for routes that `check` found able. */
+  upperUsage(route: Route): UpperUsage
   /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
   read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>
   /** What the cache key covers; called after `read`. */

@@ -12,6 +12,8 @@ export type Progress = {
   limits?: readonly LimitState[]
   /** The model that was tried last, else the one that was asked for. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
+  /** The budget that does not cover the call, as it is without it. */
+  budget?: Schemas['BudgetState']
   /** Each try in order. */
   attempts?: readonly { provider: string; outcome: string }[]
 }

@@ -17,6 +17,7 @@ import type { Joined, Making } from './recall/in-flight.ts'
 import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { selectRoutes, type Route, type RouteTable } from './route.ts'
+import { hasBudget, upperCostsOf, type Reserve } from './spending.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
@@ -27,6 +28,8 @@ export type GatewayParts = ImageParts &
     admit: Admit
     /** Changes with the settings by which the name of a model leads to an answer. */
     settingsDigest: string
+    /** Holds what a call may cost of the caller's budgets. */
+    reserve: Reserve
     /** Looks an answer up in the response cache. */
     recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
     /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
@@ -95,7 +98,9 @@ async function pass<Made, Answer>(
     const warnings = [...work.warnings, ...able.warnings]
     const { strict, fallback } = context
     const routes = parts.orderRoutes(takingPart(able.routes, work))
-    const selection = selectRoutes({ routes, check: work.check, warnings, strict, fallback })
+    const costs = hasBudget(context.caller) ? upperCostsOf(work, call.startedAt) : undefined
+    const { check } = costs ?? work
+    const selection = selectRoutes({ routes, check, warnings, strict, fallback })
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
     const others = giveWay(context.hold)
     if (others !== undefined) await others
@@ -114,6 +119,12 @@ async function pass<Made, Answer>(
     const more = giveWay(context.hold)
     if (more !== undefined) await more
     if (context.isRepeat) assertRepeatable(context, work)
+    const nanoUsd = costs?.most(selection.routes) ?? 0
+    if (nanoUsd > 0) {
+      const { caller, requestId } = context
+      const { startedAt: at } = call
+      call.held = await parts.reserve({ caller, requestId, at, timeoutMs, nanoUsd })
+    }
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings, keep })

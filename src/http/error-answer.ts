@@ -28,7 +28,8 @@ export function errorAnswer(error: GatewayError): Answer {
 /** The body of an error in the `rest` protocol (docs/behaviour.md#errors). */
 export function errorBody(error: GatewayError): components['schemas']['ErrorResponse'] {
   const { message, type, param, code } = error
-  return { error: { message, type, param, code } }
+  const { budget } = error.progress
+  return { error: { message, type, param, code, ...(budget === undefined ? {} : { budget }) } }
 }
 
 const retryAfterSecondsMax = 60
@@ -45,9 +46,8 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
     headers['retry-after'] = String(Math.ceil(seconds))
   }
   // OpenAI's clients send a failed request again by themselves unless they are told not to.
-  if (isOutcomeUnknown(error) || code === 'idempotency_key_reused') {
-    headers['x-should-retry'] = 'false'
-  }
+  const isFinal = status === 402 || code === 'idempotency_key_reused' || isOutcomeUnknown(error)
+  if (isFinal) headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   return headers
 }

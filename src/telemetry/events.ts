@@ -151,6 +151,11 @@ function storeEvents(now: () => Log) {
         'store takes no rows, calls are refused',
       )
     },
+    /** A call of a process that died held something of a budget, which is given back now. */
+    reservationAbandoned(reservation: object): void {
+      const text = 'reservation given back: its process died, what its call cost is not known'
+      now().warn({ reservation }, text)
+    },
     storeNoticed(notice: string): void {
       now().warn({ notice }, 'store')
     },

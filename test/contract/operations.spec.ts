@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readAnswer, received, type Answer } from '../support/answers.ts'
+import { setBudgetOfKey } from '../support/budgets.ts'
 import { contract, operation, operations, strictComplaints } from '../support/contract.ts'
 import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -219,6 +220,17 @@ describe('every operation of a gateway in trouble', () => {
       const [, refused] = answers.sort((a, b) => a.status - b.status)
       expectPromised(row, refused!, 409)
       expect(refused!.headers.get('retry-after')).to.equal('1')
+    }
+  })
+
+  it('answers 402 as promised when the budget is spent', async () => {
+    gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' } })
+    const { liveKey: key } = gateway
+    await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'total' })
+    for (const row of creating.filter(({ path }) => path.startsWith('/v1/'))) {
+      const answer = await ask(gateway, row, {}, { key })
+      expectPromised(row, answer, 402)
+      expect(answer.headers.get('x-should-retry')).to.equal('false')
     }
   })
 

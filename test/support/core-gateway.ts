@@ -36,6 +36,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
+    reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),
     recall: (key) => kept.get(key),
     remember: (key, answer) => kept.set(key, answer),

@@ -10,6 +10,7 @@ import type { Mode, Scope } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
+import type { Store } from '../../src/storage/store.ts'
 import type { AllowanceColumns, UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
@@ -57,6 +58,8 @@ export type TestGateway = {
   /** Sets limits and a budget of a key, or of the first account. */
   allow(columns: Partial<AllowanceColumns>, key?: string): Promise<void>
   revokeKeys(): Promise<void>
+  /** The tables. */
+  db: Store['db']
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
   /** Adds rows to the ledger, as if calls had been made. */
@@ -160,6 +163,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     revokeKeys: async () => {
       for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
     },
+    db: store.db,
     usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
     addUsage: async (rows) => {
       await store.commit(rows.map((row) => store.insertion('usage', row)))

@@ -15,6 +15,7 @@ import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { misspelledFields } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
+import { upperChatUsage } from './upper-usage.ts'
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
@@ -68,6 +69,7 @@ export function chatStreamWork(
 }
 
 function conversation(request: ChatRequest, timeoutMs: number) {
+  let upperUsage: ReturnType<typeof upperChatUsage> | undefined
   return {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],
@@ -76,6 +78,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     prompt: () => lastUserText(request),
     demand: { images: 0, tokens: () => tokensAsked(request) },
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
+    upperUsage: ({ model }: Route) => (upperUsage ??= upperChatUsage(request))(model),
     canonical: () => request,
   }
 }

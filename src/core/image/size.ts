@@ -24,6 +24,15 @@ export function pixelsText({ width, height }: Pixels): string {
   return `${width}x${height}`
 }
 
+/** The largest picture that a model makes on its own, and the largest of all where nobody says. */
+export function largestPixels(rule: SizeRule | undefined): Pixels {
+  const listed = (rule?.sizes ?? []).map(readPixels)
+  const largest = listed.toSorted((a, b) => b.width * b.height - a.width * a.height)[0]
+  if (largest !== undefined) return largest
+  const side = Math.floor(Math.sqrt(rule?.pixels_max ?? pixelsMax))
+  return { width: side, height: side }
+}
+
 /** Plans a size; warns if the picture has to be resized. Throws a GatewayError if it cannot be. */
 export function planSize(
   request: AskedImage,

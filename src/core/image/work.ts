@@ -16,6 +16,7 @@ import type {
 } from './image.ts'
 import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
+import { upperImageUsage } from './upper-usage.ts'
 
 /** What accompanies an image request. */
 export type ImageInputs = {
@@ -76,6 +77,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     prompt: () => request.prompt,
     demand: { images: request.n, tokens: () => tokensOfPrompt(request.prompt) },
     check,
+    upperUsage: ({ model }) =>
+      upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
     read: async (call) => {
       if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
     },

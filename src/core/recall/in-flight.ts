@@ -1,3 +1,4 @@
+import { GatewayError } from '../error.ts'
 import { wasCancelled } from '../failure.ts'
 
 /** Answers in flight, by cache key, for identical calls to wait for. */
@@ -58,8 +59,9 @@ class Shared<T> implements Making<T> {
   }
 
   fail(error: unknown): void {
-    // When only this caller left, the others must neither fail nor each ask the provider.
-    const [next] = wasCancelled(error) ? (this.#waiting ?? []) : []
+    // When only this caller left, or may not pay for it, the others must neither fail nor each ask
+    // the provider.
+    const [next] = concernsCallerAlone(error) ? (this.#waiting ?? []) : []
     if (next !== undefined) {
       this.#waiting?.delete(next)
       next.resolve({ making: this })
@@ -68,4 +70,9 @@ class Shared<T> implements Making<T> {
     this.#onEnd()
     for (const { reject } of this.#waiting ?? []) reject(error)
   }
+}
+
+function concernsCallerAlone(error: unknown): boolean {
+  const isUnpaid = error instanceof GatewayError && error.code === 'insufficient_quota'
+  return isUnpaid || wasCancelled(error)
 }

@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { Store } from '../storage/store.ts'
+import type { ReservationsTable } from '../storage/tables.ts'
+import type { Budgets } from './budgets.ts'
+
+type Options = {
+  store: Pick<Store, 'db'>
+  budgets: Pick<Budgets, 'held'>
+  clock: () => number
+  intervalMs: number
+  /** A reservation was given back whose process died: what its call cost is not known. */
+  onAbandoned: (reservation: ReservationsTable) => void
+}
+
+export type ReservationSweep = {
+  /** Looks once; done by itself every `intervalMs`. */
+  look(): Promise<void>
+  close(): void
+}
+
+/**
+ * Gives back what calls hold that can be under way no more, since their process died. A clock that
+ * jumps frees nothing that is used: what has expired is freed at the second look that finds it so,
+ * and each process renews its own at the first.
+ */
+export function sweepReservations(options: Options): ReservationSweep {
+  const { store, budgets, clock, intervalMs, onAbandoned } = options
+  let seen = new Map<string, number>()
+  let running: Promise<void> | undefined
+
+  const sweep = async () => {
+    const expired = await store.db
+      .selectFrom('reservations')
+      .selectAll()
+      .where('expires_at', '<=', clock())
+      .execute()
+    const own = expired.filter((one) => budgets.held.has(one.request_id))
+    const others = expired.filter((one) => !budgets.held.has(one.request_id))
+    if (own.length > 0) {
+      await store.db
+        .updateTable('reservations')
+        .set({ expires_at: clock() + 2 * intervalMs })
+        .where('request_id', 'in', among(own))
+        .execute()
+    }
+    const abandoned = others.filter((one) => seen.get(one.request_id) === one.expires_at)
+    seen = new Map(others.map((one) => [one.request_id, one.expires_at]))
+    if (abandoned.length === 0) return
+    const freed = await store.db
+      .deleteFrom('reservations')
+      .where('request_id', 'in', among(abandoned))
+      // Not what its process has renewed meanwhile.
+      .where('expires_at', '<=', clock())
+      .returningAll()
+      .execute()
+    for (const one of freed) onAbandoned(one)
+  }
+  const look = async () => {
+    // A store that does not answer frees nothing; the next look is soon.
+    running ??= sweep()
+      .catch(() => undefined)
+      .finally(() => (running = undefined))
+    await running
+  }
+  void look()
+  const timer = setInterval(() => void look(), intervalMs).unref()
+  return { look, close: () => clearInterval(timer) }
+}
+
+/** One text for however many: the store keeps statements, and takes so many parameters only. */
+function among(reservations: readonly ReservationsTable[]) {
+  const ids = JSON.stringify(reservations.map((one) => one.request_id))
+  return sql<string>`(select value from json_each(${ids}))`
+}

@@ -1,0 +1,100 @@
+import { sql, type Kysely } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { SpendingLimit } from '../core/caller.ts'
+import { moneyOf } from '../core/price.ts'
+import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import { renewalOf, windowAt, type BudgetWindow } from './budget-window.ts'
+
+type BudgetState = components['schemas']['BudgetState']
+
+/** An account or key with a budget. */
+export type BudgetOwner = {
+  accountId: string
+  /** The id of the account itself, or of a key of it. */
+  ownerId: string
+  budget: SpendingLimit
+}
+
+/** The same with the period of its budget that a time is in. */
+export type OwnedWindow = BudgetOwner & { window: BudgetWindow }
+/** The same with what is spent and held in it. */
+export type Spending = OwnedWindow & { spent: number; reserved: number }
+
+/** What is spent and held, in order. Windows that nobody asked for before are opened. */
+export async function readSpendings(
+  db: Kysely<Tables>,
+  owners: readonly OwnedWindow[],
+): Promise<Spending[]> {
+  const ids = JSON.stringify(owners.map(({ ownerId }) => ownerId))
+  const rows = await db
+    .selectFrom('budget_windows')
+    .selectAll()
+    .where('owner_id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .where('ends_at', '>', Math.min(...owners.map(({ window }) => window.startsAt)))
+    .execute()
+  const known = new Map(rows.map((row) => [nameOf(row), row]))
+  const spendings: Spending[] = []
+  for (const owner of owners) {
+    const { startsAt: starts_at, endsAt: ends_at } = owner.window
+    const name = nameOf({ owner_id: owner.ownerId, starts_at, ends_at })
+    const row = known.get(name) ?? (await openWindow(db, owner))
+    spendings.push({ ...owner, spent: row.spent_nano_usd, reserved: row.reserved_nano_usd })
+  }
+  return spendings
+}
+
+type WindowKey = Pick<BudgetWindowsTable, 'owner_id' | 'starts_at' | 'ends_at'>
+
+function nameOf({ owner_id, starts_at, ends_at }: WindowKey): string {
+  return `${owner_id} ${starts_at} ${ends_at}`
+}
+
+/** From here on the triggers keep it; one that is open already is left as it is. */
+async function openWindow(
+  db: Kysely<Tables>,
+  { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
+): Promise<BudgetWindowsTable> {
+  const ofKey = ownerId === accountId ? sql`` : sql` and key_id = ${ownerId}`
+  await sql`
+    insert into budget_windows
+      (owner_id, starts_at, ends_at, spent_nano_usd, reserved_nano_usd)
+    select ${ownerId}, ${startsAt}, ${endsAt},
+      (select coalesce(sum(cost_nano_usd), 0) from usage_hours
+       where account_id = ${accountId} and mode = 'live'
+         and hour_at >= ${startsAt} and hour_at < ${endsAt}${ofKey}),
+      (select coalesce(sum(nano_usd), 0) from reservations
+       where account_id = ${accountId} and at >= ${startsAt} and at < ${endsAt}${ofKey})
+    where true
+    on conflict do nothing`.execute(db)
+  return db
+    .selectFrom('budget_windows')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('ends_at', '=', endsAt)
+    .where('starts_at', '=', startsAt)
+    .executeTakeFirstOrThrow()
+}
+
+export function inWindow(owner: BudgetOwner, at: number): OwnedWindow {
+  return { ...owner, window: windowAt(owner.budget.period, at) }
+}
+
+/** What may still be held of it; below 0 where calls cost more than was held for them. */
+export function leftOf({ budget, spent, reserved }: Spending): number {
+  return budget.nanoUsd - spent - reserved
+}
+
+/** In the contract's form. */
+export function stateOf(spending: Spending): BudgetState {
+  const { ownerId, budget, spent, reserved, window } = spending
+  const renewal = renewalOf(window)
+  return {
+    owner_id: ownerId,
+    amount: moneyOf(budget.nanoUsd),
+    period: budget.period,
+    spent: moneyOf(spent),
+    reserved: moneyOf(reserved),
+    left: moneyOf(Math.max(0, leftOf(spending))),
+    renews_at: renewal === null ? null : new Date(renewal).toISOString(),
+  }
+}

@@ -1,0 +1,117 @@
+import type { Model } from '../model.ts'
+import type { UpperUsage } from '../upper-cost.ts'
+import type { ChatRequest } from './chat.ts'
+
+/** More than a picture takes at any vendor's finest; gpt-4o-mini alone counts its tiles so high. */
+const pictureTokens = 16_384
+/** A second of sound is at most 32 tokens, and at least a thousand bytes of base64. */
+const soundBytesPerToken = 16
+/** What vendors put around a request, around each message, and before tools. */
+const overheadTokens = 256
+const messageTokens = 16
+const toolTokens = 1024
+/** For a model of which nobody knows how much it writes. */
+const outputTokensAssumed = 131_072
+
+/**
+ * The most that a conversation may use at a model (docs/behaviour.md#budgets). A token is at least a
+ * byte of text, and all of it fits into the model's window.
+ */
+export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsage {
+  const { serviceTier, ...said } = readRequest(request)
+  const asked = request.max_completion_tokens ?? request.max_tokens ?? undefined
+  return ({ row: { context_window: window, max_output_tokens: outputMax } }) => {
+    const output = asked ?? outputMax ?? window ?? outputTokensAssumed
+    return {
+      // How long a document becomes, only the window bounds.
+      inputTokens: Math.min(said.readsFiles ? Infinity : said.tokens, window ?? said.tokens),
+      outputTokens: (request.n ?? 1) * (output + said.predictedTokens),
+      hears: said.hears,
+      sees: said.sees,
+      speaks: request.modalities?.includes('audio') ?? false,
+      images: 0,
+      ...(serviceTier === undefined ? {} : { serviceTier }),
+    }
+  }
+}
+
+type Said = {
+  tokens: number
+  hears: boolean
+  sees: boolean
+  readsFiles: boolean
+  /** What is predicted of the answer and not taken is charged as output. */
+  predictedTokens: number
+  serviceTier: string | undefined
+}
+
+function readRequest(request: ChatRequest): Said {
+  const { messages, ...settings } = request
+  const said: Said = {
+    tokens: overheadTokens + bytesOf(settings) + (request.tools?.length ? toolTokens : 0),
+    hears: false,
+    sees: false,
+    readsFiles: false,
+    predictedTokens: bytesOf((settings as { prediction?: unknown }).prediction),
+    serviceTier: textIn((settings as { service_tier?: unknown }).service_tier),
+  }
+  for (const message of messages) {
+    const { content, ...rest } = message
+    said.tokens += messageTokens
+    if (typeof content === 'string') said.tokens += Buffer.byteLength(content)
+    else for (const part of content ?? []) readPart(said, part)
+    readRest(said, rest)
+  }
+  return said
+}
+
+type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | undefined>[number]
+
+function readPart(said: Said, part: Part): void {
+  if (part.type === 'image_url') addPicture(said)
+  else if (part.type === 'input_audio') {
+    said.hears = true
+    said.tokens += messageTokens + part.input_audio.data.length / soundBytesPerToken
+  } else if (part.type === 'file') {
+    said.readsFiles = true
+    said.tokens += bytesOf(part)
+  } else said.tokens += bytesOf(part)
+}
+
+/** The pictures that a model made are shown to the next one. */
+function readRest(said: Said, rest: object): void {
+  for (const [name, value] of Object.entries(rest)) {
+    if (name === 'images' && Array.isArray(value)) for (const _ of value) addPicture(said)
+    else said.tokens += name.length + bytesOf(value)
+  }
+}
+
+function addPicture(said: Said): void {
+  said.sees = true
+  said.tokens += pictureTokens
+}
+
+/** At least the bytes of a value's JSON. */
+function bytesOf(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return Buffer.byteLength(value) + 2
+    case 'object':
+      break
+    case 'undefined':
+      return 0
+    default:
+      return 24
+  }
+  if (value === null) return 4
+  let bytes = 2
+  if (Array.isArray(value)) for (const item of value) bytes += bytesOf(item) + 1
+  else
+    for (const [name, member] of Object.entries(value))
+      bytes += name.length * 3 + bytesOf(member) + 4
+  return bytes
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

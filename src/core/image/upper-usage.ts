@@ -1,0 +1,39 @@
+import type { Model } from '../model.ts'
+import type { UpperUsage } from '../upper-cost.ts'
+import type { AskedImage, ImagePlan } from './image.ts'
+import { largestPixels, pixelsText } from './size.ts'
+
+/** More than an input picture takes at any vendor. */
+const pictureTokens = 16_384
+/** What vendors put around a prompt. */
+const overheadTokens = 1024
+
+/**
+ * The most that pictures may use at a model as planned (docs/behaviour.md#budgets). Each picture may
+ * be made by a call of its own, which reads the prompt and all input pictures.
+ */
+export function upperImageUsage(
+  { prompt, n }: AskedImage,
+  { row }: Model,
+  plan: ImagePlan,
+  sources: number,
+): UpperUsage {
+  const known = plan.vendorPixels
+  const { width, height } = known ?? largestPixels(row.image?.size)
+  const { sizeClass, quality } = plan
+  return {
+    inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
+    outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity),
+    hears: false,
+    sees: sources > 0,
+    speaks: false,
+    images: n,
+    picture: {
+      ...(sizeClass === undefined ? {} : { sizeClass }),
+      ...(quality === undefined ? {} : { quality }),
+      ...(known === undefined ? {} : { size: pixelsText(known) }),
+      pixels: width * height,
+      referenceImages: n * sources,
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import {
+  isPeak,
+  multiplierUnit,
+  pricesAt,
+  type ImagePriceRow,
+  type Prices,
+  type TokenPrices,
+} from './price.ts'
+import type { PictureTraits } from './pricing.ts'
+
+/** The most that a call may use at one model (docs/behaviour.md#budgets). */
+export type UpperUsage = {
+  inputTokens: number
+  outputTokens: number
+  /** Whether sound, or pictures, are among the input. */
+  hears: boolean
+  sees: boolean
+  /** Whether sound may be among the output. */
+  speaks: boolean
+  images: number
+  /** What is known of the pictures beforehand. */
+  picture?: PictureTraits
+  /** The tier that was asked for. */
+  serviceTier?: string
+}
+
+/** Tokens of a picture of which no price by size is known: more than any vendor tells. */
+const pixelsPerToken = 64
+/** What a model may write beside a picture. */
+const tokensBesidePicture = 1024
+/** By how much a picture may be dearer than a price that the catalog calls an estimate. */
+const estimateFactor = 2
+
+/**
+ * The most that such a call costs, in nano-dollars: no cost that `costOf` gives for less is above it.
+ * Undefined when no price is known.
+ */
+export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): number | undefined {
+  const valid = pricesAt(prices, atMs)
+  const multiplier = upperMultiplier(valid, usage, atMs)
+  const amounts = usage.images > 0 ? pictureAmounts(valid, usage) : [tokenAmount(valid, usage)]
+  const known = amounts.filter((amount) => amount !== undefined)
+  if (known.length === 0) return undefined
+  const most = known.reduce((a, b) => (a > b ? a : b))
+  return Number(divided(most * multiplier, million * multiplierUnit))
+}
+
+const million = 1_000_000n
+
+/** A tier that was asked for may be served, or the default one; of `auto` the dearest. */
+function upperMultiplier(
+  { serviceTiers, offPeak }: Prices,
+  { serviceTier: asked }: UpperUsage,
+  atMs: number,
+): bigint {
+  const tiers = [...serviceTiers.values()].map((one) => one.multiplier)
+  const named = asked === undefined || asked === 'default' ? [] : tiers
+  const known = asked === undefined ? undefined : serviceTiers.get(asked)?.multiplier
+  const possible = known === undefined ? named : [known]
+  const most = possible.reduce((a, b) => (a > b ? a : b), multiplierUnit)
+  if (offPeak === undefined || isPeak(offPeak.peak, atMs)) return most
+  return divided(most * offPeak.multiplier, multiplierUnit)
+}
+
+/** In nano-dollars times a million, as all amounts here. */
+function tokenAmount({ tokens, tiers }: Prices, usage: UpperUsage): bigint | undefined {
+  const { inputTokens, outputTokens } = usage
+  if (tokens === null || !Number.isFinite(inputTokens + outputTokens)) return undefined
+  const reached = tiers.filter((tier) => inputTokens > tier.inputTokensAbove)
+  const possible = [tokens, ...reached.map((tier) => tier.tokens)]
+  const dearest = (classes: readonly (keyof TokenPrices)[]) =>
+    possible
+      .flatMap((one) => classes.map((name) => one[name] ?? 0n))
+      .reduce((a, b) => (a > b ? a : b))
+  const input = dearest([
+    ...(['input', 'cachedInput', 'cacheWrite'] as const),
+    ...(usage.hears ? (['audioInput'] as const) : []),
+    ...(usage.sees ? (['imageInput'] as const) : []),
+  ])
+  const output = dearest([
+    ...(['output', 'imageOutput'] as const),
+    ...(usage.speaks ? (['audioOutput'] as const) : []),
+  ])
+  return BigInt(Math.ceil(inputTokens)) * input + BigInt(Math.ceil(outputTokens)) * output
+}
+
+/** What pictures may cost by their own price, and by their tokens where that may count instead. */
+function pictureAmounts(prices: Prices, usage: UpperUsage): (bigint | undefined)[] {
+  const { picture = {}, images } = usage
+  const rows = prices.perImage.filter((row) => mayFit(row, picture))
+  const each = rows.reduce((most, { nanoUsd }) => (nanoUsd > most ? nanoUsd : most), 0)
+  const given = BigInt(prices.referenceImageNanoUsd) * BigInt(picture.referenceImages ?? 0)
+  const byRow = rows.length === 0 ? undefined : (BigInt(each) * BigInt(images) + given) * million
+  if (!prices.perImageIsEstimate && rows.some((row) => fits(row, picture))) return [byRow]
+  const { tokens } = prices
+  if (tokens === null) return [byRow]
+  const beside = tokensBesidePicture * images
+  const drawn =
+    byRow === undefined || tokens.imageOutput === 0n
+      ? (images * (picture.pixels ?? Infinity)) / pixelsPerToken
+      : Number(divided(byRow * BigInt(estimateFactor), tokens.imageOutput))
+  // The caller says how many tokens there are at most where the vendor tells that.
+  const outputTokens = Math.min(drawn + beside, usage.outputTokens)
+  return [byRow, tokenAmount(prices, { ...usage, outputTokens })]
+}
+
+/** Whether the price may be that of the picture, of which not all is known yet. */
+function mayFit(row: ImagePriceRow, picture: PictureTraits): boolean {
+  return (
+    isSame(row.sizeClass, picture.sizeClass) &&
+    isSame(row.quality, picture.quality) &&
+    (picture.size === undefined || isSame(row.size, picture.size)) &&
+    (picture.size === undefined || isWithin(row, picture))
+  )
+}
+
+/** Whether the price is that of the picture, or one that stands before it is. */
+function fits(row: ImagePriceRow, picture: PictureTraits): boolean {
+  if (!mayFit(row, picture)) return false
+  return picture.size !== undefined || (row.size === undefined && row.pixelsMax === undefined)
+}
+
+function isSame(asked: string | undefined, is: string | undefined): boolean {
+  return asked === undefined || asked === is
+}
+
+function isWithin({ pixelsMax = Infinity }: ImagePriceRow, { pixels = 0 }: PictureTraits) {
+  return pixels <= pixelsMax
+}
+
+/** Rounded up. */
+function divided(amount: bigint, unit: bigint): bigint {
+  return (amount + unit - 1n) / unit
+}
