@@ -202,7 +202,6 @@ export const operations = [
       "face",
       "modality",
       "outcome",
-      "order_by",
       "order",
       "format"
     ],

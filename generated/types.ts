@@ -211,7 +211,7 @@ export interface paths {
         };
         /**
          * Export a report of usage
-         * @description All groups of a report as one file, however many there are: CSV, JSON Lines or JSON, as `format`
+         * @description All groups of a report as one file, in the order of time and however many there are: CSV, JSON Lines or JSON, as `format`
          *     or `Accept` says.
          */
         get: operations["exportUsage"];
@@ -3994,12 +3994,6 @@ export interface operations {
                  * @example failed
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
-                /**
-                 * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
-                 *     by what was spent.
-                 * @example cost
-                 */
-                order_by: components["parameters"]["UsageOrderBy"];
                 /**
                  * @description `desc` lists the newest first.
                  * @example desc

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.ts'
 import { measuredCore, type Child, type Children } from './children.ts'
+import { fillHistory } from './usage-history.ts'
 
 const sources = join(import.meta.dirname, '../../src')
 const startTimeoutMs = 30_000
@@ -82,11 +83,13 @@ export const startGateway = async ({
   folder,
   upstreamPort,
   tuned,
+  historyRows = 0,
 }: {
   children: Children
   folder: string
   upstreamPort: number
   tuned: boolean
+  historyRows?: number
 }): Promise<{ child: Child; port: number; key: string }> => {
   if (!existsSync(join(sources, 'main.ts')))
     throw new Error('There is no src/main.ts yet; --only floor measures the floor alone.')
@@ -109,6 +112,7 @@ export const startGateway = async ({
     ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
   const key = await createKey({ cwd, env })
+  if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
     core: measuredCore,
     flags: start.flags,

@@ -7,6 +7,7 @@ import { coreBusyUs, processCpuUs, processMiB, processPeakMiB } from './kernel-c
 import { openLoad, type Load } from './load.ts'
 import { requestFor } from './request.ts'
 import { median, quantile } from './statistics.ts'
+import { askForReports, makeReports } from './usage-history.ts'
 import type { Candidate, Workload } from './workloads.ts'
 
 export type Bench = {
@@ -30,6 +31,8 @@ type Sample = {
   othersOnMeasuredCore: number
   /** What the process grew by, where that is what is asked. */
   addedMiB: number
+  /** What one report of 30 days costs a gateway that does nothing else. */
+  reportCpuMs: number
 }
 
 /** The medians of its samples. */
@@ -91,7 +94,11 @@ const startServer = async (
     const child = children.start(join(import.meta.dirname, 'koa.ts'), { core: measuredCore })
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
-  const gateway = await startGateway({ ...bench, tuned: candidate === 'tuned' })
+  const gateway = await startGateway({
+    ...bench,
+    tuned: candidate === 'tuned',
+    historyRows: workload.historyRows ?? 0,
+  })
   return { candidate, model: gatewayModel(workload, candidate), ...gateway }
 }
 
@@ -113,6 +120,9 @@ const takeSample = async (
   const repeats = workload.repeats && candidate !== 'floor'
   const kind = kindFor(workload, candidate)
   const expectation = expectationFor({ ...workload, kind })
+  const hasReports = workload.historyRows !== undefined && candidate !== 'quiet'
+  // Before there are connections, which the gateway would not keep that long.
+  const reportCpuMs = hasReports ? await costOfReport(server) : Number.NaN
   const load = await openLoad({
     port: server.port,
     connections: workload.connections,
@@ -122,10 +132,29 @@ const takeSample = async (
   try {
     await load.run(0, expectation.checkFully)
     await load.run(warmUpMs, expectation.checkQuickly)
-    return await countedRun(bench, { server, load, expectation })
+    const run = () => countedRun(bench, { server, load, expectation })
+    return hasReports ? { ...(await withReports(server, run)), reportCpuMs } : await run()
   } finally {
     load.close()
   }
+}
+
+const reportsAlone = 20
+
+/** What one report costs a gateway that does nothing else. */
+const costOfReport = async (server: Server): Promise<number> => {
+  const before = processCpuUs(server.child.processId)
+  await makeReports(server, reportsAlone)
+  return (processCpuUs(server.child.processId) - before) / reportsAlone / 1000
+}
+
+/** Asks for reports while it runs. */
+const withReports = async (server: Server, run: () => Promise<Sample>): Promise<Sample> => {
+  const reports = askForReports(server)
+  const sample = await run()
+  const made = await reports.stop()
+  if (made === 0) throw new Error('No report was made meanwhile.')
+  return sample
 }
 
 const kindFor = ({ kind, wire }: Workload, candidate: Candidate): Workload['kind'] => {
@@ -156,6 +185,7 @@ const takeHoldSample = async (
     othersOnDriverCore: 0,
     othersOnMeasuredCore: 0,
     addedMiB,
+    reportCpuMs: Number.NaN,
   }
 }
 
@@ -178,6 +208,7 @@ const countedRun = async (
     othersOnMeasuredCore:
       (after.othersOnMeasuredCoreUs - before.othersOnMeasuredCoreUs) / elapsedUs,
     addedMiB: Number.NaN,
+    reportCpuMs: Number.NaN,
   }
 }
 
@@ -204,5 +235,6 @@ const mediansOf = (samples: Sample[]): Sample => {
     othersOnDriverCore: of((sample) => sample.othersOnDriverCore),
     othersOnMeasuredCore: of((sample) => sample.othersOnMeasuredCore),
     addedMiB: of((sample) => sample.addedMiB),
+    reportCpuMs: of((sample) => sample.reportCpuMs),
   }
 }

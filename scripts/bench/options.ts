@@ -1,7 +1,16 @@
 import { parseArgs } from 'node:util'
 import { imagesGroup, workloads, type Candidate, type Workload } from './workloads.ts'
 
-const candidates: Candidate[] = ['floor', 'gateway', 'tuned', 'direct', 'koa', 'http', 'openai']
+const candidates: Candidate[] = [
+  'floor',
+  'gateway',
+  'tuned',
+  'direct',
+  'koa',
+  'http',
+  'openai',
+  'quiet',
+]
 
 const namesOf = (isMeant: (workload: Workload) => unknown): string =>
   workloads

@@ -8,8 +8,10 @@ const columns = [
   'process',
   'CPU us/request',
   'ratio',
+  'CPU ms/report',
   'p50 ms',
   'p99 ms',
+  'p99 ratio',
   'added p50 ms',
   'peak MiB',
   'added MiB',
@@ -42,8 +44,10 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
     measured.find(({ candidate }) => candidate === name)
   const direct = named('direct')
   return measured.map((row) => {
+    const against = named(workload.against ?? 'floor')
     const values: Record<Measure, number> = {
-      ratio: row.cpuUs / (named(workload.against ?? 'floor')?.cpuUs ?? Number.NaN),
+      ratio: row.cpuUs / (against?.cpuUs ?? Number.NaN),
+      p99Ratio: row.p99Ms / (against?.p99Ms ?? Number.NaN),
       addedP50Ms: row.p50Ms - (direct?.p50Ms ?? Number.NaN),
       peakMiB: row.peakMiB,
       addedMiB: row.addedMiB,
@@ -55,8 +59,10 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
       row.candidate,
       isProxy ? shown(row.cpuUs, 1) : '',
       isProxy ? shown(values.ratio, 2) : '',
+      Number.isNaN(row.reportCpuMs) ? '' : shown(row.reportCpuMs, 1),
       shown(row.p50Ms, 2),
       shown(row.p99Ms, 2),
+      target?.most.p99Ratio === undefined ? '' : shown(values.p99Ratio, 2),
       isProxy && direct ? shown(values.addedP50Ms, 3) : '',
       isProxy ? shown(values.peakMiB, 0) : '',
       Number.isNaN(values.addedMiB) ? '' : shown(values.addedMiB, 0),
@@ -69,6 +75,7 @@ const rowsOf = ({ workload, measured }: Result): string[][] => {
 }
 
 const units: Record<Measure, string> = {
+  p99Ratio: ' x p99',
   ratio: 'x',
   addedP50Ms: ' ms added',
   peakMiB: ' MiB',

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Operation } from '../http/operation.ts'
 import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
-import { filterOf, type ReportRequest } from './report-usage.ts'
+import { rangeAsked, type ReportRequest } from './report-usage.ts'
 
 type Schemas = components['schemas']
 type Request = Schemas['ExportedRequest']
@@ -17,11 +17,9 @@ export function exportRequests({
 }: {
   requests: ExportRequests
 }): Operation<'exportRequests'> {
-  return async ({ caller: { accountId }, query, request }) => {
-    const { from, to, mode, order } = query
-    const asked = { accountId, from, to, mode, order, filter: filterOf(query) }
+  return async ({ caller, query, request }) => {
     return fileAnswer(formatOf(query.format, request.headers.accept), {
-      ...requests(asked),
+      ...requests(rangeAsked(caller, query)),
       columns,
     })
   }

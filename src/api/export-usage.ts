@@ -1,22 +1,25 @@
 import type { components } from '../../generated/types.ts'
 import type { Operation } from '../http/operation.ts'
 import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
-import { reportRequestOf, type ReportRequest } from './report-usage.ts'
+import { rangeAsked, type ReportRequest } from './report-usage.ts'
 
 type Schemas = components['schemas']
 type Group = Schemas['UsageGroup']
 type Dimension = Schemas['UsageDimension']
 type Head = Omit<Schemas['UsageExport'], 'data' | 'rows'>
 
-export type ExportUsage = (request: ReportRequest) => Exported<Head, Group>
+export type ExportUsage = (
+  asked: Omit<ReportRequest, 'orderBy' | 'cursor'>,
+) => Exported<Head, Group>
 
 /** GET /api/usage/export */
 export function exportUsage({ groups }: { groups: ExportUsage }): Operation<'exportUsage'> {
   return async ({ caller, query, request }) => {
-    const asked = reportRequestOf(caller, query)
-    const columns = { ...groupColumns(asked.groupBy), ...sumColumns }
+    const asked = rangeAsked(caller, query)
+    const groupBy = query.group_by ?? []
+    const columns = { ...groupColumns(groupBy), ...sumColumns }
     return fileAnswer(formatOf(query.format, request.headers.accept), {
-      ...groups(asked),
+      ...groups({ ...asked, groupBy }),
       columns,
     })
   }

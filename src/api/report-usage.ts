@@ -19,29 +19,19 @@ export type ReportUsage = (request: ReportRequest, limit: number) => Promise<Sch
 
 /** GET /api/usage */
 export function reportUsage({ report }: { report: ReportUsage }): Operation<'reportUsage'> {
-  return async ({ caller, query }) => ({
-    status: 200,
-    json: await report({ ...reportRequestOf(caller, query), cursor: query.cursor }, query.limit),
-  })
+  return async ({ caller, query }) => {
+    const { group_by: groupBy = [], order_by: orderBy, cursor, limit } = query
+    const request = { ...rangeAsked(caller, query), groupBy, orderBy, cursor }
+    return { status: 200, json: await report(request, limit) }
+  }
 }
 
-/** What the query of a report asks for. */
-export function reportRequestOf(
+/** Which calls a query asks for, and in which order. */
+export function rangeAsked(
   { accountId }: Pick<Caller, 'accountId'>,
-  query: Omit<Query, 'limit' | 'cursor'>,
-): ReportRequest {
-  const { from, to, mode, group_by: groupBy = [], order_by: orderBy, order } = query
-  return { accountId, from, to, mode, filter: filterOf(query), groupBy, orderBy, order }
-}
-
-/** Which calls are asked for. */
-export function filterOf({
-  model,
-  provider,
-  key,
-  face,
-  modality,
-  outcome,
-}: ReportRequest['filter']): ReportRequest['filter'] {
-  return { model, provider, key, face, modality, outcome }
+  query: Pick<Query, 'from' | 'to' | 'mode' | 'order'> & ReportRequest['filter'],
+): Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'> {
+  const { from, to, mode, order, model, provider, key, face, modality, outcome } = query
+  const filter = { model, provider, key, face, modality, outcome }
+  return { accountId, from, to, mode, filter, order }
 }
