@@ -23,6 +23,7 @@ export type CheckedSchema = {
   enum?: unknown[]
   const?: unknown
   pattern?: string
+  format?: string
   discriminator?: { propertyName: string; values: string[] }
 }
 
@@ -33,6 +34,8 @@ export const bodyChecks: {
   createImage: Check<operations['createImage']['requestBody']['content']['application/json']>
   createImageEdit: Check<operations['createImageEdit']['requestBody']['content']['application/json']>
   createChatCompletion: Check<operations['createChatCompletion']['requestBody']['content']['application/json']>
+  setUp: Check<operations['setUp']['requestBody']['content']['application/json']>
+  createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

@@ -22,7 +22,8 @@ export const operations = [
     "bodyTypes": [
       "application/json"
     ],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "createImageEdit",
@@ -42,7 +43,8 @@ export const operations = [
       "application/json",
       "multipart/form-data"
     ],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "createChatCompletion",
@@ -61,7 +63,8 @@ export const operations = [
     "bodyTypes": [
       "application/json"
     ],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "listModels",
@@ -76,7 +79,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "retrieveModel",
@@ -86,7 +90,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "postMcp",
@@ -105,7 +110,8 @@ export const operations = [
     "bodyTypes": [
       "application/json"
     ],
-    "protocol": "json-rpc"
+    "protocol": "json-rpc",
+    "access": "caller"
   },
   {
     "id": "getMcp",
@@ -117,7 +123,8 @@ export const operations = [
       "mcp-protocol-version"
     ],
     "bodyTypes": [],
-    "protocol": "json-rpc"
+    "protocol": "json-rpc",
+    "access": "caller"
   },
   {
     "id": "deleteMcp",
@@ -129,7 +136,8 @@ export const operations = [
       "mcp-protocol-version"
     ],
     "bodyTypes": [],
-    "protocol": "json-rpc"
+    "protocol": "json-rpc",
+    "access": "caller"
   },
   {
     "id": "listAuditEvents",
@@ -146,7 +154,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "retrieveOwnKey",
@@ -156,7 +165,82 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "setUp",
+    "method": "post",
+    "path": "/api/setup",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "public"
+  },
+  {
+    "id": "createSession",
+    "method": "post",
+    "path": "/api/sessions",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "public"
+  },
+  {
+    "id": "listSessions",
+    "method": "get",
+    "path": "/api/sessions",
+    "queryNames": [
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
+    "id": "retrieveCurrentSession",
+    "method": "get",
+    "path": "/api/sessions/current",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
+    "id": "deleteCurrentSession",
+    "method": "delete",
+    "path": "/api/sessions/current",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
+    "id": "deleteSession",
+    "method": "delete",
+    "path": "/api/sessions/{session_id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person"
   },
   {
     "id": "reportUsage",
@@ -184,7 +268,8 @@ export const operations = [
     ],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "exportUsage",
@@ -210,7 +295,8 @@ export const operations = [
     ],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "exportRequests",
@@ -233,7 +319,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "listRequests",
@@ -259,7 +346,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "retrieveRequest",
@@ -271,7 +359,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   },
   {
     "id": "reloadSettings",
@@ -281,7 +370,8 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
-    "protocol": "rest"
+    "protocol": "rest",
+    "access": "caller"
   }
 ] as const
 
@@ -289,6 +379,13 @@ export type OperationId = (typeof operations)[number]['id']
 /** How an operation is spoken to; all but `rest` read their own bodies and word their own errors. */
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
+/**
+ * Who asks: `caller` whoever has credentials, `person` only who has signed in, `anyone` also who has
+ * not, `public` nobody that is known.
+ */
+export type Access = 'caller' | 'person' | 'anyone' | 'public'
+/** The operations with this access. */
+export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
 
 /** The members that the contract lists of each JSON body. */
 export const bodyMembers = {
@@ -357,11 +454,21 @@ export const bodyMembers = {
     "cache_control",
     "user"
   ],
-  "postMcp": []
+  "postMcp": [],
+  "setUp": [
+    "token",
+    "email",
+    "name",
+    "password"
+  ],
+  "createSession": [
+    "email",
+    "password"
+  ]
 } as const
 
 /** The ways to say who calls. */
-export const securitySchemes = ["bearer","apiKey"] as const
+export const securitySchemes = ["bearer","apiKey","session"] as const
 export type SecurityScheme = (typeof securitySchemes)[number]
 
 /** The methods of the contract, in upper case. */
@@ -406,5 +513,6 @@ export const responseHeaders = [
   "WWW-Authenticate",
   "Allow",
   "Retry-After",
-  "x-accel-buffering"
+  "x-accel-buffering",
+  "retry-after"
 ] as const

@@ -36,6 +36,12 @@ export interface components {
             /** @description Bearer token of `/metrics`. Without it only this machine may read them. */
             metrics_token?: string;
             /**
+             * @description Whether anybody may make a person and an account of their own, or only who is invited.
+             * @default closed
+             * @enum {string}
+             */
+            sign_up: "open" | "closed";
+            /**
              * @description `normal`: an answered call survives a crash of the process. `full`: also a power cut.
              * @default normal
              * @enum {string}
@@ -402,6 +408,46 @@ export interface components {
                  */
                 reservation_check_interval_ms: number;
                 /**
+                 * @description How long a person stays signed in at most.
+                 * @default 2592000
+                 */
+                session_ttl_seconds: number;
+                /**
+                 * @description After how long without a request a session ends.
+                 * @default 604800
+                 */
+                session_idle_seconds: number;
+                /**
+                 * @description How long an invitation can be accepted.
+                 * @default 604800
+                 */
+                invitation_ttl_seconds: number;
+                /**
+                 * @description How long the one-time link that makes an owner works.
+                 * @default 86400
+                 */
+                setup_link_ttl_seconds: number;
+                /**
+                 * @description Memory of one password hash (argon2id), in KiB; hashes made with another number are made anew at the next sign-in.
+                 * @default 65536
+                 */
+                password_memory_kib: number;
+                /**
+                 * @description Password hashes at once.
+                 * @default 2
+                 */
+                password_hashes_concurrent_max: number;
+                /**
+                 * @description Password hashes that wait for their turn; more are refused with 503.
+                 * @default 64
+                 */
+                password_hashes_waiting_max: number;
+                /**
+                 * @description E-mails and addresses whose wrong passwords are remembered; the least recently used are forgotten.
+                 * @default 10000
+                 */
+                sign_in_entries_max: number;
+                /**
                  * @description Keys that are kept in memory.
                  * @default 10000
                  */
@@ -621,6 +667,13 @@ export const settings = [
     "standard": null,
     "needsRestart": false,
     "description": "Bearer token of `/metrics`. Without it only this machine may read them."
+  },
+  {
+    "name": "sign_up",
+    "variable": "SIGN_UP",
+    "standard": "closed",
+    "needsRestart": true,
+    "description": "Whether anybody may make a person and an account of their own, or only who is invited."
   },
   {
     "name": "durability",
@@ -1104,6 +1157,62 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "How often is looked for what calls of processes that died hold of budgets, to give it back."
+  },
+  {
+    "name": "limits.session_ttl_seconds",
+    "variable": null,
+    "standard": 2592000,
+    "needsRestart": true,
+    "description": "How long a person stays signed in at most."
+  },
+  {
+    "name": "limits.session_idle_seconds",
+    "variable": null,
+    "standard": 604800,
+    "needsRestart": true,
+    "description": "After how long without a request a session ends."
+  },
+  {
+    "name": "limits.invitation_ttl_seconds",
+    "variable": null,
+    "standard": 604800,
+    "needsRestart": true,
+    "description": "How long an invitation can be accepted."
+  },
+  {
+    "name": "limits.setup_link_ttl_seconds",
+    "variable": null,
+    "standard": 86400,
+    "needsRestart": true,
+    "description": "How long the one-time link that makes an owner works."
+  },
+  {
+    "name": "limits.password_memory_kib",
+    "variable": null,
+    "standard": 65536,
+    "needsRestart": true,
+    "description": "Memory of one password hash (argon2id), in KiB; hashes made with another number are made anew at the next sign-in."
+  },
+  {
+    "name": "limits.password_hashes_concurrent_max",
+    "variable": null,
+    "standard": 2,
+    "needsRestart": true,
+    "description": "Password hashes at once."
+  },
+  {
+    "name": "limits.password_hashes_waiting_max",
+    "variable": null,
+    "standard": 64,
+    "needsRestart": true,
+    "description": "Password hashes that wait for their turn; more are refused with 503."
+  },
+  {
+    "name": "limits.sign_in_entries_max",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "E-mails and addresses whose wrong passwords are remembered; the least recently used are forgotten."
   },
   {
     "name": "limits.key_cache_entries_max",

@@ -181,6 +181,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the first owner
+         * @description With the one-time link that the first start prints, or `npm run -s gateway -- setup-link`. Makes
+         *     the owner of the first account and signs them in. Where a person has the e-mail already, they
+         *     become an owner, and the password is theirs from now on.
+         */
+        post: operations["setUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List where one is signed in
+         * @description One row for each browser or program.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        /**
+         * Sign in
+         * @description The cookie that comes with the answer says who calls from then on. Requests with it that change
+         *     something carry the `csrf_token` of the answer as `x-csrf-token`.
+         */
+        post: operations["createSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the session that is presented
+         * @description Also tells the `csrf_token` again, for a page that was loaded anew.
+         */
+        get: operations["retrieveCurrentSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Sign out
+         * @description Ends the session that is presented, and removes its cookie.
+         */
+        delete: operations["deleteCurrentSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of one's own sessions
+         * @description Whoever uses it is signed out at once.
+         */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -335,7 +426,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -432,7 +523,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "key.create" | "settings.reload";
+        AuditAction: "key.create" | "settings.reload" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -507,6 +598,90 @@ export interface components {
                 rate_limits: components["schemas"]["RateLimitState"][];
                 budget: components["schemas"]["NullableBudgetState"];
             };
+        };
+        PersonId: string;
+        SessionId: string;
+        /**
+         * @description What a person may do in an account. `member`: call models and read the usage. `admin`: also keys,
+         *     members and settings. `owner`: also other owners.
+         * @enum {string}
+         */
+        Role: "owner" | "admin" | "member";
+        /** @description An e-mail address, such as ada@example.com. */
+        Email: string;
+        /** @description A name in one line. */
+        PersonName: string;
+        /**
+         * Format: password
+         * @description At least 8 characters of any kind, at most 1024 bytes. The commonest ones and the e-mail are refused.
+         */
+        NewPassword: string;
+        /** Format: password */
+        Password: string;
+        /**
+         * Format: password
+         * @description The token of a one-time link.
+         */
+        OneTimeToken: string;
+        SetUpRequest: {
+            token: components["schemas"]["OneTimeToken"];
+            email: components["schemas"]["Email"];
+            name: components["schemas"]["PersonName"];
+            password: components["schemas"]["NewPassword"];
+        };
+        SignInRequest: {
+            email: components["schemas"]["Email"];
+            password: components["schemas"]["Password"];
+        };
+        /** @enum {string} */
+        SessionObject: "session";
+        Session: {
+            id: components["schemas"]["SessionId"];
+            object: components["schemas"]["SessionObject"];
+            created_at: components["schemas"]["Time"];
+            /** @description When it was last used, to the minute. */
+            last_used_at: components["schemas"]["Time"];
+            /** @description When it ends, however much it is used. One that is not used ends sooner. */
+            expires_at: components["schemas"]["Time"];
+            /** @description The network address that it was made from. */
+            address: string | null;
+            /** @description What the browser said of itself. */
+            user_agent: string | null;
+            /** @description Whether it is the one that is presented. */
+            current: boolean;
+        };
+        SessionList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Session"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        Membership: {
+            account_id: components["schemas"]["AccountId"];
+            account_name: string;
+            role: components["schemas"]["Role"];
+            joined_at: components["schemas"]["Time"];
+        };
+        /** @enum {string} */
+        PersonObject: "person";
+        Person: {
+            id: components["schemas"]["PersonId"];
+            object: components["schemas"]["PersonObject"];
+            email: string;
+            name: string;
+            created_at: components["schemas"]["Time"];
+            /** @description The accounts of the person, in the order of joining. The first is acted for by default. */
+            memberships: components["schemas"]["Membership"][];
+        };
+        /** @enum {string} */
+        SignedInObject: "signed_in";
+        SignedIn: {
+            object: components["schemas"]["SignedInObject"];
+            /** @description What requests that change something carry as `x-csrf-token`. */
+            csrf_token: string;
+            session: components["schemas"]["Session"];
+            person: components["schemas"]["Person"];
         };
         /**
          * @description The way a call came - the images API, the chat API, or the tool server.
@@ -2037,6 +2212,27 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description There were too many attempts from this address, or for this e-mail. */
+        TooManyAttempts: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "retry-after": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There were too many wrong passwords. Try again in 8 s.",
+                 *         "type": "rate_limit_error",
+                 *         "param": null,
+                 *         "code": "rate_limit_exceeded"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description There is no such model or path. */
         NotFound: {
             headers: {
@@ -2549,6 +2745,11 @@ export interface components {
          */
         AccountQuery: components["schemas"]["AccountId"];
         /**
+         * @description The session.
+         * @example ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a
+         */
+        SessionIdPath: components["schemas"]["SessionId"];
+        /**
          * @description How many to list.
          * @example 20
          */
@@ -2825,6 +3026,11 @@ export interface components {
          * @example 1
          */
         RetryAfterFirst: number;
+        /**
+         * @description Holds the session, or ends it. `HttpOnly`, `SameSite=Lax`, and over https `Secure`.
+         * @example gateway_session=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000
+         */
+        SessionCookie: string;
         /**
          * @description The methods that the path takes (RFC 9110 section 10.2.1).
          * @example POST
@@ -3750,6 +3956,339 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
+                 *       "email": "ada@example.com",
+                 *       "name": "Ada Lovelace",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query: {
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of sessions. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *           "object": "session",
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *           "expires_at": "2026-12-22T12:00:00.000Z",
+                     *           "address": "203.0.113.7",
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *           "current": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignInRequest"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveCurrentSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session and its person. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCurrentSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The session.
+                 * @example ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a
+                 */
+                session_id: components["parameters"]["SessionIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];

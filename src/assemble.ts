@@ -5,6 +5,7 @@ import { createKeyWatch, type KeyWatch } from './accounts/key-watch.ts'
 import { assembleAnswers } from './assemble/answers.ts'
 import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/reload-settings.ts'
+import { assemblePeople, type PeopleParts } from './assemble/people.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
 import type { Config, Loaded, Secrets } from './config.ts'
@@ -28,6 +29,7 @@ import { createMetrics } from './telemetry/metrics.ts'
 type Assembled = {
   server: GatewayServer
   accounts: Accounts
+  people: PeopleParts
   store: Store
   events: Events
   toolServer: ToolServer
@@ -87,6 +89,7 @@ export async function assemble({
   const accounts = createAccounts(store, clock)
   const identify = createIdentify({ store, clock, monotonic, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
+  const people = assemblePeople({ config, store, events, clock, monotonic })
   const { contract, toolServer, current, reload, ...answers } = assembleAnswers({
     config,
     secrets,
@@ -95,6 +98,7 @@ export async function assemble({
     events,
     budget,
     accounts,
+    people,
     identify,
     publicNet,
     moreTools,
@@ -122,7 +126,8 @@ export async function assemble({
     await store.close()
   }
   const { providerIds, retiring } = current()
-  return { server, accounts, store, events, toolServer, reload, providerIds, retiring, close }
+  const rest = { toolServer, reload, providerIds, retiring, close }
+  return { server, accounts, people, store, events, ...rest }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

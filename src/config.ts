@@ -33,6 +33,7 @@ export type Config = {
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
+  readonly signUp: NonNullable<Settings['sign_up']>
   readonly durability: NonNullable<Settings['durability']>
   readonly defaultImageModel: string
   readonly defaultToolImageModel: string
@@ -119,6 +120,7 @@ export function loadConfig(variables: Variables): Loaded {
     dataDir: resolve(checked.data_dir),
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
+    signUp: checked.sign_up,
     durability: checked.durability,
     defaultImageModel: checked.default_image_model,
     defaultToolImageModel: checked.default_tool_image_model,

@@ -1,5 +1,6 @@
 /** The server: `npm start`. */
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
+import { setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
@@ -15,7 +16,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel)
   const readSettings = () => loadConfig(readVariables())
   const assembled = await assemble({ config, secrets, log, readSettings, ...collection() })
-  const { server, accounts, events, reload, providerIds, close } = assembled
+  const { server, accounts, people, events, reload, providerIds, close } = assembled
   const port = await listen(server, config)
   obeySignals({
     events,
@@ -35,9 +36,11 @@ async function main(): Promise<void> {
   const testKey = created
     ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
     : undefined
+  const setUpToken = await people.setUpLinks.createIfNeeded()
+  const setUp = setUpToken === undefined ? undefined : setUpText(baseUrl, setUpToken)
   // Who started it need not read what it prints.
   process.stdout.on('error', () => undefined)
-  process.stdout.write(welcome({ baseUrl, testKey, providerIds, doubts }))
+  process.stdout.write(welcome({ baseUrl, testKey, setUp, providerIds, doubts }))
   events.started(baseUrl, providerIds, assembled.retiring)
 }
 

@@ -2,13 +2,16 @@ type Options = {
   baseUrl: string
   /** Known only at the first start, since keys are stored as hashes. */
   testKey: string | undefined
+  /** How to make an owner, until there is one. */
+  setUp: string | undefined
   providerIds: readonly string[]
   /** What is probably wrong with the settings. */
   doubts: readonly string[]
 }
 
 /** The text printed when the server has started: its addresses, and a command to paste. */
-export function welcome({ baseUrl, testKey, providerIds, doubts }: Options): string {
+export function welcome({ baseUrl, testKey, setUp, ...rest }: Options): string {
+  const { providerIds, doubts } = rest
   const providers =
     providerIds.length > 0
       ? `Providers: ${providerIds.join(', ')}`
@@ -19,7 +22,7 @@ API reference: ${baseUrl}/docs
 ${[providers, ...doubts].join('\n')}
 
 ${testKey === undefined ? laterStart : firstStart(baseUrl, testKey)}
-`
+${setUp === undefined ? '' : `\nNobody can sign in yet. ${setUp}`}`
 }
 
 const laterStart = 'A new key: npm run -s gateway -- keys create --mode test --name mine'

@@ -78,7 +78,7 @@ export const options = {
   verbose: true,
   inlineRefs: false,
   // Ajv would complain about formats that it does not know: a file of a form, and times in answers.
-  formats: { binary: true, 'date-time': true },
+  formats: { binary: true, 'date-time': true, password: true },
   code: { source: true, esm: true, lines: false },
 } as const
 
@@ -212,6 +212,7 @@ export type CheckedSchema = {
   enum?: unknown[]
   const?: unknown
   pattern?: string
+  format?: string
   discriminator?: { propertyName: string; values: string[] }
 }
 

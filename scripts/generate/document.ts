@@ -11,8 +11,11 @@ type Parameter = {
 }
 type RequestBody = { content: Record<string, { schema: Schema }> }
 type Response = { headers?: Record<string, unknown> }
+/** Requirements of which one is enough: the scopes by scheme. */
+export type Security = Record<string, string[]>[]
 export type Operation = {
   operationId: string
+  security?: Security
   /** A protocol whose face parses bodies and formats errors itself; absent for `rest`. */
   'x-protocol'?: string
   parameters?: Parameter[]
@@ -21,9 +24,10 @@ export type Operation = {
 }
 /** As the document has it: the body may be a reference. */
 type WrittenOperation = Omit<Operation, 'requestBody'> & { requestBody?: RequestBody | Reference }
-type SecurityScheme = { type: string; name?: string }
+type SecurityScheme = { type: string; in?: string; name?: string }
 export type Document = {
   info: { title: string; version: string }
+  security: Security
   paths: Record<string, Record<string, WrittenOperation>>
   components: {
     schemas: Record<string, Schema>

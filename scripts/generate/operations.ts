@@ -5,6 +5,7 @@ import {
   responsesOf,
   type Document,
   type OperationRow,
+  type Security,
 } from './document.ts'
 
 /** The text of `operations.ts`: operations, security schemes, methods and headers. */
@@ -22,6 +23,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     headerNames: parametersOf(document, operation, 'header').map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
+    access: accessOf(operation.security ?? document.security),
   }))
   return `${banner}
 /** What the contract is called. */
@@ -34,6 +36,13 @@ export type OperationId = (typeof operations)[number]['id']
 /** How an operation is spoken to; all but \`rest\` read their own bodies and word their own errors. */
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
+/**
+ * Who asks: \`caller\` whoever has credentials, \`person\` only who has signed in, \`anyone\` also who has
+ * not, \`public\` nobody that is known.
+ */
+export type Access = 'caller' | 'person' | 'anyone' | 'public'
+/** The operations with this access. */
+export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
 
 /** The members that the contract lists of each JSON body. */
 export const bodyMembers = ${JSON.stringify(bodyMembers(document, rows), null, 2)} as const
@@ -49,6 +58,13 @@ export const requestHeaders = ${JSON.stringify(requestHeaders(document, rows), n
 /** The headers that answers may carry. */
 export const responseHeaders = ${JSON.stringify(responseHeaders(document, rows), null, 2)} as const
 `
+}
+
+function accessOf(security: Security): string {
+  const schemes = security.map((requirement) => Object.keys(requirement))
+  if (schemes.length === 0) return 'public'
+  if (schemes.some((names) => names.length === 0)) return 'anyone'
+  return schemes.every(([name]) => name === 'session') ? 'person' : 'caller'
 }
 
 function bodyMembers(document: Document, rows: OperationRow[]): Record<string, string[]> {
@@ -67,7 +83,10 @@ function methodsOf(rows: OperationRow[]): string[] {
 
 function requestHeaders(document: Document, rows: OperationRow[]): string[] {
   const schemes = Object.values(document.components.securitySchemes)
-  const credentials = schemes.map(({ type, name }) => (type === 'apiKey' ? name! : 'authorization'))
+  const credentials = schemes
+    // Browsers add cookies themselves.
+    .filter((scheme) => scheme.in !== 'cookie')
+    .map(({ type, name }) => (type === 'apiKey' ? name! : 'authorization'))
   const named = rows.flatMap(({ operation }) =>
     parametersOf(document, operation, 'header').map(({ name }) => name),
   )
@@ -79,5 +98,6 @@ function responseHeaders(document: Document, rows: OperationRow[]): string[] {
   const named = rows.flatMap(({ operation }) =>
     responsesOf(document, operation).flatMap(({ headers = {} }) => Object.keys(headers)),
   )
-  return [...new Set(named)]
+  // Browsers show it to no page.
+  return [...new Set(named)].filter((name) => name !== 'set-cookie')
 }

@@ -25,3 +25,14 @@ export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
     budget: nanoUsd === null || period === null ? null : { nanoUsd, period },
   }
 }
+
+/** What an owner without limits of its own may use. */
+export function unlimited(ownerId: string): Allowance {
+  const limits = {
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    imagesPerMinute: null,
+    concurrency: null,
+  }
+  return { ownerId, limits, budget: null }
+}

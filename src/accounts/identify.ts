@@ -37,7 +37,7 @@ export function createIdentify({
     if (running !== undefined) return running
     const trustedUntil = monotonic() + keyCacheMs
     const found = lookUp(store, digest, trustedUntil)
-      .catch(notLookedUp)
+      .catch(notLookedUp('key'))
       .finally(() => lookingUp.delete(digest))
     lookingUp.set(digest, found)
     return found
@@ -87,10 +87,13 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
   }
 }
 
-function notLookedUp(cause: unknown): never {
-  if (!(cause instanceof StoreError) || cause.concernsStatement) throw cause
-  const text = 'The key cannot be looked up at the moment. Try again in a moment.'
-  throw new GatewayError('overloaded', text, { cause, retryAfterSeconds: 1 })
+/** Says that a store does not answer; other errors stay as they are. */
+export function notLookedUp(what: 'key' | 'session'): (cause: unknown) => never {
+  return (cause) => {
+    if (!(cause instanceof StoreError) || cause.concernsStatement) throw cause
+    const text = `The ${what} cannot be looked up at the moment. Try again in a moment.`
+    throw new GatewayError('overloaded', text, { cause, retryAfterSeconds: 1 })
+  }
 }
 
 function unexpired({ caller, expiresAt }: Known, now: number): Caller {

@@ -1,8 +1,11 @@
-import { sql } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import type { Caller } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
 import { endOfKey } from './identify.ts'
+import { isOver, sessionOver } from './sessions.ts'
 
 /** An exchange that is under way; it has a caller once its key is known. */
 type Open = { caller?: Caller; ending: AbortController }
@@ -18,33 +21,39 @@ type Options = {
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
   keyRecheckMs: number
+  sessionIdleSeconds: number
 }
 
 /**
- * Ends streams and long calls whose key was revoked or has expired since they began: all keys that
- * have something open are looked up together, once in a while.
+ * Ends streams and long calls whose key was revoked or has expired since they began, or whose
+ * session is over: all that have something open are looked up together, once in a while.
  */
-export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatch {
+export function createKeyWatch({
+  store: { db },
+  clock,
+  keyRecheckMs,
+  ...limits
+}: Options): KeyWatch {
   const followed = createPlaces()
   let isLooking = false
 
   const look = async (): Promise<void> => {
     const open = followed.all().filter((one) => one.caller !== undefined)
-    const byKey = Map.groupBy(open, ({ caller }) => caller!.keyId)
-    if (byKey.size === 0) return
-    // One text for however many: the store keeps statements, and takes so many parameters only.
-    const ids = JSON.stringify([...byKey.keys()])
-    const rows = await store.db
-      .selectFrom('api_keys')
-      .select(['id', 'expires_at', 'revoked_at'])
-      .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
-      .execute()
-    const found = new Map(rows.map((row) => [row.id, row]))
-    for (const [id, opened] of byKey) {
-      const error = endOfKey(found.get(id), clock())
-      if (error === undefined) continue
-      for (const { ending } of opened) ending.abort(new KeyEnded(error))
-    }
+    const isOfPerson = ({ caller }: Open) => caller!.person !== undefined
+    await end(
+      open.filter((one) => !isOfPerson(one)),
+      async (ids) => {
+        const found = await keysOf(db, ids)
+        return (id) => endOfKey(found.get(id), clock())
+      },
+    )
+    await end(open.filter(isOfPerson), async (ids) => {
+      const found = await sessionsOf(db, ids)
+      return (id) => {
+        const row = found.get(id)
+        return row === undefined || isOver(row, clock(), limits) ? sessionOver() : undefined
+      }
+    })
   }
   const timer = setInterval(() => {
     if (isLooking || followed.isEmpty()) return
@@ -59,6 +68,39 @@ export function createKeyWatch({ store, clock, keyRecheckMs }: Options): KeyWatc
     follow: followed.add,
     close: () => clearInterval(timer),
   }
+}
+
+/** Looks up, by their ids, why keys or sessions are none any more. */
+type LookUp = (ids: string) => Promise<(id: string) => GatewayError | undefined>
+
+async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {
+  const byKey = Map.groupBy(open, ({ caller }) => caller!.keyId)
+  if (byKey.size === 0) return
+  // One text for however many: the store keeps statements, and takes so many parameters only.
+  const endOf = await lookUp(JSON.stringify([...byKey.keys()]))
+  for (const [id, opened] of byKey) {
+    const error = endOf(id)
+    if (error === undefined) continue
+    for (const { ending } of opened) ending.abort(new KeyEnded(error))
+  }
+}
+
+async function keysOf(db: Kysely<Tables>, ids: string) {
+  const rows = await db
+    .selectFrom('api_keys')
+    .select(['id', 'expires_at', 'revoked_at'])
+    .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+async function sessionsOf(db: Kysely<Tables>, ids: string) {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id', 'expires_at', 'last_used_at'])
+    .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 type Place = { open: Open; index: number }

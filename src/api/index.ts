@@ -3,12 +3,13 @@ import { exportRequests, type ExportRequests } from './export-requests.ts'
 import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
+import { peopleOperations, type PeopleOptions } from './people.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey, type BudgetsOf, type LookAtLimits } from './retrieve-own-key.ts'
 import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
 
-type Options = {
+type Options = PeopleOptions & {
   audit: { list: ListAudit }
   budgets: { statesFor: BudgetsOf }
   lookAtLimits: LookAtLimits
@@ -19,7 +20,7 @@ type Options = {
 
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
-  const { audit, budgets, lookAtLimits, reload, usage, requests } = options
+  const { audit, budgets, lookAtLimits, reload, usage, requests, ...people } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
@@ -29,5 +30,6 @@ export function apiOperations(options: Options) {
     reportUsage: reportUsage(usage),
     retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     retrieveRequest: retrieveRequest(requests),
+    ...peopleOperations(people),
   } satisfies Partial<Operations>
 }

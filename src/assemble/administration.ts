@@ -8,6 +8,7 @@ import { apiOperations } from '../api/index.ts'
 import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import type { Reload } from '../api/reload-settings.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { PeopleParts } from './people.ts'
 
 type Options = {
   store: GuardedStore
@@ -15,12 +16,13 @@ type Options = {
   budgets: Budgets
   reload: Reload
   lookAtLimits: LookAtLimits
+  people: PeopleParts
   clock: () => number
 }
 
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration(options: Options) {
-  const { store, budgets, lookAtLimits, reload, clock } = options
+  const { store, people, budgets, lookAtLimits, reload, clock } = options
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
@@ -28,5 +30,5 @@ export function assembleAdministration(options: Options) {
   }
   const requests = createRequests({ reader })
   const audit = createAudit(store, clock)
-  return apiOperations({ audit, budgets, lookAtLimits, reload, usage, requests })
+  return apiOperations({ ...people, audit, budgets, lookAtLimits, reload, usage, requests })
 }

@@ -2,19 +2,21 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
-import type { Caller, Identify } from '../core/caller.ts'
+import { isPerson, type Caller, type Identify } from '../core/caller.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import { assembleAdministration } from './administration.ts'
 import { assembleFaces } from './faces.ts'
 import { createGeneration } from './generation.ts'
 import { createGenerations } from './generations.ts'
 import { assembleLasting } from './lasting.ts'
+import type { PeopleParts } from './people.ts'
 import { createNote, createReload } from './reload.ts'
 
 type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
   Omit<Parameters<typeof createGeneration>[0], 'lasting' | 'others'> & {
     loaded: Awaited<ReturnType<typeof loadContract>>
     accounts: Accounts
+    people: PeopleParts
     identify: Identify
     readSettings: () => Loaded
     isDraining: () => boolean
@@ -23,7 +25,7 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
 
 /** What answers requests: the parts that last, and the first generation of those that do not. */
 export function assembleAnswers(options: Options) {
-  const { accounts, store, events, clock } = options
+  const { accounts, people, store, events, clock } = options
   const generations = createGenerations()
   const { current } = generations
   const lasting = assembleLasting({ ...options, limits: () => current().config.limits })
@@ -50,6 +52,7 @@ export function assembleAnswers(options: Options) {
   const administration = assembleAdministration({
     store,
     accounts,
+    people,
     budgets,
     lookAtLimits: (caller: Caller) => lasting.rateLimit.look(caller),
     reload,
@@ -58,7 +61,10 @@ export function assembleAnswers(options: Options) {
   const faces = assembleFaces({
     ...options,
     current,
-    actFor: accounts.actFor,
+    actFor: (caller, accountId) =>
+      isPerson(caller)
+        ? people.sessions.actFor(caller, accountId)
+        : accounts.actFor(caller, accountId),
     onFailure: events.toolFailed,
     claimKey: lasting.idempotency.claimKey,
   })

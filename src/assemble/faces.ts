@@ -7,6 +7,7 @@ import { createSecurity } from '../http/security.ts'
 import { createToolServer } from '../mcp/index.ts'
 import { v1Forms } from '../v1/index.ts'
 import type { Generation } from './generation.ts'
+import type { PeopleParts } from './people.ts'
 
 type Options = {
   loaded: Awaited<ReturnType<typeof loadContract>>
@@ -14,6 +15,7 @@ type Options = {
   config: Config
   current: () => Generation
   identify: Identify
+  people: PeopleParts
   actFor: ActFor
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   claimKey: ClaimKey
@@ -35,7 +37,12 @@ export function assembleFaces(options: Options) {
   const contract = createContractRouter(options.loaded, {
     inForce: current,
     forms: v1Forms,
-    security: createSecurity(options.identify),
+    security: createSecurity({
+      identify: options.identify,
+      identifySession: options.people.sessions.identify,
+      cookie: options.people.cookie,
+      baseUrl: config.baseUrl,
+    }),
     actFor: options.actFor,
     claimKey: options.claimKey,
     addressOf: (request) => current().addressOf(request),

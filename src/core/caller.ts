@@ -4,6 +4,7 @@ import type { Hold } from '../bytes/budget.ts'
 type Schemas = components['schemas']
 export type Mode = Schemas['Mode']
 export type Scope = Schemas['Scope']
+export type Role = Schemas['Role']
 
 /** What an account or a key may use at most; null for no limit of its own. */
 export type UsageLimits = {
@@ -25,9 +26,20 @@ export type Allowance = {
   budget: SpendingLimit | null
 }
 
-/** The account and API key that a request is authenticated with. */
+/** A person who has signed in. */
+export type SignedInPerson = {
+  id: string
+  sessionId: string
+  /** In the account that is acted for. */
+  role: Role
+  /** What their requests carry when they change something. */
+  csrfToken: string
+}
+
+/** The account, and the API key or the session, that a request is authenticated with. */
 export type Caller = {
   accountId: string
+  /** The key; of a person, the session. */
   keyId: string
   mode: Mode
   /** The models that this key may call; null for all. */
@@ -39,6 +51,16 @@ export type Caller = {
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether it belongs to those who run the gateway: the first account's. */
   isOperator: boolean
+  /** Absent for an API key. */
+  person?: SignedInPerson
+}
+
+/** A caller who has signed in. */
+export type PersonCaller = Caller & { person: SignedInPerson }
+
+/** Whether a caller has signed in, and is no API key. */
+export function isPerson(caller: Caller): caller is PersonCaller {
+  return caller.person !== undefined
 }
 
 /** Who does something that is not a call, and from where. */

@@ -4,6 +4,7 @@ import type {
   OpenAPIBackend,
   Operation as BackendOperation,
 } from 'openapi-backend'
+import { operations, type Access } from '../../generated/operations.ts'
 import type { Caller, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { createAddressCheck } from './allowed-addresses.ts'
@@ -13,8 +14,13 @@ import type { SecurityHandlers } from './security.ts'
 /** What openapi-backend holds of the handlers that were registered. */
 export type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
 
-/** Who sends a request, if they may use the operation. Throws or rejects with a GatewayError. */
-export type Authorize = (request: IncomingMessage) => Promise<Caller> | Caller
+/**
+ * Who sends a request, if they may use the operation; undefined where nobody has to be known. Throws
+ * or rejects with a GatewayError.
+ */
+export type Authorize = (
+  request: IncomingMessage,
+) => Promise<Caller | undefined> | Caller | undefined
 
 /** openapi-backend's own context, which no handler here reads. */
 export const noContext = {} as BackendContext
@@ -30,14 +36,18 @@ type Options = {
 
 /**
  * Tries the security handlers of an operation in the contract's order; the caller needs the scopes
- * that the contract lists behind the scheme. Throws for an operation that is public or asks for
- * several schemes at once: neither is handled.
+ * that the contract lists behind the scheme. An operation without requirements takes requests of
+ * anyone, unseen; one with an empty requirement takes those without credentials too. Throws for one
+ * that asks for several schemes at once: that is not handled.
  */
 export function authorizerOf(
   { operationId, security = [] }: BackendOperation,
   { handlers, securityHandlers }: Registered,
   { addressOf, actFor }: Options,
 ): Authorize {
+  if (security.some((one) => Object.keys(one).length > 1)) {
+    throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
+  }
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
       handle: securityHandlers[scheme]!,
@@ -45,15 +55,14 @@ export function authorizerOf(
       scopes: scopes as Scope[],
     })),
   )
-  if (asked.length === 0 || security.some((one) => Object.keys(one).length !== 1)) {
-    throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
-  }
+  const access = accessOf(operationId)
   const atHome = createAddressCheck(addressOf)
   return (request) => {
     for (const { handle, scopes } of asked) {
       // `registerHandlers` registers handlers of `SecurityHandlers` only.
       const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller === undefined) continue
+      if (access === 'anyone') return Promise.resolve(caller).catch(asAnyone)
       const accountId = actFor === undefined ? undefined : accountAsked(request)
       if (accountId !== undefined) {
         return Promise.resolve(caller)
@@ -65,8 +74,20 @@ export function authorizerOf(
         : permitted(atHome(caller, request), scopes)
     }
     // Registered from `SecurityHandlers` too.
-    return handlers['unauthorizedHandler']!(noContext, request) as Promise<Caller> | Caller
+    return handlers['unauthorizedHandler']!(noContext, request, access) as ReturnType<
+      SecurityHandlers['unauthorized']
+    >
   }
+}
+
+function accessOf(operationId: string | undefined): Access {
+  return operations.find(({ id }) => id === operationId)!.access
+}
+
+/** Somebody whose session is over is anyone. */
+function asAnyone(error: unknown): undefined {
+  if (error instanceof GatewayError && error.code === 'invalid_session') return undefined
+  throw error
 }
 
 function accountAsked({ url = '' }: IncomingMessage): string | undefined {
@@ -82,12 +103,17 @@ export const accountParameter = 'account_id'
 /** The caller, who has these scopes. Throws `insufficient_scope`. */
 function permitted(caller: Caller, scopes: readonly Scope[]): Caller {
   for (const scope of scopes) {
-    if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) throw without(scope)
+    if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) {
+      throw without(scope, caller)
+    }
   }
   return caller
 }
 
-function without(scope: Scope): GatewayError {
-  const text = `This needs the scope '${scope}', which the API key does not have. Use a key that has it.`
+function without(scope: Scope, { person }: Caller): GatewayError {
+  const text =
+    person === undefined
+      ? `This needs the scope '${scope}', which the API key does not have. Use a key that has it.`
+      : `This needs the scope '${scope}', which a ${person.role} does not have. Ask an owner for another role.`
   return new GatewayError('insufficient_scope', text)
 }

@@ -65,6 +65,8 @@ const wordsOf: Record<string, Words> = {
     return invalid(path, `is malformed: ${shown(data)}.${expectedText(parentSchema)}`)
   },
   type: ({ params, data, parentSchema }, path) => {
+    // A secret, which is not repeated.
+    if (parentSchema?.format === 'password') return invalid(path, 'must be a string.')
     const types = [params['type']]
       .flat()
       .map(String)

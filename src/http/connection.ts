@@ -92,7 +92,7 @@ function bytesTakenOf(socket: Socket): number {
 }
 
 /** An address; of IPv6 the network of 64 bits, since a caller has all the addresses in it. */
-function originOf(address: string): string {
+export function originOf(address: string): string {
   const mapped = /^::ffff:(?=\d+\.)/
   if (mapped.test(address)) return address.replace(mapped, '')
   if (!isIPv6(address)) return address

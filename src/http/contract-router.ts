@@ -7,7 +7,9 @@ import type { Document, OpenAPIBackend, Operation as BackendOperation } from 'op
 import {
   operations,
   securitySchemes,
+  type Access,
   type OperationId,
+  type OperationIdOf,
   type Protocol,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
@@ -16,6 +18,7 @@ import { giveWay } from '../core/give-way.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
 import { nearName } from '../core/near-name.ts'
 import type { Occupancy } from '../core/occupancy.ts'
+import type { Answer } from './answer.ts'
 import {
   accountParameter,
   authorizerOf,
@@ -161,20 +164,22 @@ function registerHandlers(
       const call = { ...known, ...content, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
       // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
-      const handle = handlers[id] as Operation<OperationId>
+      const handle = handlers[id] as Operation<OperationIdOf<'caller'>>
       enter()
       try {
         // Body, query and headers have passed the checks of this operation.
-        const checked = call as unknown as OperationCall<OperationId>
+        const checked = call as unknown as OperationCall<OperationIdOf<'caller'>>
         const isOnce = answerOnce !== undefined && request.headers[keyHeader] !== undefined
-        state.answer = await (isOnce ? answerOnce(checked, handle) : handle(checked))
+        const answer = await (isOnce ? answerOnce(checked, handle) : handle(checked))
+        state.answer = caller === undefined || caller.person ? notKept(answer) : answer
       } finally {
         leave()
       }
     })
   }
   backend.register({
-    unauthorizedHandler: (_context, request: IncomingMessage) => security.unauthorized(request),
+    unauthorizedHandler: (_context, request: IncomingMessage, access: Access) =>
+      security.unauthorized(request, access),
     notFound: (_context, { url = '' }: IncomingMessage) => {
       const path = url.split('?', 1)[0]!.slice(0, 200)
       const remedy = pathMeant(path) ?? '/docs lists what there is.'
@@ -192,6 +197,11 @@ function registerHandlers(
   }
 }
 
+/** Keeps the answer to a person out of caches, which do not tell cookies apart. */
+function notKept({ headers, ...answer }: Answer): Answer {
+  return { ...answer, headers: { 'cache-control': 'no-store', ...headers } }
+}
+
 function handlerOf(
   described: BackendOperation,
   registered: Registered,
@@ -205,8 +215,10 @@ function handlerOf(
     const known = authorize(context.req)
     // Awaiting a value that is no promise would still cost a turn of the microtask queue.
     const caller = known instanceof Promise ? await known : known
-    context.state.caller = caller
-    context.state.hold.own(caller.accountId)
+    if (caller !== undefined) {
+      context.state.caller = caller
+      context.state.hold.own(caller.accountId)
+    }
     await answer(noContext, context)
   }
 }
@@ -229,7 +241,8 @@ function methodRefusal(
   const authorize = isRest ? undefined : authorizerOf(described, registered, { addressOf })
   const refuse = registered.handlers['methodNotAllowed']!
   return async ({ req: request, state }) => {
-    if (authorize !== undefined) state.caller = await authorize(request)
+    const caller = await authorize?.(request)
+    if (caller !== undefined) state.caller = caller
     refuse(noContext, request, methods)
   }
 }

@@ -1,4 +1,4 @@
-import type { OperationId } from '../../generated/operations.ts'
+import type { OperationId, OperationIdOf } from '../../generated/operations.ts'
 import { keepEvents } from '../core/chat/stream.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { toGatewayError } from '../core/error.ts'
@@ -22,8 +22,8 @@ export const replayedHeader = 'idempotent-replayed'
 
 /** Answers a request that has an idempotency key. */
 type AnswerOnce = (
-  call: OperationCall<OperationId>,
-  handle: Operation<OperationId>,
+  call: OperationCall<OperationIdOf<'caller'>>,
+  handle: Operation<OperationIdOf<'caller'>>,
 ) => Promise<Answer>
 
 /**
@@ -98,7 +98,7 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
 function keptStream(
   answer: Answer,
   claim: Claim,
-  call: Pick<OperationCall<OperationId>, 'ending' | 'hold'>,
+  call: Pick<OperationCall<OperationIdOf<'caller'>>, 'ending' | 'hold'>,
 ): Answer {
   const { hold, ending } = call
   const headers = { ...answer.headers, 'content-type': eventsType }

@@ -1,8 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import type { OperationId, RestOperationId } from '../../generated/operations.ts'
+import type {
+  Access,
+  OperationId,
+  OperationIdOf,
+  RestOperationId,
+} from '../../generated/operations.ts'
 import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
-import type { Actor, CallContext, Caller, Face } from '../core/caller.ts'
+import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
@@ -22,9 +27,19 @@ export type Body<Id extends OperationId> = operations[Id] extends {
     : Buffer
   : undefined
 
+/** Who calls, by the access that the contract gives. */
+type CallerBy = {
+  caller: { caller: Caller }
+  person: { caller: PersonCaller }
+  anyone: { caller: PersonCaller | undefined }
+  public: object
+}
+type AccessOf<Id extends OperationId> = {
+  [A in Access]: Id extends OperationIdOf<A> ? A : never
+}[Access]
+
 /** One request of an operation, authenticated and checked against the contract. */
-export type OperationCall<Id extends OperationId> = {
-  caller: Caller
+export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   requestId: string
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`left-texts.ts`). */
@@ -54,16 +69,23 @@ export function actorOf({
   caller,
   request,
   addressOf,
-}: Pick<OperationCall<OperationId>, 'caller' | 'request' | 'addressOf'>): Actor {
-  return { id: caller.keyId, address: addressOf(request) }
+}: {
+  caller: Caller
+  request: IncomingMessage
+  addressOf: ClientAddress
+}): Actor {
+  return { id: caller.person?.id ?? caller.keyId, address: addressOf(request) }
 }
 
 /** The headers that control a call, the same for every operation that calls a model. */
 type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>
 
 /** The core's context of a call, with cache, strictness and fallback as its headers ask. */
-export function contextOf<Id extends OperationId>(
-  call: OperationCall<Id>,
+export function contextOf(
+  call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold'> & {
+    options: GatewayOptions
+    isRepeat?: boolean
+  },
   face: Face,
 ): CallContext {
   const { caller, requestId, ending, hold, options } = call

@@ -1,7 +1,10 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { SecurityScheme } from '../../generated/operations.ts'
-import type { Caller, Identify } from '../core/caller.ts'
+import type { Access, SecurityScheme } from '../../generated/operations.ts'
+import type { Caller, Identify, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { assertSameOrigin, isUnsafe } from './same-origin.ts'
+import type { SessionCookie } from './session-cookie.ts'
 
 /**
  * Identifies the caller by one security scheme of the contract; undefined when the request has no
@@ -11,12 +14,30 @@ export type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Ca
 
 /** A handler for each scheme; a missing one is a compile error. */
 export type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
-  /** Throws the GatewayError for a request without any credentials. */
-  unauthorized: (request: IncomingMessage) => Promise<Caller> | Caller
+  /**
+   * Throws the GatewayError for a request without any credentials; undefined where they are not
+   * needed.
+   */
+  unauthorized: (request: IncomingMessage, access: Access) => Promise<Caller> | Caller | undefined
 }
 
-/** API keys, as a bearer token or in `x-api-key` (the product document, Authentication). */
-export function createSecurity(identify: Identify): SecurityHandlers {
+/** Who has this session; rejects with `invalid_session` when it is over. */
+export type IdentifySession = (token: string) => Promise<PersonCaller>
+
+type Options = {
+  identify: Identify
+  identifySession: IdentifySession
+  cookie: SessionCookie
+  /** How browsers reach the gateway; undefined where that is as the request says. */
+  baseUrl: string | undefined
+}
+
+/**
+ * API keys, as a bearer token or in `x-api-key` (the product document, Authentication), and the
+ * sessions of people.
+ */
+export function createSecurity(options: Options): SecurityHandlers {
+  const { identify } = options
   return {
     bearer: ({ headers: { authorization } }) =>
       authorization === undefined ? undefined : identify({ authorization, apiKey: undefined }),
@@ -24,7 +45,17 @@ export function createSecurity(identify: Identify): SecurityHandlers {
       const apiKey = header(request, 'x-api-key')
       return apiKey ? identify({ authorization: undefined, apiKey }) : undefined
     },
-    unauthorized: (request) => {
+    session: (request) => {
+      const token = options.cookie.read(request)
+      return token === undefined ? undefined : signedIn(request, token, options)
+    },
+    unauthorized: (request, access) => {
+      if (access === 'public' || access === 'anyone') {
+        // Else a page could sign its visitor in as somebody else.
+        if (isUnsafe(request)) assertSameOrigin(request, options.baseUrl)
+        return undefined
+      }
+      if (access === 'person') throw new GatewayError('invalid_session', notSignedIn)
       const place = strayKeyOf(request)
       if (place === undefined) return identify({ authorization: undefined, apiKey: undefined })
       throw new GatewayError(
@@ -33,6 +64,31 @@ export function createSecurity(identify: Identify): SecurityHandlers {
       )
     },
   }
+}
+
+const notSignedIn = 'You are not signed in. Sign in with POST /api/sessions.'
+
+async function signedIn(
+  request: IncomingMessage,
+  token: string,
+  { identifySession, baseUrl }: Options,
+): Promise<PersonCaller> {
+  const changes = isUnsafe(request)
+  if (changes) assertSameOrigin(request, baseUrl)
+  const caller = await identifySession(token)
+  if (changes) assertToken(request, caller.person.csrfToken)
+  return caller
+}
+
+/** Throws `csrf_failed` unless the request has the token that only the gateway's own pages know. */
+function assertToken(request: IncomingMessage, expected: string): void {
+  const given = Buffer.from(header(request, 'x-csrf-token') ?? '')
+  const known = Buffer.from(expected)
+  if (given.length === known.length && timingSafeEqual(given, known)) return
+  const text =
+    "The header 'x-csrf-token' is missing or wrong. Send the `csrf_token` that signing in and " +
+    'GET /api/sessions/current answer.'
+  throw new GatewayError('csrf_failed', text, { param: 'x-csrf-token' })
 }
 
 const strayHeaders = ['api-key', 'x-goog-api-key', 'apikey', 'x-auth-token', 'proxy-authorization']

@@ -4,6 +4,7 @@ import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
 import { createBudgets } from './migrations/budgets.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
+import { createPeople } from './migrations/people.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -58,6 +59,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0008_usage_hours': { up: (db) => createUsageHours(db, dialect) },
   '0009_budgets': { up: (db) => createBudgets(db, dialect) },
   '0010_idempotent_answers': { up: (db) => createIdempotentAnswers(db, dialect) },
+  '0011_people': { up: createPeople },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -9,6 +9,11 @@ export type Tables = {
   reservations: ReservationsTable
   idempotent_answers: IdempotentAnswersTable
   idempotent_answer_pieces: IdempotentAnswerPiecesTable
+  people: PeopleTable
+  members: MembersTable
+  sessions: SessionsTable
+  invitations: InvitationsTable
+  setup_links: SetUpLinksTable
   write_checks: WriteChecksTable
 }
 
@@ -157,6 +162,53 @@ export type IdempotentAnswerPiecesTable = {
   expires_at: number
 }
 
+export type PeopleTable = {
+  id: string
+  email: string
+  name: string
+  password_hash: string
+  created_at: number
+}
+
+type Role = 'owner' | 'admin' | 'member'
+
+export type MembersTable = {
+  account_id: string
+  person_id: string
+  role: Role
+  joined_at: number
+}
+
+export type SessionsTable = {
+  id: string
+  person_id: string
+  digest: string
+  created_at: number
+  last_used_at: number
+  expires_at: number
+  address: string | null
+  user_agent: string | null
+}
+
+export type InvitationsTable = {
+  id: string
+  account_id: string
+  role: Role
+  email: string
+  digest: string
+  created_by: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
+type SetUpLinksTable = {
+  digest: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
 type WriteChecksTable = {
   id: string
   at: number
@@ -180,6 +232,9 @@ export const integerColumns: Readonly<Integers> = {
   created_at: true,
   expires_at: true,
   revoked_at: true,
+  joined_at: true,
+  last_used_at: true,
+  used_at: true,
   at: true,
   input_tokens: true,
   cached_input_tokens: true,

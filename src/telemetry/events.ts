@@ -74,6 +74,10 @@ export function createEvents(log: Log, metrics: Metrics) {
     faulted(error: unknown): void {
       now().error({ cause: causeOf(error) }, 'fault behind an answer')
     },
+    /** Somebody had a wrong e-mail or password. */
+    signInFailed(): void {
+      metrics.signInFailures.inc()
+    },
     /** A tool call ended with an error, which its caller received. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
       const { code, status } = error

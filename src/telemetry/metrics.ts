@@ -41,6 +41,11 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       labelNames: ['reason'],
       registers,
     }),
+    signInFailures: new Counter({
+      name: 'gateway_sign_in_failures_total',
+      help: 'Sign-ins with a wrong e-mail or password.',
+      registers,
+    }),
     attempts: new Counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Tries of a provider by outcome.',

@@ -4,7 +4,8 @@ import { readAnswer } from '../support/answers.ts'
 import { contract, operation, operations, resolve } from '../support/contract.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { sendRaw } from '../support/raw-connection.ts'
-import { ask, codeOf, expectPromised } from './promised.ts'
+import { prepare } from './prepared.ts'
+import { ask, codeOf, expectPromised, pathOf } from './promised.ts'
 
 const administrative = operations.filter(({ path }) => path.startsWith('/api/'))
 
@@ -57,10 +58,18 @@ describe('who may use the operations of the contract', () => {
     })
   }
 
+  for (const row of administrative.filter(({ path }) => path.includes('{'))) {
+    it(`answers 404 to ${row.operationId} for what is not there`, async () => {
+      const prepared = await prepare(gateway, row)
+      expectPromised(row, await ask(gateway, row, {}, { prepared: { ...prepared, path: {} } }), 404)
+    })
+  }
+
   it('refuses a request with a header that has no name', async () => {
-    for (const { operationId, path } of administrative) {
-      const raw = `GET ${path.replace('{id}', 'none')} HTTP/1.1\r\nhost: gateway\r\n: x\r\n\r\n`
-      expectPromised(operation(operationId), readAnswer(await sendRaw(gateway.url, raw)), 400)
+    for (const row of administrative) {
+      const start = `${row.method.toUpperCase()} ${pathOf(row)} HTTP/1.1`
+      const raw = `${start}\r\nhost: gateway\r\n: x\r\n\r\n`
+      expectPromised(row, readAnswer(await sendRaw(gateway.url, raw)), 400)
     }
   })
 })

@@ -211,12 +211,18 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
   },
   401: {
     type: 'authentication_error',
-    codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key'],
+    codes: [
+      'missing_api_key',
+      'invalid_api_key',
+      'expired_api_key',
+      'invalid_credentials',
+      'invalid_session',
+    ],
   },
   402: { type: 'billing_error', codes: ['insufficient_quota'] },
   403: {
     type: 'permission_error',
-    codes: ['model_not_allowed', 'ip_not_allowed', 'insufficient_scope'],
+    codes: ['model_not_allowed', 'ip_not_allowed', 'insufficient_scope', 'csrf_failed'],
   },
   404: { type: 'invalid_request_error', codes: ['model_not_found', 'not_found'] },
   405: { type: 'invalid_request_error', codes: ['method_not_allowed'] },

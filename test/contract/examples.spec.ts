@@ -170,7 +170,9 @@ function complaintsAbout(schema: Schema, value: unknown): string[] {
 
 /** Every component that the paths lead to, as `schemas/Name`. */
 function componentsUsedBy({ paths, security, components }: ContractDocument): Set<string> {
-  const used = new Set(security.flatMap(Object.keys).map((name) => `securitySchemes/${name}`))
+  const own = operations.flatMap((operation) => operation.security ?? [])
+  const schemes = [...security, ...own].flatMap(Object.keys)
+  const used = new Set(schemes.map((name) => `securitySchemes/${name}`))
   const visit = (part: unknown) => {
     for (const reference of referencesIn(part)) {
       const [kind = '', name = ''] = reference.split('/').slice(2)

@@ -1,14 +1,16 @@
-import { DatabaseSync } from 'node:sqlite'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { readAnswer, received, type Answer } from '../support/answers.ts'
-import { setBudgetOfKey } from '../support/budgets.ts'
-import { contract, operation, operations, strictComplaints } from '../support/contract.ts'
-import { makeFolder } from '../support/folder.ts'
+import {
+  contract,
+  operation,
+  operations,
+  strictComplaints,
+  type OperationRow,
+} from '../support/contract.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { sendRaw } from '../support/raw-connection.ts'
-import { until } from '../support/until.ts'
-import { ask, codeOf, expectPromised, requests, saying } from './promised.ts'
+import { accessOf, hasBody, prepare } from './prepared.ts'
+import { ask, codeOf, expectPromised, saying } from './promised.ts'
 
 /** What the sandbox does, and what becomes of it. */
 const scenarios: [words: string, status: number, code: string][] = [
@@ -25,7 +27,11 @@ const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:reset', 502, 'provider_error'],
   ['sandbox:status=504', 504, 'timeout'],
 ]
-const creating = operations.filter(({ operationId: id }) => id.startsWith('create'))
+const creating = operations.filter(
+  ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
+)
+const good = [200, 201, 204]
+const evil = { origin: 'https://evil.example' }
 
 describe('every operation of the contract', () => {
   let gateway: TestGateway
@@ -37,41 +43,56 @@ describe('every operation of the contract', () => {
   for (const row of operations) {
     const { operationId: id } = row
 
-    it(`answers ${id} as promised, for a bearer token and for x-api-key`, async () => {
+    it(`answers ${id} as promised, with each of its credentials`, async () => {
       const byToken = await ask(gateway, row)
-      expect(byToken.status).to.be.oneOf([200, 204])
+      expect(byToken.status).to.be.oneOf(good)
       expectPromised(row, byToken, byToken.status)
+      if (accessOf(row) !== 'caller') return
       const headers = { 'x-api-key': gateway.adminKey }
       const byKey = await ask(gateway, row, {}, { key: null, headers })
       expectPromised(row, byKey, byToken.status)
     })
 
-    it(`refuses ${id} without good credentials`, async () => {
-      const wrong: Record<string, string>[] = [
-        {},
-        { authorization: 'Bearer mag_test_wrong' },
-        { authorization: `Basic ${gateway.testKey}` },
-        { 'x-api-key': 'mag_test_wrong' },
-        { authorization: 'Bearer mag_test_wrong', 'x-api-key': gateway.testKey },
-      ]
-      for (const headers of wrong) {
-        const answer = await ask(gateway, row, {}, { key: null, headers })
-        expectPromised(row, answer, 401)
-        expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
-      }
-    })
+    if (accessOf(row) === 'caller' || accessOf(row) === 'person')
+      it(`refuses ${id} without good credentials`, () => expectRefused(row))
 
+    if (accessOf(row) !== 'caller' && row.method !== 'get')
+      it(`refuses ${id} to a page of another origin`, async () => {
+        const prepared = await prepare(gateway, row)
+        const headers = { ...prepared.headers, ...evil }
+        const answer = await ask(gateway, row, {}, { prepared, headers })
+        expectPromised(row, answer, 403)
+        expect(codeOf(answer)).to.equal('csrf_failed')
+      })
     it(`ignores a query parameter that ${id} does not have`, async () => {
       const { status } = await ask(gateway, row, {}, { query: '?api-version=2024-10-21' })
-      expect(status).to.be.oneOf([200, 204])
+      expect(status).to.be.oneOf(good)
     })
 
-    if (!(id in requests)) continue
+    if (!hasBody(row)) continue
     it(`refuses ${id} with a body that it cannot read`, async () => {
       expectPromised(row, await ask(gateway, row, {}, { body: '{"fox":' }), 400)
       const headers = { 'content-type': 'text/html' }
       expectPromised(row, await ask(gateway, row, {}, { headers }), 415)
     })
+  }
+
+  async function expectRefused(row: OperationRow): Promise<void> {
+    const prepared = await prepare(gateway, row)
+    delete prepared.headers
+    const wrong: Record<string, string>[] = [
+      {},
+      { authorization: 'Bearer mag_test_wrong' },
+      { authorization: `Basic ${gateway.testKey}` },
+      { 'x-api-key': 'mag_test_wrong' },
+      { authorization: 'Bearer mag_test_wrong', 'x-api-key': gateway.testKey },
+      ...(row.path.startsWith('/api/') ? [{ cookie: 'gateway_session=wrong' }] : []),
+    ]
+    for (const headers of wrong) {
+      const answer = await ask(gateway, row, {}, { key: null, headers, prepared })
+      expectPromised(row, answer, 401)
+      expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
+    }
   }
 
   for (const row of creating) {
@@ -159,118 +180,6 @@ describe('every operation of the contract', () => {
       }
     })
   }
-})
-
-describe('every operation of a gateway in trouble', () => {
-  let gateway: TestGateway | undefined
-  afterEach(async () => {
-    await gateway?.stop()
-    gateway = undefined
-  })
-
-  it('answers 500 as promised when the store fails', async () => {
-    const { path, remove } = makeFolder()
-    gateway = await startGateway({ variables: { DATA_DIR: path } })
-    const database = new DatabaseSync(join(path, 'gateway.db'))
-    database.exec('DROP TABLE api_keys')
-    database.close()
-    for (const row of operations) expectPromised(row, await ask(gateway, row), 500)
-    remove()
-  })
-
-  it('answers 503 as promised when it is busy', async () => {
-    gateway = await startGateway({ file: { limits: { concurrent_requests_max: 1 } } })
-    const leaving = new AbortController()
-    const { signal } = leaving
-    // Whichever comes first is let in: it may be the question whether it is busy.
-    const hold = async (): Promise<void> => {
-      const row = operation('createChatCompletion')
-      const { status } = await ask(gateway!, row, saying(row, 'sandbox:delay=60000'), { signal })
-      if (status === 503) await hold()
-    }
-    const held = hold().catch(() => undefined)
-    const models = operation('listModels')
-    await until('busy', async () => (await ask(gateway!, models)).status === 503)
-    for (const row of operations) expectPromised(row, await ask(gateway, row), 503)
-    leaving.abort()
-    await held
-  })
-
-  it('answers 413 as promised when a body is too large', async () => {
-    gateway = await startGateway({ file: { limits: { request_bytes_max: 1024 } } })
-    for (const row of operations.filter(({ operationId }) => operationId in requests)) {
-      const answer = await ask(gateway, row, {}, { body: ' '.repeat(1025) })
-      expectPromised(row, answer, 413)
-    }
-  })
-
-  it('answers 409 as promised when the key of the request is in use, or was used', async () => {
-    gateway = await startGateway()
-    const headers = { 'idempotency-key': 'a-key' }
-    const used = await ask(gateway, operation('createImage'), {}, { headers })
-    expect(used.status).to.equal(200)
-    for (const row of creating) {
-      const other = await ask(gateway, row, saying(row, 'A windmill'), { headers })
-      expectPromised(row, other, 409)
-      const both = { 'idempotency-key': row.operationId }
-      const slow = saying(row, 'sandbox:delay=200')
-      const answers = await Promise.all(
-        [1, 2].map(() => ask(gateway!, row, slow, { headers: both })),
-      )
-      const [, refused] = answers.sort((a, b) => a.status - b.status)
-      expectPromised(row, refused!, 409)
-      expect(refused!.headers.get('retry-after')).to.equal('1')
-    }
-  })
-
-  it('answers 402 as promised when the budget is spent', async () => {
-    gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' } })
-    const { liveKey: key } = gateway
-    await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'total' })
-    for (const row of creating.filter(({ path }) => path.startsWith('/v1/'))) {
-      const answer = await ask(gateway, row, {}, { key })
-      expectPromised(row, answer, 402)
-      expect(answer.headers.get('x-should-retry')).to.equal('false')
-    }
-  })
-
-  it('answers 429 as promised when the account asks too often', async () => {
-    gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
-    await ask(gateway, creating[0]!)
-    for (const row of creating) {
-      const answer = await ask(gateway, row)
-      expectPromised(row, answer, 429)
-      expect(answer.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
-    }
-  })
-
-  it('answers 429 as promised when the account holds too many streams', async () => {
-    gateway = await startGateway({ file: { limits: { event_streams_per_account_max: 1 } } })
-    const row = operation('getMcp')
-    const headers = { accept: 'text/event-stream' }
-    const leaving = new AbortController()
-    await gateway.fetch('/mcp', { headers, signal: leaving.signal })
-    expectPromised(row, await ask(gateway, row, {}, { headers }), 429)
-    leaving.abort()
-  })
-
-  it('answers 408 and 431 as promised to what does not arrive, or is too much', async () => {
-    gateway = await startGateway({ file: { limits: { request_timeout_ms: 100 } } })
-    for (const row of operations) {
-      const head = `${row.method.toUpperCase()} ${row.path} HTTP/1.1\r\nhost: gateway\r\n`
-      const long = `x-long: ${'x'.repeat(40_000)}\r\n\r\n`
-      expectPromised(row, readAnswer(await sendRaw(gateway.url, head)), 408)
-      expectPromised(row, readAnswer(await sendRaw(gateway.url, head + long)), 431)
-    }
-  })
-
-  it('answers 504 as promised when the provider takes too long', async () => {
-    const limits = { image_timeout_ms: 100, chat_timeout_ms: 100 }
-    gateway = await startGateway({ file: { limits } })
-    for (const row of creating) {
-      expectPromised(row, await ask(gateway, row, saying(row, 'sandbox:delay=60000')), 504)
-    }
-  })
 })
 
 function expectError(answer: Answer, code: string): void {

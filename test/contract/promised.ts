@@ -2,53 +2,46 @@ import { expect } from 'chai'
 import { answerComplaints, received, type Answer } from '../support/answers.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { CallOptions, TestGateway } from '../support/gateway.ts'
-import { pixel } from '../support/pixel.ts'
 import { errors } from './document.ts'
-
-const messages = [{ role: 'user', content: 'A lighthouse in a storm' }]
-const chosen = { model: 'gpt-image-2.6-sunburst', prompt: 'A lighthouse in a storm' }
-/** A request that each operation answers well. */
-export const requests: Record<string, object> = {
-  createImage: chosen,
-  createImageEdit: { ...chosen, images: [{ image_url: pixel }] },
-  createChatCompletion: { model: 'gpt-5-mini', messages },
-  postMcp: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-}
+import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 
 /** Each status that `expectPromised` has seen of an operation, as `createImage 200`. */
 export const answered = new Set<string>()
 
+type Asking = CallOptions & {
+  query?: string
+  /** What was made for the request before; otherwise it is made now. */
+  prepared?: Prepared
+}
+
 /** Asks for an operation, changed as a test wants it. */
 export async function ask(
   gateway: TestGateway,
-  { operationId: id, method, path }: OperationRow,
+  row: OperationRow,
   change: object = {},
-  init: CallOptions & { query?: string } = {},
+  init: Asking = {},
 ): Promise<Answer> {
-  const { query = '', ...more } = init
-  const rest = path.startsWith('/api/') ? { key: gateway.adminKey, ...more } : more
-  const place = id === 'retrieveRequest' ? path.replace('{id}', await recordedCall(gateway)) : path
-  const url = place.replace('{model}', 'alibaba/qwen-image-plus') + query
-  const whole = { ...requests[id], ...change }
+  const { query = '', prepared = await prepare(gateway, row), ...more } = init
+  const rest: CallOptions = { ...credentialsOf(gateway, row), ...more }
+  const headers = { ...prepared.headers, ...more.headers }
+  const url = pathOf(row, prepared.path) + query
+  const method = row.method.toUpperCase()
   return received(
-    id in requests
-      ? await gateway.post(url, whole, rest)
-      : await gateway.fetch(url, { method: method.toUpperCase(), ...rest }),
+    hasBody(row)
+      ? await gateway.post(url, { ...prepared.body, ...change }, { method, ...rest, headers })
+      : await gateway.fetch(url, { method, ...rest, headers }),
   )
 }
 
-const recorded = new WeakMap<TestGateway, string>()
+/** The key that a good request has; none where a key says nothing. */
+function credentialsOf(gateway: TestGateway, row: OperationRow): CallOptions {
+  if (accessOf(row) !== 'caller') return { key: null }
+  return row.path.startsWith('/api/') ? { key: gateway.adminKey } : {}
+}
 
-/** The id of a call that is in the ledger of the first account; that of none when it takes no calls. */
-async function recordedCall(gateway: TestGateway): Promise<string> {
-  const known = recorded.get(gateway)
-  if (known !== undefined) return known
-  const path = '/v1/chat/completions'
-  const answer = await gateway.post(path, requests['createChatCompletion']).catch(() => undefined)
-  if (answer?.status !== 200) return 'req_none'
-  const id = answer.headers.get('x-request-id')!
-  recorded.set(gateway, id)
-  return id
+/** The path of an operation, with its parameters filled in. */
+export function pathOf({ path }: OperationRow, values: Record<string, string> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? `no_such_${name}`)
 }
 
 /** Other words for the same request, which the sandbox obeys. */

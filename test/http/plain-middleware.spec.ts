@@ -38,7 +38,12 @@ describe('what others than the contract answer', () => {
     const contract = createContractRouter(await loadContract(), {
       inForce: () => ({ operations: nobodys(), ...createOccupancy() }),
       forms: {},
-      security: { bearer: stranger, apiKey: stranger, unauthorized: stranger },
+      security: {
+        bearer: stranger,
+        apiKey: stranger,
+        session: stranger,
+        unauthorized: stranger,
+      },
       addressOf: () => null,
       actFor: nobody,
       claimKey: nobody,

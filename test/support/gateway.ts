@@ -15,6 +15,7 @@ import type { AllowanceColumns, UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { accountRow } from './callers.ts'
+import { createTestPeople, type TestPeople } from './people.ts'
 
 type Options = {
   variables?: Variables
@@ -60,6 +61,10 @@ export type TestGateway = {
   revokeKeys(): Promise<void>
   /** The tables. */
   db: Store['db']
+  /** People who sign in. */
+  people: TestPeople
+  /** Makes an owner with a one-time link, as POST /api/setup does. */
+  setUp(person: { token: string; email: string; name: string; password: string }): Promise<unknown>
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
   /** Adds rows to the ledger, as if calls had been made. */
@@ -87,6 +92,10 @@ const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
 /** Nobody waits to be told of the end of a test. */
 const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
+/** Nobody waits for the hashes of passwords either. */
+const quickHashes = { password_memory_kib: 1024 }
+/** Where people are who have nothing to do with a test. */
+const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: null }
 
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
@@ -97,7 +106,10 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     Object.assign(variables, more)
     if (typeof settings === 'string') return writeFileSync(configFile, settings)
     const { limits = {}, ...file } = settings
-    writeFileSync(configFile, stringify({ ...file, limits: { ...quickDrain, ...limits } }))
+    writeFileSync(
+      configFile,
+      stringify({ ...file, limits: { ...quickDrain, ...quickHashes, ...limits } }),
+    )
   }
   rewrite(options.file, options.variables)
   const readSettings = () =>
@@ -109,7 +121,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
   const monotonic = options.monotonic ?? options.clock
   const { publicNet = {}, moreTools = [] } = options
-  const { server, accounts, store, toolServer, close } = await assemble({
+  const { server, accounts, people, store, toolServer, close } = await assemble({
     config,
     secrets,
     log,
@@ -157,6 +169,8 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     testKey,
     liveKey,
     adminKey,
+    people: createTestPeople(store, people, accountId),
+    setUp: (person) => people.entrance.setUp(person, elsewhere),
     createKey,
     createAccount,
     allow,

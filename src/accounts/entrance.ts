@@ -1,0 +1,175 @@
+import type { Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
+import type { Audit } from './audit.ts'
+import { membershipsOf } from './memberships.ts'
+import { assertStrong, type Passwords } from './password.ts'
+import { insertPerson, plainEmail, setPassword, type NewPerson, type People } from './people.ts'
+import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
+import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
+
+/** Where somebody who is not signed in comes from; `origin` is what attempts are counted by. */
+export type Stranger = Visitor & { origin: string }
+
+/** A session, with the token for its cookie. */
+export type LetIn = Pick<BegunSession, 'token' | 'ageSeconds'> & {
+  signedIn: components['schemas']['SignedIn']
+}
+
+/** Slows down who tries passwords and links. */
+type Attempts = {
+  begin(attempt: { origin: string; email?: string; isKnown?: boolean }): () => void
+}
+
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  passwords: Passwords
+  people: Pick<People, 'retrieve'>
+  sessions: Pick<Sessions, 'begin'>
+  attempts: Attempts
+  /** Told of each sign-in that fails. */
+  onFailure: () => void
+  clock: () => number
+}
+
+export type Entrance = {
+  /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
+  signIn(credentials: { email: string; password: string }, from: Stranger): Promise<LetIn>
+  /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
+  setUp(person: NewPerson & { token: string }, from: Stranger): Promise<LetIn>
+}
+
+/** Where people come in who are not signed in yet. */
+export function createEntrance(options: Options): Entrance {
+  const { store, audit, passwords, people, attempts, clock } = options
+  const { db } = store
+  const welcomed = (personId: string, begun: BegunSession) => tell(people, personId, begun)
+  return {
+    signIn: async ({ email: given, password }, from) => {
+      const email = plainEmail(given)
+      const found = await findPerson(options, email, from)
+      const isKnown = found?.known_from === 1
+      const succeeded = attempts.begin({ origin: from.origin, email, isKnown })
+      if (!(await passwords.matches(password, found?.password_hash)) || found === undefined) {
+        options.onFailure()
+        const text = 'The e-mail or the password is wrong.'
+        throw new GatewayError('invalid_credentials', text)
+      }
+      succeeded()
+      const { id, password_hash: stored } = found
+      const hash = passwords.isOutdated(stored) ? await passwords.hash(password) : stored
+      const begun = await db.transaction().execute(async (transaction) => {
+        // It may have been changed meanwhile: then this password is no longer the one.
+        const { numUpdatedRows } = await transaction
+          .updateTable('people')
+          .set({ password_hash: hash })
+          .where('id', '=', id)
+          .where('password_hash', '=', stored)
+          .executeTakeFirst()
+        if (numUpdatedRows === 0n) {
+          throw new GatewayError('invalid_credentials', 'The e-mail or the password is wrong.')
+        }
+        return beginIn(transaction, id, { from, options })
+      })
+      return welcomed(id, begun)
+    },
+    setUp: async ({ token, email: given, name, password }, from) => {
+      const email = plainEmail(given)
+      const succeeded = attempts.begin(from)
+      await assertSetUpLink(db, token, clock())
+      assertStrong(password, email, 'password')
+      const hash = await passwords.hash(password)
+      const [id, begun] = await db.transaction().execute(async (transaction) => {
+        const now = clock()
+        await useSetUpLink(transaction, token, now)
+        const made = await makeOwner(transaction, { email, name, hash, now })
+        const after = { email, name, role: 'owner' }
+        const act = {
+          account_id: made.accountId,
+          action: 'person.set_up',
+          target: made.id,
+        } as const
+        const actor = { id: made.id, address: from.address }
+        await audit.write(transaction, actor, { ...act, after })
+        return [made.id, await beginIn(transaction, made.id, { from, options })] as const
+      })
+      succeeded()
+      return welcomed(id, begun)
+    },
+  }
+}
+
+/** What is told to a person who has been let in. */
+export async function tell(
+  people: Pick<People, 'retrieve'>,
+  personId: string,
+  { token, ageSeconds, csrfToken, session }: BegunSession,
+): Promise<LetIn> {
+  const person = await people.retrieve(personId)
+  const signedIn = { object: 'signed_in', csrf_token: csrfToken, session, person } as const
+  return { token, ageSeconds, signedIn }
+}
+
+/** The person of an e-mail, and whether they are signed in from this address already. */
+function findPerson({ store: { db } }: Options, email: string, { address }: Stranger) {
+  // One statement, also where there is no such person: it takes as long.
+  return db
+    .selectFrom('people')
+    .select(['id', 'password_hash'])
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('sessions')
+          .select('sessions.id')
+          .whereRef('sessions.person_id', '=', 'people.id')
+          .where('sessions.address', '=', address ?? ''),
+      ).as('known_from'),
+    )
+    .where('email', '=', email)
+    .executeTakeFirst()
+}
+
+/** Begins a session and writes it down. Throws `insufficient_scope` for a member of no account. */
+async function beginIn(
+  transaction: Transaction<Tables>,
+  personId: string,
+  { from, options }: { from: Stranger; options: Pick<Options, 'audit' | 'sessions'> },
+): Promise<BegunSession> {
+  const [first] = await membershipsOf(transaction, personId)
+  if (first === undefined) throw memberOfNone()
+  const begun = await options.sessions.begin(transaction, personId, from)
+  const actor = { id: personId, address: from.address }
+  const account_id = first.account.id
+  const act = { account_id, action: 'session.create', target: begun.session.id } as const
+  await options.audit.write(transaction, actor, act)
+  return begun
+}
+
+type Owner = { email: string; name: string; hash: string; now: number }
+
+/** An owner of the first account: a new person, or who has the e-mail, with a new password. */
+async function makeOwner(transaction: Transaction<Tables>, owner: Owner) {
+  const { id: accountId } = await transaction
+    .selectFrom('accounts')
+    .select('id')
+    .where('is_operator', '=', 1)
+    .executeTakeFirstOrThrow()
+  const known = await transaction
+    .selectFrom('people')
+    .select('id')
+    .where('email', '=', owner.email)
+    .executeTakeFirst()
+  const id = known?.id ?? (await insertPerson(transaction, owner))
+  if (known !== undefined) {
+    await setPassword(transaction, { id, hash: owner.hash, keptSessionId: null })
+  }
+  const row = { account_id: accountId, person_id: id, role: 'owner', joined_at: owner.now } as const
+  await transaction
+    .insertInto('members')
+    .values(row)
+    .onConflict((one) => one.columns(['account_id', 'person_id']).doUpdateSet({ role: 'owner' }))
+    .execute()
+  return { id, accountId }
+}

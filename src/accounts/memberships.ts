@@ -1,0 +1,76 @@
+import type { Kysely } from 'kysely'
+import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { AccountsTable, Tables } from '../storage/tables.ts'
+import { allowanceOf, unlimited } from './allowance.ts'
+import { scopesOf } from './role.ts'
+
+/** An account of a person, and what they are in it. */
+export type Membership = { account: AccountsTable; role: Role; joinedAt: number }
+
+/** The accounts of a person in the order of joining. */
+export async function membershipsOf(db: Kysely<Tables>, personId: string): Promise<Membership[]> {
+  const rows = await db
+    .selectFrom('members')
+    .innerJoin('accounts', 'accounts.id', 'members.account_id')
+    .selectAll('accounts')
+    .select(['members.role', 'members.joined_at'])
+    .where('members.person_id', '=', personId)
+    .orderBy('members.joined_at')
+    .orderBy('members.account_id')
+    .execute()
+  return rows.map(({ role, joined_at: joinedAt, ...account }) => ({ account, role, joinedAt }))
+}
+
+/** The caller that a person is by default: in the account that they joined first. */
+export function actingFor(
+  person: Omit<SignedInPerson, 'role'>,
+  memberships: readonly Membership[],
+): PersonCaller {
+  const [{ account, role }] = memberships as [Membership]
+  return callerOf(person, { account, role, isOperator: memberships.some(isOperating) })
+}
+
+/** The same person in another account: as a member of it, or as one who runs the gateway. */
+export async function accountToActFor(
+  db: Kysely<Tables>,
+  caller: PersonCaller,
+  accountId: string,
+): Promise<Caller> {
+  if (accountId === caller.accountId) return caller
+  const { person, isOperator } = caller
+  const memberships = await membershipsOf(db, person.id)
+  const own = memberships.find(({ account }) => account.id === accountId)
+  if (own?.account.is_operator === 1 || (own !== undefined && !isOperator)) {
+    return callerOf(person, { ...own, isOperator })
+  }
+  const account = isOperator
+    ? await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst()
+    : undefined
+  if (account !== undefined) return callerOf(person, { account, role: 'owner', isOperator })
+  const text = 'There is no such account. GET /api/me lists yours.'
+  throw new GatewayError('not_found', text, { param: 'account_id' })
+}
+
+function isOperating({ account, role }: Membership): boolean {
+  return account.is_operator === 1 && role !== 'member'
+}
+
+type Place = { account: AccountsTable; role: Role; isOperator: boolean }
+
+function callerOf(
+  { id, sessionId, csrfToken }: Omit<SignedInPerson, 'role'>,
+  { account, role, isOperator }: Place,
+): PersonCaller {
+  return {
+    accountId: account.id,
+    keyId: sessionId,
+    mode: 'live',
+    models: null,
+    networks: null,
+    scopes: scopesOf(role),
+    allowances: [allowanceOf(account), unlimited(sessionId)],
+    isOperator,
+    person: { id, sessionId, role, csrfToken },
+  }
+}

@@ -1,0 +1,122 @@
+import type { Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor, PersonCaller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Store } from '../storage/store.ts'
+import type { PeopleTable, Tables } from '../storage/tables.ts'
+import type { Audit } from './audit.ts'
+import { newId } from './id.ts'
+import { membershipsOf } from './memberships.ts'
+import { assertStrong, type Passwords } from './password.ts'
+import { endOtherSessions } from './sessions.ts'
+
+type Person = components['schemas']['Person']
+
+/** What a person who is made says of themselves. */
+export type NewPerson = { email: string; name: string; password: string }
+
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  passwords: Passwords
+}
+
+export type People = {
+  retrieve(id: string): Promise<Person>
+  rename(caller: PersonCaller, name: string, actor: Actor): Promise<Person>
+  /** Changes a password, and ends the other sessions. Throws `invalid_credentials`. */
+  changePassword(
+    caller: PersonCaller,
+    change: { current: string; next: string },
+    actor: Actor,
+  ): Promise<void>
+}
+
+/** The people who sign in, and what they change of themselves. */
+export function createPeople({ store: { db }, audit, passwords }: Options): People {
+  const find = (id: string) =>
+    db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const retrieve = async (id: string) => {
+    const [row, memberships] = await Promise.all([find(id), membershipsOf(db, id)])
+    return toPerson(row, memberships)
+  }
+  return {
+    retrieve,
+    rename: async ({ accountId, person: { id } }, given, actor) => {
+      const name = given.trim()
+      await db.transaction().execute(async (transaction) => {
+        const { name: before } = await transaction
+          .selectFrom('people')
+          .select('name')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow()
+        await transaction.updateTable('people').set({ name }).where('id', '=', id).execute()
+        const act = { account_id: accountId, action: 'person.update', target: id } as const
+        await audit.write(transaction, actor, { ...act, before: { name: before }, after: { name } })
+      })
+      return retrieve(id)
+    },
+    changePassword: async ({ accountId, person }, { current, next }, actor) => {
+      const { email, password_hash: stored } = await find(person.id)
+      if (!(await passwords.matches(current, stored))) {
+        const text = "'current_password' is not your password."
+        throw new GatewayError('invalid_credentials', text, { param: 'current_password' })
+      }
+      assertStrong(next, email, 'new_password')
+      const hash = await passwords.hash(next)
+      await db.transaction().execute(async (transaction) => {
+        await setPassword(transaction, { id: person.id, hash, keptSessionId: person.sessionId })
+        const act = { account_id: accountId, action: 'person.change_password' } as const
+        await audit.write(transaction, actor, { ...act, target: person.id })
+      })
+    },
+  }
+}
+
+/** Gives a person another password, which ends their other sessions. */
+export async function setPassword(
+  transaction: Transaction<Tables>,
+  { id, hash, keptSessionId }: { id: string; hash: string; keptSessionId: string | null },
+): Promise<void> {
+  await transaction
+    .updateTable('people')
+    .set({ password_hash: hash })
+    .where('id', '=', id)
+    .execute()
+  await endOtherSessions(transaction, id, keptSessionId)
+}
+
+/** The same e-mail whatever the letter case that it is written in. */
+export function plainEmail(email: string): string {
+  return email.normalize('NFKC').toLowerCase()
+}
+
+/** Adds a person, with the hash of their password. */
+export async function insertPerson(
+  transaction: Transaction<Tables>,
+  { email, name, hash, now }: { email: string; name: string; hash: string; now: number },
+): Promise<string> {
+  const id = newId('usr')
+  const row = { id, email, name: name.trim(), password_hash: hash, created_at: now }
+  await transaction.insertInto('people').values(row).execute()
+  return id
+}
+
+function toPerson(
+  row: PeopleTable,
+  memberships: Awaited<ReturnType<typeof membershipsOf>>,
+): Person {
+  return {
+    id: row.id,
+    object: 'person',
+    email: row.email,
+    name: row.name,
+    created_at: new Date(row.created_at).toISOString(),
+    memberships: memberships.map(({ account, role, joinedAt }) => ({
+      account_id: account.id,
+      account_name: account.name,
+      role,
+      joined_at: new Date(joinedAt).toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,107 @@
+import type { Kysely, Transaction } from 'kysely'
+import { GatewayError } from '../core/error.ts'
+import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
+import { digestOf } from './api-key.ts'
+import { createToken } from './one-time-token.ts'
+
+type Options = {
+  store: Pick<Store, 'db'>
+  clock: () => number
+  limits: { setupLinkTtlSeconds: number }
+}
+
+export type SetUpLinks = {
+  /** A new link's token, the only one that works from now on. */
+  create(): Promise<string>
+  /** The same, unless the gateway has an owner. */
+  createIfNeeded(): Promise<string | undefined>
+}
+
+/** The one-time links that make an owner of the first account. */
+export function createSetUpLinks({ store: { db }, clock, limits }: Options): SetUpLinks {
+  const create = (transaction: Transaction<Tables>) => insert(transaction, clock(), limits)
+  return {
+    create: () => db.transaction().execute(create),
+    createIfNeeded: () =>
+      db.transaction().execute(async (transaction) => {
+        const owner = await transaction
+          .selectFrom('members')
+          .innerJoin('accounts', 'accounts.id', 'members.account_id')
+          .select('members.person_id')
+          .where('accounts.is_operator', '=', 1)
+          .where('members.role', '=', 'owner')
+          .limit(1)
+          .executeTakeFirst()
+        return owner === undefined ? create(transaction) : undefined
+      }),
+  }
+}
+
+/** What is told of a link: its page, and a command to paste. */
+export function setUpText(baseUrl: string, token: string): string {
+  const person = {
+    token,
+    email: 'you@example.com',
+    name: 'You',
+    password: 'a long sentence of yours',
+  }
+  return `This link makes an owner, once: ${baseUrl}/dashboard/setup?token=${token}
+
+Or, with your own e-mail, name and password:
+
+curl -s ${baseUrl}/api/setup -H "Content-Type: application/json" -d '${JSON.stringify(person)}'
+`
+}
+
+/** Throws `invalid_value` for a link that cannot be used, with the reason. */
+export async function assertSetUpLink(
+  db: Kysely<Tables>,
+  token: string,
+  now: number,
+): Promise<void> {
+  const row = await db
+    .selectFrom('setup_links')
+    .select(['used_at', 'expires_at'])
+    .where('digest', '=', digestOf(token))
+    .executeTakeFirst()
+  if (row === undefined) throw notUsable('is none of this gateway')
+  if (row.used_at !== null) throw notUsable('has been used, or a newer one has taken its place')
+  if (row.expires_at <= now) throw notUsable('has expired')
+}
+
+/** Takes a link, once. Throws `invalid_value`. */
+export async function useSetUpLink(
+  transaction: Transaction<Tables>,
+  token: string,
+  now: number,
+): Promise<void> {
+  await assertSetUpLink(transaction, token, now)
+  await transaction
+    .updateTable('setup_links')
+    .set({ used_at: now })
+    .where('digest', '=', digestOf(token))
+    .execute()
+}
+
+function notUsable(why: string): GatewayError {
+  const text = `This set-up link ${why}. \`npm run -s gateway -- setup-link\` prints a new one.`
+  return new GatewayError('invalid_value', text, { param: 'token' })
+}
+
+async function insert(
+  transaction: Transaction<Tables>,
+  now: number,
+  { setupLinkTtlSeconds }: Options['limits'],
+): Promise<string> {
+  const token = createToken()
+  await transaction
+    .updateTable('setup_links')
+    .set({ used_at: now })
+    .where('used_at', 'is', null)
+    .execute()
+  const expiresAt = now + setupLinkTtlSeconds * 1000
+  const row = { digest: digestOf(token), created_at: now, expires_at: expiresAt, used_at: null }
+  await transaction.insertInto('setup_links').values(row).execute()
+  return token
+}

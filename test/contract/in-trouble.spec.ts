@@ -1,0 +1,151 @@
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { readAnswer } from '../support/answers.ts'
+import { setBudgetOfKey } from '../support/budgets.ts'
+import { operation, operations } from '../support/contract.ts'
+import { makeFolder } from '../support/folder.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { sendRaw } from '../support/raw-connection.ts'
+import { until } from '../support/until.ts'
+import { accessOf, hasBody, prepare } from './prepared.ts'
+import { ask, expectPromised, pathOf, saying } from './promised.ts'
+
+/** What is asked of for credentials, in the order in which they can go. */
+const tables = ['sessions', 'members', 'invitations', 'setup_links', 'people', 'api_keys']
+const creating = operations.filter(
+  ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
+)
+
+describe('every operation of a gateway in trouble', () => {
+  let gateway: TestGateway | undefined
+  afterEach(async () => {
+    await gateway?.stop()
+    gateway = undefined
+  })
+
+  it('answers 500 as promised when the store fails', async () => {
+    const { path, remove } = makeFolder()
+    gateway = await startGateway({
+      variables: { DATA_DIR: path },
+      file: { limits: { key_cache_ms: 0 } },
+    })
+    const database = new DatabaseSync(join(path, 'gateway.db'))
+    const prepared = await Promise.all(operations.map((row) => prepare(gateway!, row)))
+    for (const table of tables) database.exec(`DROP TABLE ${table}`)
+    database.close()
+    for (const [index, row] of operations.entries()) {
+      expectPromised(row, await ask(gateway, row, {}, { prepared: prepared[index]! }), 500)
+    }
+    remove()
+  })
+
+  it('answers 503 as promised when it is busy', async () => {
+    gateway = await startGateway({ file: { limits: { concurrent_requests_max: 1 } } })
+    const leaving = new AbortController()
+    const { signal } = leaving
+    // Whichever comes first is let in: it may be the question whether it is busy.
+    const hold = async (): Promise<void> => {
+      const row = operation('createChatCompletion')
+      const { status } = await ask(gateway!, row, saying(row, 'sandbox:delay=60000'), { signal })
+      if (status === 503) await hold()
+    }
+    const held = hold().catch(() => undefined)
+    const models = operation('listModels')
+    await until('busy', async () => (await ask(gateway!, models)).status === 503)
+    for (const row of operations) expectPromised(row, await ask(gateway, row), 503)
+    leaving.abort()
+    await held
+  })
+
+  it('answers 413 as promised when a body is too large', async () => {
+    gateway = await startGateway({ file: { limits: { request_bytes_max: 1024 } } })
+    for (const row of operations.filter(hasBody)) {
+      const answer = await ask(gateway, row, {}, { body: ' '.repeat(1025) })
+      expectPromised(row, answer, 413)
+    }
+  })
+
+  it('answers 409 as promised when the key of the request is in use, or was used', async () => {
+    gateway = await startGateway()
+    const headers = { 'idempotency-key': 'a-key' }
+    const used = await ask(gateway, operation('createImage'), {}, { headers })
+    expect(used.status).to.equal(200)
+    for (const row of creating) {
+      const other = await ask(gateway, row, saying(row, 'A windmill'), { headers })
+      expectPromised(row, other, 409)
+      const both = { 'idempotency-key': row.operationId }
+      const slow = saying(row, 'sandbox:delay=200')
+      const answers = await Promise.all(
+        [1, 2].map(() => ask(gateway!, row, slow, { headers: both })),
+      )
+      const [, refused] = answers.sort((a, b) => a.status - b.status)
+      expectPromised(row, refused!, 409)
+      expect(refused!.headers.get('retry-after')).to.equal('1')
+    }
+  })
+
+  it('answers 402 as promised when the budget is spent', async () => {
+    gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' } })
+    const { liveKey: key } = gateway
+    await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'total' })
+    for (const row of creating) {
+      const answer = await ask(gateway, row, {}, { key })
+      expectPromised(row, answer, 402)
+      expect(answer.headers.get('x-should-retry')).to.equal('false')
+    }
+  })
+
+  it('answers 429 as promised when the account asks too often', async () => {
+    gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
+    await ask(gateway, creating[0]!)
+    for (const row of creating) {
+      const answer = await ask(gateway, row)
+      expectPromised(row, answer, 429)
+      expect(answer.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
+    }
+  })
+
+  it('answers 429 as promised to too many wrong passwords and links', async () => {
+    for (const row of operations.filter((one) => accessOf(one) === 'public')) {
+      await gateway?.stop()
+      gateway = await startGateway()
+      const prepared = await prepare(gateway, row)
+      const wrong = row.operationId === 'createSession' ? { password: 'wrong' } : { token: 'wrong' }
+      let answer = await ask(gateway, row, wrong, { prepared })
+      if (answer.status === 401) expectPromised(row, answer, 401)
+      for (let tries = 0; answer.status !== 429 && tries < 100; tries++) {
+        answer = await ask(gateway, row, wrong, { prepared })
+      }
+      expectPromised(row, answer, 429)
+    }
+  })
+
+  it('answers 429 as promised when the account holds too many streams', async () => {
+    gateway = await startGateway({ file: { limits: { event_streams_per_account_max: 1 } } })
+    const row = operation('getMcp')
+    const headers = { accept: 'text/event-stream' }
+    const leaving = new AbortController()
+    await gateway.fetch('/mcp', { headers, signal: leaving.signal })
+    expectPromised(row, await ask(gateway, row, {}, { headers }), 429)
+    leaving.abort()
+  })
+
+  it('answers 408 and 431 as promised to what does not arrive, or is too much', async () => {
+    gateway = await startGateway({ file: { limits: { request_timeout_ms: 100 } } })
+    for (const row of operations) {
+      const head = `${row.method.toUpperCase()} ${pathOf(row)} HTTP/1.1\r\nhost: gateway\r\n`
+      const long = `x-long: ${'x'.repeat(40_000)}\r\n\r\n`
+      expectPromised(row, readAnswer(await sendRaw(gateway.url, head)), 408)
+      expectPromised(row, readAnswer(await sendRaw(gateway.url, head + long)), 431)
+    }
+  })
+
+  it('answers 504 as promised when the provider takes too long', async () => {
+    const limits = { image_timeout_ms: 100, chat_timeout_ms: 100 }
+    gateway = await startGateway({ file: { limits } })
+    for (const row of creating) {
+      expectPromised(row, await ask(gateway, row, saying(row, 'sandbox:delay=60000')), 504)
+    }
+  })
+})

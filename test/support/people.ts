@@ -1,0 +1,54 @@
+import { digestOf } from '../../src/accounts/api-key.ts'
+import type { PeopleParts } from '../../src/assemble/people.ts'
+import type { Role } from '../../src/core/caller.ts'
+import type { Store } from '../../src/storage/store.ts'
+
+/** A person who is signed in, as a browser is. */
+export type SignedInPerson = {
+  personId: string
+  sessionId: string
+  email: string
+  token: string
+  /** What a page of the gateway sends. */
+  headers: { cookie: string; 'x-csrf-token': string }
+}
+type Options = { accountId?: string; role?: Role; email?: string }
+
+/** People of a gateway under test, without its passwords and its HTTP. */
+export type TestPeople = ReturnType<typeof createTestPeople>
+
+export function createTestPeople(store: Store, parts: PeopleParts, firstAccountId: string) {
+  let made = 0
+  const begin = async (personId: string, email: string): Promise<SignedInPerson> => {
+    const from = { address: '127.0.0.1', userAgent: 'a browser' }
+    const { token, csrfToken, session } = await store.db
+      .transaction()
+      .execute((transaction) => parts.sessions.begin(transaction, personId, from))
+    const headers = { cookie: `gateway_session=${token}`, 'x-csrf-token': csrfToken }
+    return { personId, sessionId: session.id, email, token, headers }
+  }
+  return {
+    /** A new person, signed in; an owner of the first account unless it says otherwise. */
+    signIn: async (options: Options = {}): Promise<SignedInPerson> => {
+      const { accountId = firstAccountId, role = 'owner' } = options
+      const { email = `person-${++made}@example.com` } = options
+      const id = `usr_${digestOf(email).replaceAll(/[_-]/g, '0')}`
+      // No password has this hash.
+      const row = { id, email, name: 'Somebody', password_hash: noHash, created_at: made }
+      await store.db.insertInto('people').values(row).execute()
+      const member = { account_id: accountId, person_id: id, role, joined_at: made }
+      await store.db.insertInto('members').values(member).execute()
+      return begin(id, email)
+    },
+    /** Makes a person a member of a further account. */
+    join: async (personId: string, accountId: string, role: Role): Promise<void> => {
+      const row = { account_id: accountId, person_id: personId, role, joined_at: ++made }
+      await store.db.insertInto('members').values(row).execute()
+    },
+    /** A further session of a person. */
+    signInAgain: ({ personId, email }: SignedInPerson) => begin(personId, email),
+    setUpLink: () => parts.setUpLinks.create(),
+  }
+}
+
+const noHash = '$argon2id$v=19$m=1024,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAA'
