@@ -8,6 +8,7 @@ type Options = {
   file?: object
   variables?: Record<string, string>
   clock?: () => number
+  monotonic?: () => number
   /** What stands for the internet. */
   publicNet?: PublicNet
   /** Further members of its entry in gateway.yaml. */
