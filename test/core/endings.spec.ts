@@ -6,9 +6,13 @@ import { callerLeft } from '../../src/core/deadline.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
 import { contextOf, gatewayWith } from '../support/core-gateway.ts'
+import { callerWith, limitsAt } from '../support/limits.ts'
 import { routeOf } from '../support/route.ts'
 
 const asked: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
+
+/** Limits that keep nobody out, and count all the same. */
+const caller = callerWith({ concurrency: 100, tokensPerMinute: 1_000_000 })
 
 type VendorAnswer = 'answers' | 'fails' | 'breaks'
 
@@ -59,7 +63,9 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     return vendor.shift() ?? 'answers'
   })
   const faults: unknown[] = []
+  const { rateLimit } = limitsAt()
   const { gateway } = gatewayWith([route], {
+    admit: (one, demand) => rateLimit.admit(one, demand),
     recall: () => undefined,
     remember: () => {
       if (remembered.shift() === false) throw new Error('No memory.')
@@ -74,13 +80,17 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     const ending = new AbortController()
     const cache = { recall: sharesAnswers, remember: true, ttlMs: undefined }
     if (leaves) void soon('leaves').then(() => ending.abort(callerLeft()))
-    const answer = gateway.chat({ ...asked, user: question }, contextOf({ ending, cache }))
+    const answer = gateway.chat({ ...asked, user: question }, contextOf({ caller, ending, cache }))
     return answer.then(
       () => 'answered',
       () => 'refused',
     )
   }
-  return { call, faults }
+  const running = () => {
+    const atOnce = rateLimit.look(caller).find(({ kind }) => kind === 'concurrency')
+    return 100 - atOnce!.remaining
+  }
+  return { call, faults, running }
 }
 
 /** Lets all that is scheduled go, in the scheduler's order, until nothing more comes. */
@@ -99,7 +109,7 @@ describe('identical calls', () => {
       fc.array(asCall, { minLength: 2, maxLength: 6 }),
       asTroubles,
       async (scheduler, calls, troubles) => {
-        const { call } = stage(scheduler, troubles)
+        const { call, running } = stage(scheduler, troubles)
         const ended: string[] = []
         for (const one of calls) {
           void scheduler.schedule(Promise.resolve(), 'arrives').then(async () => {
@@ -108,6 +118,7 @@ describe('identical calls', () => {
         }
         await playOut(scheduler)
         expect(ended, 'all of them end').to.have.length(calls.length)
+        expect(running(), 'none of them counts as running').to.equal(0)
         for (const list of Object.values(troubles)) list.length = 0
         for (const question of ['a', 'b']) {
           let end = 'still waiting'
@@ -133,6 +144,54 @@ describe('identical calls', () => {
 })
 
 describe('a stream', () => {
+  it('counts as running until it has ended, once, however it ends', async () => {
+    const asEnding = fc.record({
+      taken: fc.boolean(),
+      vendor: fc.constantFrom('answers', 'breaks'),
+      leaves: fc.constantFrom('before', 'after', 'never'),
+      isKept: fc.boolean(),
+      reports: fc.boolean(),
+    })
+    const property = fc.asyncProperty(asEnding, async (one) => {
+      const gate = Promise.withResolvers<void>()
+      const forward = async () => {
+        await gate.promise
+        if (one.vendor === 'breaks') throw new ProviderFailure('malformed', 'No.')
+        return { usage: one.reports ? usage : undefined, identity }
+      }
+      const complete = () => Promise.reject(new Error('Nobody answers here.'))
+      const streaming: ChatAdapter = {
+        prepare: () => ({
+          problems: [],
+          warnings: [],
+          complete,
+          stream: async () => ({ forward }),
+        }),
+      }
+      const { rateLimit } = limitsAt()
+      const left = () => rateLimit.look(caller).map(({ remaining }) => remaining)
+      const { gateway } = gatewayWith([routeOf('one', { chat: streaming })], {
+        admit: (who, demand) => rateLimit.admit(who, demand),
+        record: () => (one.isKept ? Promise.resolve() : Promise.reject(new Error('Disk full.'))),
+      })
+      const ending = new AbortController()
+      const { pipe } = await gateway.chatStream(asked, contextOf({ caller, ending }))
+      expect(left()[1]).to.equal(99)
+      if (one.leaves === 'before') ending.abort(callerLeft())
+      const ended = one.taken ? pipe(sink) : undefined
+      gate.resolve()
+      await ended
+      if (one.leaves === 'after' || ended === undefined) ending.abort(callerLeft())
+      await turn()
+      expect(left()[1], 'it has ended').to.equal(100)
+      expect(1_000_000 - left()[0]!, 'tokens that were used').to.be.within(0, 2)
+      ending.abort(callerLeft())
+      await pipe(sink)
+      expect(left()[1], 'it ends once').to.equal(100)
+    })
+    await fc.assert(property, { numRuns: 100 })
+  })
+
   const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
   const identity = { id: 'one', created: 1, model: 'one' }
   const chat: ChatAdapter = {
