@@ -44,7 +44,10 @@ describe('the limits of an account and its keys', () => {
       { key },
     )
   const pictures = (count: number) => ({
-    body: { created: 1, data: Array(count).fill({ b64_json: pixel.split(',')[1] }) },
+    body: {
+      created: 1,
+      data: Array.from({ length: count }, () => ({ b64_json: pixel.split(',')[1] })),
+    },
   })
   const ownKey = async () => (await (await own.gateway.fetch('/api/key', { key })).json()) as Own
   const left = async (kind: string) =>
