@@ -61,6 +61,8 @@ export type Call = {
   allowRepeat: boolean
   /** What is held of the caller's budgets for it, once something is (core/spending.ts). */
   held: Held | undefined
+  /** An idempotency key for the vendor, another one for each try; undefined without the caller's. */
+  nextVendorKey(): string | undefined
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
     selection: Selection,
@@ -107,7 +109,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     startedAt,
     hold: context.hold,
     deadline,
-    allowRepeat: context.allowRepeat,
+    ...repetition(context),
     held: undefined,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
@@ -154,6 +156,14 @@ export function openCall(parts: CallParts, options: Options): Call {
     progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tried) }),
   }
   return call
+}
+
+/** What keeps a vendor from doing the same twice. */
+function repetition(context: CallContext): Pick<Call, 'allowRepeat' | 'nextVendorKey'> {
+  const { allowRepeat, vendorKey } = context
+  let tries = 0
+  const nextVendorKey = () => (vendorKey === undefined ? undefined : `${vendorKey}-${++tries}`)
+  return { allowRepeat, nextVendorKey }
 }
 
 function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {

@@ -100,4 +100,6 @@ export type CallContext = {
   allowRepeat: boolean
   /** A process that ended may have asked for the same already. */
   isRepeat: boolean
+  /** What idempotency keys for vendors are made from, where the caller has given one. */
+  vendorKey: string | undefined
 }

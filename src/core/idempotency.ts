@@ -27,6 +27,8 @@ export type KeptAnswer = {
 export type Claim = {
   /** An earlier process may have done it: it ended before it knew. */
   isRepeat: boolean
+  /** What the keys for vendors are made from; says nothing of the caller's own. */
+  vendorKey: string
   /** How large an answer may be that is kept. */
   bytesMax: number
   /** Keeps the answer for whoever asks again; resolves when it is durable. */
@@ -46,6 +48,11 @@ export type Claimed =
  * answer could not be kept.
  */
 export type ClaimKey = (request: KeyedRequest) => Promise<Claimed>
+
+/** What the work done under a claim is told of it. */
+export function claimed({ isRepeat, vendorKey }: Claim): Pick<Claim, 'isRepeat' | 'vendorKey'> {
+  return { isRepeat, vendorKey }
+}
 
 const mayChange: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 409, 429])
 

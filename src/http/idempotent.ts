@@ -4,6 +4,7 @@ import type { EventSink } from '../core/chat/chat.ts'
 import { toGatewayError } from '../core/error.ts'
 import {
   carriedOn,
+  claimed,
   failClaim,
   type Claim,
   type Claimed,
@@ -41,7 +42,7 @@ export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerO
     const { claim, kept } = await claimKey(asked)
     if (claim === undefined) return replayed(kept)
     const ending = carriedOn(call.ending)
-    const answer = await attempt(claim, () => handle({ ...call, ending, isRepeat: claim.isRepeat }))
+    const answer = await attempt(claim, () => handle({ ...call, ending, claim: claimed(claim) }))
     if (answer.events !== undefined) return keptStream(answer, claim, call)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json

@@ -9,6 +9,7 @@ import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
 import { repeatHeader } from '../core/failure.ts'
+import type { Claim } from '../core/idempotency.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Answer } from './answer.ts'
 import type { ClientAddress } from './client-address.ts'
@@ -54,8 +55,8 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   ending: AbortController
   /** What the call holds of the memory. */
   hold: Hold
-  /** An earlier process may have done it (`idempotent.ts`). */
-  isRepeat?: boolean
+  /** For work under an idempotency key (`idempotent.ts`). */
+  claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   request: IncomingMessage
   /** The network address of who sends a request. */
   addressOf: ClientAddress
@@ -84,7 +85,7 @@ type GatewayOptions = NonNullable<operations['createImage']['parameters']['heade
 export function contextOf(
   call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold'> & {
     options: GatewayOptions
-    isRepeat?: boolean
+    claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   },
   face: Face,
 ): CallContext {
@@ -107,6 +108,7 @@ export function contextOf(
     strict: options['x-gateway-strict'] === 'true',
     fallback: options['x-gateway-no-fallback'] !== 'true',
     allowRepeat: options[repeatHeader] === 'true',
-    isRepeat: call.isRepeat === true,
+    isRepeat: call.claim?.isRepeat === true,
+    vendorKey: call.claim?.vendorKey,
   }
 }

@@ -1,7 +1,13 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError } from '../core/error.ts'
-import { carriedOn, failClaim, type ClaimKey, type KeptAnswer } from '../core/idempotency.ts'
+import {
+  carriedOn,
+  claimed,
+  failClaim,
+  type ClaimKey,
+  type KeptAnswer,
+} from '../core/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
 import { printFailure, type PrintedResult } from './content.ts'
@@ -38,7 +44,7 @@ export async function callOnce(
   if (claim === undefined) return replayed(kept)
   const ending = carriedOn(context.ending)
   try {
-    const result = await work({ ...context, ending, isRepeat: claim.isRepeat })
+    const result = await work({ ...context, ending, ...claimed(claim) })
     await claim.keep(keptOf(result))
     return result
   } catch (thrown) {

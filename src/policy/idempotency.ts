@@ -183,6 +183,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
   const { shelf, room, running, freed, limits, onFault } = parts
   const { id, account_id: accountId } = row
   room.take(accountId, 0)
+  const vendorKey = hash('sha256', `${row.key_digest}\n${id}`, 'base64url')
   const bytesMax = limits().idempotencyAnswerBytesMax
   const end = async (write: () => Promise<void>) => {
     await write().catch(onFault)
@@ -214,7 +215,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
       await shelf.remove(row)
       freed.delete(id)
     })
-  return { claim: { isRepeat, bytesMax, keep, lose: () => end(lose), free } }
+  return { claim: { isRepeat, vendorKey, bytesMax, keep, lose: () => end(lose), free } }
 }
 
 const retryAfterSecondsMax = 30

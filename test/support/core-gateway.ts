@@ -23,6 +23,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     fallback: true,
     allowRepeat: false,
     isRepeat: false,
+    vendorKey: undefined,
     ...options,
   }
 }

@@ -44,6 +44,8 @@ export type ChatTurn = {
   hold: Hold
   /** Unix time, for upstreams that do not date their answers. */
   createdSeconds: number
+  /** Of this try, for vendors that take one. */
+  idempotencyKey: string | undefined
 }
 
 /** A request translated for one route. */

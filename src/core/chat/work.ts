@@ -27,8 +27,7 @@ export function chatWork(
     ...conversation(request, timeoutMs),
     isShared: true,
     make: async (call, selection) => {
-      const turn = turnOf(call)
-      const attempt = (route: Route) => prepared(route).complete(turn)
+      const attempt = (route: Route) => prepared(route).complete(turnOf(call))
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage, bytes } = value
       const result = { completion, text: JSON.stringify(completion) }
@@ -57,8 +56,7 @@ export function chatStreamWork(
     ...conversation(request, limits.chatTimeoutMs),
     isShared: false,
     make: async (call, selection) => {
-      const turn = turnOf(call)
-      const attempt = (route: Route) => prepared(route).stream(turn)
+      const attempt = (route: Route) => prepared(route).stream(turnOf(call))
       const options = { ready: prepared, goesOn: true }
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
       return { stream, route, warnings: prepared(route).warnings }
@@ -109,6 +107,7 @@ function unable(route: Route): PreparedChat {
   return { problems, warnings: [], complete: refuse, stream: refuse }
 }
 
-function turnOf({ deadline, hold, startedAt }: Call): ChatTurn {
-  return { signal: deadline.signal, hold, createdSeconds: Math.floor(startedAt / 1000) }
+function turnOf({ deadline, hold, startedAt, nextVendorKey }: Call): ChatTurn {
+  const createdSeconds = Math.floor(startedAt / 1000)
+  return { signal: deadline.signal, hold, createdSeconds, idempotencyKey: nextVendorKey() }
 }

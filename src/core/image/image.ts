@@ -127,6 +127,8 @@ export type ImageCall = {
   signal: AbortSignal
   /** What the call holds of the memory. */
   hold: Hold
+  /** Of this try, for vendors that take one; a try may make several calls. */
+  idempotencyKey: string | undefined
 }
 
 /** What a model's pictures can be, as a catalog row says it. */

@@ -85,9 +85,9 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
       call.tryRoutes(selection, async (route): Promise<Made> => {
         const plan = planOf(route)
-        const target = route
-        const asked = { request, plan, target, count, index, signal, hold: call.hold }
-        const making = generate(splitConcurrency, adapterOf(route), asked)
+        const idempotencyKey = call.nextVendorKey()
+        const of = { request, plan, target: route, count, index, signal, hold: call.hold }
+        const making = generate(splitConcurrency, adapterOf(route), { ...of, idempotencyKey })
         const made = await (call.allowRepeat ? making : making.catch(boughtOnce))
         const finish = (one: Picture) => parts.finishPicture(one, plan)
         const finished = await Promise.all(made.pictures.map(finish))

@@ -9,7 +9,7 @@ import type {
 import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import { jsonRequests } from '../transport/dispatch.ts'
+import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import {
   open,
   parseJson,
@@ -41,6 +41,8 @@ const path = '/chat/completions'
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing, dialect = plainDialect } = endpoint
   const requestTo = jsonRequests(endpoint)
+  const keyed = (request: UpstreamRequest, { idempotencyKey }: ChatTurn) =>
+    withKey(request, dialect.idempotencyHeader, idempotencyKey)
   const bytesMax = limits.jsonBytesMax
   const reading: ErrorReading = { texts, failureKind: dialect.failureKind }
   return {
@@ -61,7 +63,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         warnings,
         complete: async (turn) => {
           const { signal, hold, createdSeconds } = turn
-          const sent = requestTo(path, fetches ? await written(turn) : body)
+          const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
           const how = readingFor(createdSeconds)
           const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
             if (head.status !== 200) return readFailure(head, reading)
@@ -74,7 +76,7 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         },
         stream: async (turn) => {
           const { signal, hold, createdSeconds } = turn
-          const sent = requestTo(path, fetches ? await written(turn) : body)
+          const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
           const answer = await open({ dispatch, request: sent, signal, hold, coalescing })
           if (answer.head.status === 200) {
             const how = readingFor(createdSeconds)

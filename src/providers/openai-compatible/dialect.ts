@@ -49,6 +49,8 @@ export function platformFieldsBut(...taken: (typeof platformFields)[number][]): 
  * absent does not differ. A vendor without `takesBack` is open: nothing is left out for it.
  */
 export type ChatDialect = {
+  /** The header in which it takes an idempotency key. */
+  idempotencyHeader?: string
   // Which fields of the request it takes.
   /** The only fields of its closed body, under its own names. */
   only?: ReadonlySet<string>

@@ -13,6 +13,8 @@ export type ImageDialect = {
   edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
   /** Whether an item is a placeholder for a picture that the vendor refused as unsafe. */
   isRefused?: (item: ImageItem) => boolean
+  /** The header in which it takes an idempotency key. */
+  idempotencyHeader?: string
   /** What the vendor makes with models that the catalog does not list. */
   unlisted?: DescribedImages
 }

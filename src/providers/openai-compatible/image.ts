@@ -15,7 +15,7 @@ import {
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/price.ts'
-import { jsonRequests, type UpstreamRequest } from '../transport/dispatch.ts'
+import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
@@ -82,7 +82,7 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const { imageDialect = {} } = endpoint
   const { edits } = imageDialect
-  return (call) => {
+  const write = (call: ImageCall): UpstreamRequest => {
     const body = wireRequest(call, imageDialect)
     const { sources } = call.request
     if (sources.length === 0) return requestTo('/images/generations', body)
@@ -90,6 +90,11 @@ function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamR
     const sent = requestTo('/images/edits', {})
     const { contentType, body: form } = printForm(body, sources)
     return { ...sent, headers: { ...sent.headers, 'content-type': contentType }, body: form }
+  }
+  return (call) => {
+    const { idempotencyKey: key, index } = call
+    const own = key === undefined ? undefined : `${key}-${index}`
+    return withKey(write(call), imageDialect.idempotencyHeader, own)
   }
 }
 

@@ -10,6 +10,7 @@ export const openai = protocolVendor({
   baseUrl: 'https://api.openai.com/v1',
   thoughtsShown: 'never',
   dialect: {
+    idempotencyHeader: 'idempotency-key',
     only: new Set([
       'audio',
       'frequency_penalty',
@@ -56,6 +57,7 @@ export const openai = protocolVendor({
     takesBack: ['refusal', 'audio'],
   },
   imageDialect: {
+    idempotencyHeader: 'idempotency-key',
     more: () => ({}),
     edits: {
       path: '/images/edits',

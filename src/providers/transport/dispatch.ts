@@ -98,6 +98,16 @@ export function jsonRequests(
   })
 }
 
+/** The same request with an idempotency key, for a vendor that takes one in this header. */
+export function withKey(
+  request: UpstreamRequest,
+  header: string | undefined,
+  key: string | undefined,
+): UpstreamRequest {
+  if (header === undefined || key === undefined) return request
+  return { ...request, headers: { ...request.headers, [header]: key } }
+}
+
 /** undici cannot know the length of an iterable, and vendors require `content-length`. */
 function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)

@@ -27,7 +27,12 @@ const request: ChatRequest = {
     },
   ],
 }
-const turn = { signal: new AbortController().signal, hold: uncounted, createdSeconds: 1 }
+const turn = {
+  signal: new AbortController().signal,
+  hold: uncounted,
+  createdSeconds: 1,
+  idempotencyKey: undefined,
+}
 
 /** An endpoint that keeps what it is sent and answers nothing. */
 function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: UpstreamRequest[] } {
