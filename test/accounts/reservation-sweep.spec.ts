@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
+import { sweepReservations, type ReservationSweep } from '../../src/accounts/reservation-sweep.ts'
+import type { GuardedStore } from '../../src/storage/store-guard.ts'
+import { callerOf, unlimited } from '../support/callers.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openGuardedStore } from '../support/store.ts'
+
+const hourMs = 3_600_000
+const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
+const budget = { nanoUsd: 1000, period: 'total' as const }
+const caller = callerOf({
+  allowances: [unlimited('acc_1'), { ...unlimited('key_1'), budget }],
+})
+
+describe('what calls of dead processes hold', () => {
+  let folder: TemporaryFolder
+  let store: GuardedStore
+  let now: number
+  let sweep: ReservationSweep
+  const abandoned: string[] = []
+  const start = (): Budgets => createBudgets({ store, clock: () => now, limits })
+  const sweepOf = (budgets: Budgets) =>
+    sweepReservations({
+      store,
+      budgets,
+      clock: () => now,
+      intervalMs: 60_000,
+      onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+    })
+  const reserve = (budgets: Budgets, requestId: string) =>
+    budgets.reserve({ caller, requestId, at: now, timeoutMs: 1000, nanoUsd: 10 })
+  const held = async () =>
+    (await store.db.selectFrom('reservations').select('request_id').execute()).map(
+      (row) => row.request_id,
+    )
+  beforeEach(async () => {
+    now = 1_800_000_000_000
+    abandoned.length = 0
+    folder = makeFolder()
+    store = await openGuardedStore(folder.path)
+  })
+  afterEach(async () => {
+    sweep.close()
+    await store.close()
+    folder.remove()
+  })
+
+  it('comes back after its deadline, once it was seen twice, and is told', async () => {
+    await reserve(start(), 'req_dead')
+    const after = start()
+    sweep = sweepOf(after)
+    await sweep.look()
+    now += 30_000
+    await sweep.look()
+    await sweep.look()
+    expect(await held()).to.deep.equal(['req_dead'])
+    now += 31_001
+    await sweep.look()
+    expect(await held()).to.deep.equal(['req_dead'])
+    await sweep.look()
+    expect(await held()).to.deep.equal([])
+    expect(abandoned).to.deep.equal(['req_dead'])
+    const [state] = await after.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
+    expect([state!.reserved.nano_usd, state!.left.nano_usd]).to.deep.equal([0, 1000])
+  })
+
+  it('is not that of a call under way, whatever the clock does', async () => {
+    const [one, other] = [start(), start()]
+    await reserve(one, 'req_running')
+    sweep = sweepOf(other)
+    const own = sweepOf(one)
+    for (const jump of [hourMs, -hourMs, hourMs, hourMs, -hourMs]) {
+      now += jump
+      await sweep.look()
+      await own.look()
+      await sweep.look()
+      await own.look()
+    }
+    own.close()
+    expect(await held()).to.deep.equal(['req_running'])
+    expect(abandoned).to.deep.equal([])
+  })
+})
