@@ -37,7 +37,8 @@ function textOf({ state, needed }: Refused): string {
   if (kind === 'concurrency') return `${may}. Try again when one of them has ended.`
   const again = `Try again in ${window?.resetSeconds ?? callEndsSeconds} s`
   if (kind === 'requests') return `${may}. ${again}.`
-  const needs = `${remaining} are left, and this call ${wishes[kind](needed)}`
+  const left = remaining === 1 ? '1 is left' : `${remaining} are left`
+  const needs = `${left}, and this call ${wishes[kind](needed)}`
   if (needed <= limit) return `${may}; ${needs}. ${again}, or ${remedies[kind]}.`
   return `${may}, and this call alone ${wishes[kind](needed)}. Waiting does not help: ${remedies[kind]}.`
 }
