@@ -92,6 +92,16 @@ describe('a window', () => {
     expect(leftOf(rateLimit.look(callerWith({ requestsPerMinute: 10 })))).to.deep.equal([6])
   })
 
+  it('is that of the settings for an account without limits of its own, also after a reload', async () => {
+    const { rateLimit, settings } = limitsAt()
+    const caller = callerWith({}, { tokensPerMinute: 7 })
+    settings.limits = { ...settings.limits, requestsPerMinute: 2, tokensPerMinute: 1 }
+    await rateLimit.admit(caller, demandOf())
+    expect(leftOf(rateLimit.look(caller))).to.deep.equal([1, 7])
+    settings.limits = { ...settings.limits, requestsPerMinute: 9 }
+    expect(leftOf(rateLimit.look(caller))).to.deep.equal([8, 7])
+  })
+
   it('gets nothing back of what another one counted', async () => {
     const { rateLimit, time } = limitsAt()
     const caller = callerWith({ tokensPerMinute: 100 })

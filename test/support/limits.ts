@@ -15,15 +15,16 @@ export const demandOf = (images = 0, tokens = 0): Demand => ({
 export const nothing: Used = { inputTokens: 0, outputTokens: 0, images: 0 }
 
 /** Limits whose time passes when the test says so. */
-export function limitsAt(defaults: UsageLimits = none) {
+export function limitsAt() {
   const time = { now: 0 }
+  const settings = { limits: none }
   const faults: unknown[] = []
   const rateLimit = new RateLimit({
-    defaults: () => defaults,
+    defaults: () => settings.limits,
     monotonic: () => time.now,
     onFault: (fault) => void faults.push(fault),
   })
-  return { rateLimit, time, faults }
+  return { rateLimit, time, settings, faults }
 }
 
 /** A key of the one account, with these limits of both. */
