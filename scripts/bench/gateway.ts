@@ -24,7 +24,8 @@ export const startOf = (
   }
 }
 
-const start = startOf(join(sources, '..'))
+/** How the gateway is started. */
+export const start = startOf(join(sources, '..'))
 const startEnvironment = {
   ...start.allocator,
   NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
@@ -51,6 +52,7 @@ export const routedModels: Record<string, string> = {
   'ark-image-1536k': 'bytedance/seedream-4-0',
   'ark-image-8m': 'bytedance/seedream-5-0-pro',
   'openai-image-64k': 'gpt-image-1.5',
+  'openai-plain': 'gpt-5-mini',
 }
 const providers: Record<string, string> = {
   gemini: 'google',
@@ -83,12 +85,15 @@ export const startGateway = async ({
   folder,
   upstreamPort,
   tuned,
+  limited = false,
   historyRows = 0,
 }: {
   children: Children
   folder: string
   upstreamPort: number
   tuned: boolean
+  /** Its caller has every limit and a budget. */
+  limited?: boolean
   historyRows?: number
 }): Promise<{ child: Child; port: number; key: string }> => {
   if (!existsSync(join(sources, 'main.ts')))
@@ -111,7 +116,7 @@ export const startGateway = async ({
     ...vendorVariables('ARK', `${upstream}/api/v3`),
     ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
-  const key = await createKey({ cwd, env })
+  const key = await createKey({ cwd, env }, limited)
   if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
     core: measuredCore,
@@ -129,11 +134,32 @@ const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
   [`${name}_BASE_URL`]: baseUrl,
 })
 
-const createKey = async (options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string> => {
-  const script = join(sources, 'command-line.ts')
-  const args = [script, 'keys', 'create', '--mode', 'live', '--name', 'bench']
+/** All that can be limited, so high that nothing is refused. */
+const allowance = [
+  'requests-per-minute',
+  'tokens-per-minute',
+  'images-per-minute',
+  'concurrency',
+].flatMap((limit) => [`--${limit}`, '1000000000'])
+
+type Place = { cwd: string; env: NodeJS.ProcessEnv }
+
+const createKey = async (place: Place, limited: boolean): Promise<string> => {
+  const named = ['--name', 'bench']
+  const create = ['keys', 'create', '--mode', 'live', ...named]
+  if (!limited) return command(place, create)
+  const budget = ['--budget-usd', '1000000', '--budget-period', 'month']
+  const most = [...allowance, ...budget]
+  const account = await command(place, ['accounts', 'create', ...named, ...most, '--json'])
+  // What the command prints with --json is the account.
+  const { id } = JSON.parse(account) as { id: string }
+  return command(place, [...create, ...most, '--account', id, '--scopes', 'inference'])
+}
+
+const command = async (place: Place, words: string[]): Promise<string> => {
+  const args = [join(sources, 'command-line.ts'), ...words]
   const { stdout } = await promisify(execFile)(process.execPath, args, {
-    ...options,
+    ...place,
     timeout: startTimeoutMs,
   })
   return stdout.trim()

@@ -3,7 +3,7 @@ import { driverCore, measuredCore, printedPort } from './children.ts'
 import { openFrame } from './frame.ts'
 import { measure, type Bench } from './measure.ts'
 import { readOptions } from './options.ts'
-import { othersPercent, shown, table, type Result } from './report.ts'
+import { bookkeepingLine, othersPercent, shown, table, type Result } from './report.ts'
 
 // npm run bench: what the gateway costs, against the least that a proxy in Node can cost.
 // A missed target is a result (exit code 0); a wrong answer or a dead process is not (1).
@@ -47,4 +47,5 @@ Medians of ${options.rounds} rounds of ${options.seconds} s, by turns.
 Other processes took ${shown(othersOnDriver, 1)} % of core ${driverCore}, \
 ${shown(othersOnMeasured, 1)} % of core ${measuredCore}.
 
-${table(results)}`)
+${table(results)}
+${bookkeepingLine(results)}`)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { driverCore, measuredCore, printedPort, type Child, type Children } from './children.ts'
 import { expectationFor, type Expectation } from './expectation.ts'
-import { routedModels, startGateway } from './gateway.ts'
+import { routedModels, start, startGateway } from './gateway.ts'
 import { holdStreams } from './hold.ts'
 import { coreBusyUs, processCpuUs, processMiB, processPeakMiB } from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
@@ -94,9 +94,15 @@ const startServer = async (
     const child = children.start(join(import.meta.dirname, 'koa.ts'), { core: measuredCore })
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
+  if (candidate === 'bare' || candidate === 'booked') {
+    const options = { core: measuredCore, flags: start.flags, args: [candidate] }
+    const child = children.start(join(import.meta.dirname, 'core.ts'), options)
+    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+  }
   const gateway = await startGateway({
     ...bench,
     tuned: candidate === 'tuned',
+    limited: candidate === 'limited',
     historyRows: workload.historyRows ?? 0,
   })
   return { candidate, model: gatewayModel(workload, candidate), ...gateway }

@@ -10,6 +10,9 @@ const candidates: Candidate[] = [
   'http',
   'openai',
   'quiet',
+  'limited',
+  'bare',
+  'booked',
 ]
 
 const namesOf = (isMeant: (workload: Workload) => unknown): string =>

@@ -1,5 +1,5 @@
 import type { Measured } from './measure.ts'
-import type { Measure, Target, Workload } from './workloads.ts'
+import { bookkeeping, type Measure, type Target, type Workload } from './workloads.ts'
 
 export type Result = { workload: Workload; measured: Measured[] }
 
@@ -29,6 +29,16 @@ export const table = (results: Result[]): string => {
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
   const [head = '', ...body] = rows.map(line)
   return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
+}
+
+/** What is kept of a call costs so much, if that was measured. */
+export const bookkeepingLine = (results: Result[]): string => {
+  const result = results.find(({ workload }) => workload.name === bookkeeping)
+  const [bare, booked] = (['bare', 'booked'] as const).map((name) =>
+    result?.measured.find(({ candidate }) => candidate === name),
+  )
+  if (bare === undefined || booked === undefined) return ''
+  return `Bookkeeping: ${shown(booked.cpuUs - bare.cpuUs, 1)} us of CPU a call.`
 }
 
 /** How much of the driver's and of the measured core other processes took, on average. */

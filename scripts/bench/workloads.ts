@@ -2,10 +2,21 @@
  * Who answers: `direct` is the mock itself, `tuned` the gateway with a container's variables, `koa` a
  * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
  * the gateway before an upstream like OpenAI's where the others translate from another wire, `quiet`
- * the gateway of which nobody asks a report meanwhile.
+ * the gateway of which nobody asks a report meanwhile, `limited` the gateway whose caller has every limit and
+ * a budget, `bare` and `booked` the core without and with all that is kept of a call.
  */
 export type Candidate =
-  'floor' | 'gateway' | 'tuned' | 'direct' | 'koa' | 'http' | 'openai' | 'quiet'
+  | 'floor'
+  | 'gateway'
+  | 'tuned'
+  | 'direct'
+  | 'koa'
+  | 'http'
+  | 'openai'
+  | 'quiet'
+  | 'limited'
+  | 'bare'
+  | 'booked'
 
 export type Wire = 'anthropic' | 'gemini' | 'dashscope' | 'ark' | 'openai'
 
@@ -45,6 +56,8 @@ export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
 export type Measure = 'p99Ratio' | 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
 
 export const imagesGroup = 'images'
+/** What identifying, limiting, reserving, settling and recording cost together. */
+export const bookkeeping = 'bookkeeping'
 
 const vendorPictures = (wire: Wire): Workload[] =>
   [
@@ -94,6 +107,25 @@ export const workloads: Workload[] = [
     connections: 1,
     candidates: ['floor', 'gateway', 'direct'],
     target: { of: 'gateway', most: { ratio: 2.2, addedP50Ms: 0.25 } },
+  },
+  {
+    name: 'chatLimited',
+    kind: 'chat',
+    model: 'plain',
+    wire: 'openai',
+    connections: 64,
+    candidates: ['gateway', 'limited'],
+    against: 'gateway',
+    target: { of: 'limited', most: { ratio: 1.15 } },
+  },
+  {
+    name: bookkeeping,
+    kind: 'chat',
+    model: 'plain',
+    connections: 64,
+    candidates: ['bare', 'booked'],
+    against: 'bare',
+    target: { of: 'booked', most: {} },
   },
   {
     name: 'stream20',

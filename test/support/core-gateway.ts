@@ -33,14 +33,26 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, Remembered>()
   const rows: UsageRow[] = []
   const gateway = createGateway({
+    ...corePartsOf(routes),
+    recall: (key) => kept.get(key),
+    remember: (key, answer) => kept.set(key, answer),
+    record: async (row) => void rows.push(row),
+    ...more,
+  })
+  return { gateway, kept, rows }
+}
+
+/** The parts of a core that remembers, limits and records nothing. */
+export function corePartsOf(routes: Route[]): GatewayParts {
+  return {
     ...createRecollection(),
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
     reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),
-    recall: (key) => kept.get(key),
-    remember: (key, answer) => kept.set(key, answer),
+    recall: () => undefined,
+    remember: () => undefined,
     routes: () => ({ routes, warnings: [] }),
     orderRoutes: (all) => all,
     failover: {
@@ -52,7 +64,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
     findModel: modelOf,
     report: () => undefined,
     onFault: () => undefined,
-    record: async (row) => void rows.push(row),
+    record: async () => undefined,
     readSources: () => Promise.reject(new Error('There are no pictures.')),
     finishPicture: async (picture) => ({ picture }),
     clock: Date.now,
@@ -64,7 +76,5 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
       cacheEntryBytesMax: 1000,
       estimateBytesMax: 1000,
     },
-    ...more,
-  })
-  return { gateway, kept, rows }
+  }
 }

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAccounts } from '../../src/accounts/accounts.ts'
+import { createIdentify } from '../../src/accounts/identify.ts'
+import { assembleLasting } from '../../src/assemble/lasting.ts'
+import { createBudget } from '../../src/bytes/budget.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Caller } from '../../src/core/caller.ts'
+import type { ChatAdapter, ChatCompletion, ChatRequest } from '../../src/core/chat/chat.ts'
+import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
+import { newRequestId } from '../../src/http/exchange.ts'
+import { openStore } from '../../src/storage/store.ts'
+import { guardStore } from '../../src/storage/store-guard.ts'
+import { createEvents } from '../../src/telemetry/events.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { callerOf } from '../../test/support/callers.ts'
+import { contextOf, corePartsOf } from '../../test/support/core-gateway.ts'
+import { routeOf } from '../../test/support/route.ts'
+import { plainReply } from './replies.ts'
+
+// The core alone, between a bare server and a vendor that answers at once. `booked` identifies its caller,
+// keeps to limits and budgets, and records each call; `bare` has nothing in the place of all that.
+
+// The vendor's own answer of a chat.
+const completion = JSON.parse(plainReply.toString()) as ChatCompletion & { usage: unknown }
+const usage = { inputTokens: 120, outputTokens: 200, images: 0, estimated: false }
+const chat: ChatAdapter = {
+  prepare: () => ({
+    problems: [],
+    warnings: [],
+    complete: () => Promise.resolve({ completion, usage, bytes: plainReply.length }),
+    stream: () => Promise.reject(new Error('Nobody asks for a stream.')),
+  }),
+}
+const route = routeOf('openai', { model: 'gpt-5-mini', chat })
+
+type Bookkeeping = Pick<GatewayParts, 'admit' | 'reserve' | 'record'> & {
+  identify: (authorization: string) => Promise<Caller> | Caller
+}
+
+const nothing = (): Bookkeeping => {
+  const caller = callerOf()
+  const { admit, reserve, record } = corePartsOf([route])
+  return { identify: () => caller, admit, reserve, record }
+}
+
+const everything = async (): Promise<Bookkeeping & { key: string }> => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-core-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const { config } = loadConfig({ DATA_DIR: folder })
+  const monotonic = (): number => Math.trunc(performance.now())
+  const budget = createBudget({ bytesMax: 2 ** 28, graceMs: 1000, now: monotonic })
+  const metrics = createMetrics({ bufferedBytes: budget.bytes })
+  const events = createEvents(createLog('silent'), metrics)
+  const opened = await openStore(config)
+  const store = await guardStore({ store: opened, config, monotonic, events })
+  const clock = Date.now
+  const accounts = createAccounts(store, clock)
+  const { id: accountId } = await accounts.first()
+  const key = await accounts.createKey({ accountId, mode: 'live', name: 'bench' })
+  const allowance = {
+    requests_per_minute: 1e9,
+    tokens_per_minute: 1e9,
+    images_per_minute: 1e9,
+    concurrency: 1e6,
+    budget_nano_usd: 1e15,
+    budget_period: 'month' as const,
+  }
+  await store.db.updateTable('accounts').set(allowance).execute()
+  await store.db.updateTable('api_keys').set(allowance).execute()
+  const { limits } = config
+  const lasting = assembleLasting({
+    config,
+    limits: () => limits,
+    store,
+    events,
+    budget,
+    publicNet: {},
+    clock,
+    monotonic,
+  })
+  const identify = createIdentify({ store, clock, monotonic, ...limits })
+  return {
+    key,
+    identify: (authorization) => identify({ authorization, apiKey: undefined }),
+    admit: (caller, demand) => lasting.rateLimit.admit(caller, demand),
+    reserve: lasting.budgets.reserve,
+    record: lasting.record,
+  }
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  let text = ''
+  for await (const piece of request.setEncoding('utf8')) text += String(piece)
+  return text
+}
+
+const isBooked = process.argv[2] === 'booked'
+const parts = isBooked ? await everything() : nothing()
+const { identify, admit, reserve, record } = parts
+const gateway = createGateway({ ...corePartsOf([route]), admit, reserve, record })
+const authorization = 'key' in parts ? `Bearer ${String(parts.key)}` : ''
+
+const server = createServer((request, response) => {
+  const answer = async (): Promise<void> => {
+    // The driver's own body.
+    const asked = JSON.parse(await bodyOf(request)) as ChatRequest
+    const caller = await identify(authorization)
+    const { result } = await gateway.chat(
+      { ...asked, model: route.model.row.id },
+      {
+        ...contextOf({ caller, requestId: newRequestId() }),
+        cache: { recall: false, remember: false, ttlMs: undefined },
+      },
+    )
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(result.text)
+  }
+  answer().catch((error: unknown) => {
+    response.writeHead(500)
+    response.end(String(error))
+  })
+})
+server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port))
