@@ -9,8 +9,9 @@ import {
 } from '../support/chat-answers.ts'
 import { readText } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
-import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
-import { openConnection, postHead } from '../support/raw-connection.ts'
+import { holdAnswer } from '../support/held-answer.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { openConnection } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 
 describe('more requests at once than the gateway takes', () => {
@@ -88,23 +89,14 @@ describe('a gateway that is to stop', () => {
 
   it('answers each request that waits on a connection, and closes it behind the last', async () => {
     await using own = await startOwnEndpoint()
-    const gate = Promise.withResolvers<void>()
-    own.upstream.answer({ ...completion('Hello.'), after: gate.promise })
-    const body = JSON.stringify({ model: 'own/house-1', messages: hello })
-    const length = { 'content-length': String(body.length), connection: 'keep-alive' }
-    const socket = await openConnection(own.gateway.url)
-    let text = ''
-    socket.on('data', (piece: Buffer) => (text += piece.toString()))
-    socket.write(postHead('/v1/chat/completions', own.gateway.liveKey, length) + body)
-    socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
-    await until('it is asked', () => own.upstream.requests.length === 1)
+    const held = await holdAnswer(own, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
-    gate.resolve()
-    await once(socket, 'close')
+    held.answer()
+    await once(held.socket, 'close')
     await draining
-    expect(text.match(/HTTP\/1\.1 200 /g)).to.have.length(3)
-    expect(text.match(/\r\nconnection: close\r\n/gi)).to.have.length(1)
+    expect(held.text().match(/HTTP\/1\.1 200 /g)).to.have.length(3)
+    expect(held.text().match(/\r\nconnection: close\r\n/gi)).to.have.length(1)
   })
 
   it('cuts off what takes longer than it may', async () => {

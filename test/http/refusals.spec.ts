@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { expect } from 'chai'
-import { completion } from '../support/chat-answers.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { hello, startOwnEndpoint } from '../support/own-endpoint.ts'
-import { openConnection, postHead, sendRaw } from '../support/raw-connection.ts'
-import { until } from '../support/until.ts'
+import { holdAnswer } from '../support/held-answer.ts'
+import { startOwnEndpoint } from '../support/own-endpoint.ts'
+import { openConnection, sendRaw } from '../support/raw-connection.ts'
 
 const host = 'host: gateway\r\n'
 const listModels = 'GET /v1/models HTTP/1.1\r\n'
@@ -143,26 +142,18 @@ describe('a request that is unusual', () => {
 describe('bytes that are no request, behind one that is', () => {
   it('are refused behind its answer, which stays whole', async () => {
     await using own = await startOwnEndpoint()
-    const gate = Promise.withResolvers<void>()
-    own.upstream.answer({ ...completion('Hello.'), after: gate.promise })
-    const body = JSON.stringify({ model: 'own/house-1', messages: hello })
-    const length = { 'content-length': String(body.length), connection: 'keep-alive' }
-    const socket = await openConnection(own.gateway.url)
-    let text = ''
-    socket.on('data', (piece: Buffer) => (text += piece.toString()))
-    socket.write(
-      `${postHead('/v1/chat/completions', own.gateway.liveKey, length)}${body}${smuggled}nonsense\r\n`,
-    )
-    await until('it is asked', () => own.upstream.requests.length === 1)
+    const held = await holdAnswer(own, `${smuggled}nonsense\r\n`)
     await own.gateway.fetch('/health')
-    expect(text).to.equal('')
-    gate.resolve()
-    await once(socket, 'close')
-    expect(text.match(/HTTP\/1\.1 \d+/g)).to.deep.equal([
+    expect(held.text()).to.equal('')
+    held.answer()
+    await once(held.socket, 'close')
+    expect(held.text().match(/HTTP\/1\.1 \d+/g)).to.deep.equal([
       'HTTP/1.1 200',
       'HTTP/1.1 200',
       'HTTP/1.1 400',
     ])
-    expect(text).to.match(/"Hello\."[\s\S]*"status":"ok"[\s\S]*"This is not an HTTP request\."/)
+    expect(held.text()).to.match(
+      /"Hello\."[\s\S]*"status":"ok"[\s\S]*"This is not an HTTP request\."/,
+    )
   })
 })

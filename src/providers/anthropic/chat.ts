@@ -4,18 +4,11 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import {
-  open,
-  parseJson,
-  printedCopies,
-  readRest,
-  receive,
-  wholeReader,
-} from '../transport/upstream.ts'
+import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
-import { translateStream } from '../wire/translated-stream.ts'
+import { openTranslated } from '../wire/translated-stream.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
@@ -59,21 +52,19 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
               return { push: whole.push, finish }
             },
           ),
-        stream: async ({ signal, hold, createdSeconds }) => {
-          const answer = await open({
+        stream: ({ signal, hold, createdSeconds }) => {
+          const { upstreamModel } = target
+          const options = { createdSeconds, upstreamModel, texts, tokensMax }
+          return openTranslated({
             dispatch,
             request: requestTo(path, body),
             signal,
             hold,
             coalescing,
+            limits,
+            readFailure: (head) => readFailure(head, texts),
+            translator: () => translator({ ...options, answerBytesMax: bytesMax }),
           })
-          if (answer.head.status === 200) {
-            const { upstreamModel } = target
-            const options = { createdSeconds, upstreamModel, texts, tokensMax }
-            const translated = translator({ ...options, answerBytesMax: bytesMax })
-            return translateStream(answer, limits, translated)
-          }
-          return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
         },
       }
     },

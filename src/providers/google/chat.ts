@@ -9,19 +9,12 @@ import { conversationText, estimateTokens, spokenText } from '../../core/chat/es
 import { ProviderFailure } from '../../core/failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
-import {
-  open,
-  parseJson,
-  printedCopies,
-  readRest,
-  receive,
-  wholeReader,
-} from '../transport/upstream.ts'
+import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
-import { translateStream } from '../wire/translated-stream.ts'
+import { openTranslated } from '../wire/translated-stream.ts'
 import {
   choiceIndex,
   finishReasonOf,
@@ -74,15 +67,17 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         stream: async (turn) => {
           const { signal, hold, createdSeconds } = turn
           const sent = await send('streamGenerateContent?alt=sse', turn)
-          const answer = await open({ dispatch, request: sent, signal, hold, coalescing })
-          if (answer.head.status === 200) {
-            return translateStream(
-              answer,
-              limits,
-              translator({ createdSeconds, upstreamModel: target.upstreamModel, texts, tokensMax }),
-            )
-          }
-          return readRest(answer, readFailure(answer.head, texts), limits.endTimeoutMs)
+          const { upstreamModel } = target
+          return openTranslated({
+            dispatch,
+            request: sent,
+            signal,
+            hold,
+            coalescing,
+            limits,
+            readFailure: (head) => readFailure(head, texts),
+            translator: () => translator({ createdSeconds, upstreamModel, texts, tokensMax }),
+          })
         },
       }
     },

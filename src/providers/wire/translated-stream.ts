@@ -3,7 +3,13 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import { checkJsonBounds } from '../transport/json-bounds.ts'
-import type { OpenAnswer } from '../transport/upstream.ts'
+import {
+  open,
+  readRest,
+  type OpenAnswer,
+  type PieceReader,
+  type UpstreamHead,
+} from '../transport/upstream.ts'
 import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
 
@@ -18,7 +24,25 @@ export type Translator = {
   isOver?(): boolean
 }
 
-/** A stream of a vendor that has other events than OpenAI; resolves at its first chunk. */
+type Asked = Parameters<typeof open>[0] & {
+  limits: StreamLimits
+  /** Reads the vendor's error; throws a ProviderFailure. */
+  readFailure: (head: UpstreamHead) => PieceReader<never>
+  translator: () => Translator
+}
+
+/**
+ * Asks for a stream of a vendor that has other events than OpenAI; resolves at its first chunk.
+ * Rejects with a ProviderFailure.
+ */
+export async function openTranslated(asked: Asked): Promise<ChatStream> {
+  const { limits, readFailure, translator } = asked
+  const answer = await open(asked)
+  if (answer.head.status === 200) return translateStream(answer, limits, translator())
+  return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
+}
+
+/** A stream of such a vendor; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
   limits: StreamLimits,

@@ -1,0 +1,30 @@
+import { completion } from './chat-answers.ts'
+import { hello, type OwnEndpoint } from './own-endpoint.ts'
+import { openConnection, postHead } from './raw-connection.ts'
+import { until } from './until.ts'
+
+/** A connection whose request waits for its provider. */
+export type HeldAnswer = {
+  socket: Awaited<ReturnType<typeof openConnection>>
+  /** What has come so far. */
+  text(): string
+  /** Lets the provider answer. */
+  answer(): void
+}
+
+/** Asks over a connection of its own, with more bytes behind the request; resolves when its provider is asked. */
+export async function holdAnswer(
+  { gateway, upstream }: OwnEndpoint,
+  behind: string,
+): Promise<HeldAnswer> {
+  const gate = Promise.withResolvers<void>()
+  upstream.answer({ ...completion('Hello.'), after: gate.promise })
+  const body = JSON.stringify({ model: 'own/house-1', messages: hello })
+  const length = { 'content-length': String(body.length), connection: 'keep-alive' }
+  const socket = await openConnection(gateway.url)
+  let text = ''
+  socket.on('data', (piece: Buffer) => (text += piece.toString()))
+  socket.write(postHead('/v1/chat/completions', gateway.liveKey, length) + body + behind)
+  await until('it is asked', () => upstream.requests.length === 1)
+  return { socket, text: () => text, answer: () => gate.resolve() }
+}
