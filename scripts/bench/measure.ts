@@ -158,8 +158,7 @@ const costOfReport = async (server: Server): Promise<number> => {
 const withReports = async (server: Server, run: () => Promise<Sample>): Promise<Sample> => {
   const reports = askForReports(server)
   const sample = await run()
-  const made = await reports.stop()
-  if (made === 0) throw new Error('No report was made meanwhile.')
+  await reports.stop()
   return sample
 }
 

@@ -37,14 +37,10 @@ export const fillHistory = (dataDir: string, rows: number): void => {
 type Asked = { port: number; key: string }
 
 /** Asks for a report of all of it so many times, one after the other. */
-export const makeReports = async (
-  { port, key }: Asked,
-  count: number,
-  signal: AbortSignal | null = null,
-): Promise<void> => {
+export const makeReports = async ({ port, key }: Asked, count: number): Promise<void> => {
   const url = `http://127.0.0.1:${port}/api/usage?group_by=day,model,key&limit=100`
   for (let made = 0; made < count; made += 1) {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` }, signal })
+    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
     const text = await response.text()
     if (response.status !== 200) throw new Error(`A report was refused: ${text}`)
   }
@@ -52,20 +48,16 @@ export const makeReports = async (
 
 /** Asks for one report after another until it is told to stop. */
 export const askForReports = (asked: Asked) => {
-  const ending = new AbortController()
-  let made = 0
+  let goesOn = true
   const asking = async (): Promise<void> => {
-    for (; !ending.signal.aborted; made += 1) await makeReports(asked, 1, ending.signal)
+    while (goesOn) await makeReports(asked, 1)
   }
-  const all = asking().catch((error: unknown) => {
-    if (!ending.signal.aborted) throw error
-  })
+  const all = asking()
   return {
-    /** Resolves with the number of reports that were made. */
-    stop: async (): Promise<number> => {
-      ending.abort()
+    /** Resolves when the last one is there. */
+    stop: async (): Promise<void> => {
+      goesOn = false
       await all
-      return made
     },
   }
 }

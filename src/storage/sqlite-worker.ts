@@ -64,7 +64,7 @@ function inOne({ statements, waits }: Extract<WorkerRequest, { kind: 'commit' }>
 
 /** Reports take what calls leave of the processor. Linux alone has priorities of single threads. */
 function yieldToOthers(): void {
-  if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW)
+  if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 }
 
 function withoutWaiting<T>(run: () => T): T {
