@@ -34,6 +34,11 @@ export const bodyChecks: {
   createImage: Check<operations['createImage']['requestBody']['content']['application/json']>
   createImageEdit: Check<operations['createImageEdit']['requestBody']['content']['application/json']>
   createChatCompletion: Check<operations['createChatCompletion']['requestBody']['content']['application/json']>
+  createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>
+  updateAccount: Check<operations['updateAccount']['requestBody']['content']['application/json']>
+  createKey: Check<operations['createKey']['requestBody']['content']['application/json']>
+  updateKey: Check<operations['updateKey']['requestBody']['content']['application/json']>
+  rotateKey: Check<operations['rotateKey']['requestBody']['content']['application/json']>
   setUp: Check<operations['setUp']['requestBody']['content']['application/json']>
   createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
 }

@@ -140,6 +140,58 @@ export const operations = [
     "access": "caller"
   },
   {
+    "id": "listAccounts",
+    "method": "get",
+    "path": "/api/accounts",
+    "queryNames": [
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "createAccount",
+    "method": "post",
+    "path": "/api/accounts",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "retrieveAccount",
+    "method": "get",
+    "path": "/api/accounts/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "updateAccount",
+    "method": "patch",
+    "path": "/api/accounts/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
     "id": "listAuditEvents",
     "method": "get",
     "path": "/api/audit",
@@ -165,6 +217,96 @@ export const operations = [
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "listKeys",
+    "method": "get",
+    "path": "/api/keys",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order",
+      "state",
+      "mode",
+      "name"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "createKey",
+    "method": "post",
+    "path": "/api/keys",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "retrieveKey",
+    "method": "get",
+    "path": "/api/keys/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "updateKey",
+    "method": "patch",
+    "path": "/api/keys/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "revokeKey",
+    "method": "delete",
+    "path": "/api/keys/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "rotateKey",
+    "method": "post",
+    "path": "/api/keys/{id}/rotate",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
     "protocol": "rest",
     "access": "caller"
   },
@@ -455,6 +597,38 @@ export const bodyMembers = {
     "user"
   ],
   "postMcp": [],
+  "createAccount": [
+    "name",
+    "limits",
+    "budget"
+  ],
+  "updateAccount": [
+    "name",
+    "limits",
+    "budget"
+  ],
+  "createKey": [
+    "name",
+    "mode",
+    "scopes",
+    "models",
+    "allowed_addresses",
+    "limits",
+    "budget",
+    "expires_at"
+  ],
+  "updateKey": [
+    "name",
+    "scopes",
+    "models",
+    "allowed_addresses",
+    "limits",
+    "budget",
+    "expires_at"
+  ],
+  "rotateKey": [
+    "overlap_minutes"
+  ],
   "setUp": [
     "token",
     "email",
@@ -472,7 +646,7 @@ export const securitySchemes = ["bearer","apiKey","session"] as const
 export type SecurityScheme = (typeof securitySchemes)[number]
 
 /** The methods of the contract, in upper case. */
-export const contractMethods = ["POST","GET","DELETE"] as const
+export const contractMethods = ["POST","GET","DELETE","PATCH"] as const
 /** The headers that requests may carry, in lower case. */
 export const requestHeaders = [
   "content-type",
@@ -514,5 +688,6 @@ export const responseHeaders = [
   "Allow",
   "Retry-After",
   "x-accel-buffering",
+  "Cache-Control",
   "retry-after"
 ] as const

@@ -398,6 +398,16 @@ export interface components {
                  */
                 key_cache_ms: number;
                 /**
+                 * @description How often it is written when keys were last used.
+                 * @default 60000
+                 */
+                key_use_write_ms: number;
+                /**
+                 * @description Keys whose last use waits to be written; that of others is not noted.
+                 * @default 10000
+                 */
+                key_uses_waiting_max: number;
+                /**
                  * @description How often the keys of open streams and long calls are looked up again, to end those of a revoked key.
                  * @default 1000
                  */
@@ -1143,6 +1153,20 @@ export const settings = [
     "standard": 1000,
     "needsRestart": true,
     "description": "How long a key that was looked up is trusted; a revoked key works at most so long."
+  },
+  {
+    "name": "limits.key_use_write_ms",
+    "variable": null,
+    "standard": 60000,
+    "needsRestart": true,
+    "description": "How often it is written when keys were last used."
+  },
+  {
+    "name": "limits.key_uses_waiting_max",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "Keys whose last use waits to be written; that of others is not noted."
   },
   {
     "name": "limits.key_recheck_ms",

@@ -141,6 +141,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description All accounts for those who run the gateway, and their own for everybody else.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create an account
+         * @description For those who run the gateway. Keys for it are made with `account_id`.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe an account */
+        get: operations["retrieveAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an account
+         * @description What is left out stays as it is. An account's own administrators change its name; its limits and
+         *     its budget are changed by those who run the gateway.
+         */
+        patch: operations["updateAccount"];
+        trace?: never;
+    };
     "/api/audit": {
         parameters: {
             query?: never;
@@ -175,6 +221,79 @@ export interface paths {
         get: operations["retrieveOwnKey"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of the account
+         * @description Ended keys too, without the secret of any.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Create a key
+         * @description Its secret is in this answer alone, and stored nowhere. A key without the scope `admin` hands
+         *     out no more than it has itself; what it makes counts with its own limits and budget.
+         */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe a key */
+        get: operations["retrieveKey"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key
+         * @description Ends it for good, with its streams and calls under way within two seconds. Its row stays for the
+         *     ledger. A key that is revoked already stays as it is.
+         */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a key
+         * @description What is left out stays as it is, and `null` lifts a restriction. It holds for all calls that begin
+         *     two seconds later or more.
+         */
+        patch: operations["updateKey"];
+        trace?: never;
+    };
+    "/api/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a key
+         * @description Makes a key that may do the same, and ends the old one after the overlap; until then both work.
+         *     They share their limits and their budget.
+         */
+        post: operations["rotateKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -426,7 +545,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -519,11 +638,62 @@ export interface components {
             renews_at: string | null;
         };
         NullableBudgetState: components["schemas"]["BudgetState"] | null;
+        /** @description What may be spent. */
+        Budget: {
+            amount: components["schemas"]["Money"];
+            period: components["schemas"]["BudgetPeriod"];
+        };
+        NullableBudget: components["schemas"]["Budget"] | null;
+        /** @description Limits to be set; `null` is no limit of its own, and 0 lets nothing through. */
+        NewLimits: {
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
+            images_per_minute?: number | null;
+            concurrency?: number | null;
+        };
+        /** @description What may be spent from now on; 0 lets nothing through that costs anything. */
+        NewBudget: {
+            /** @description Dollars as a decimal text as "2.50", below 9000000, with at most nine decimals. */
+            usd: string;
+            period: components["schemas"]["BudgetPeriod"];
+        };
+        NewNullableBudget: components["schemas"]["NewBudget"] | null;
+        /** @description A text in one line for people, without control characters. */
+        DisplayName: string;
+        /** @enum {string} */
+        AccountObject: "account";
+        Account: {
+            id: components["schemas"]["AccountId"];
+            object: components["schemas"]["AccountObject"];
+            name: string;
+            created_at: components["schemas"]["Time"];
+            /** @description Whether it is that of those who run the gateway. */
+            is_operator: boolean;
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudget"];
+        };
+        AccountList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Account"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        NewAccount: {
+            name: components["schemas"]["DisplayName"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+        };
+        AccountChange: {
+            name?: components["schemas"]["DisplayName"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+        };
         /**
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "key.create" | "settings.reload" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -578,6 +748,107 @@ export interface components {
             window_seconds: number | null;
             /** @description When the open window ends; 0 where none is open, null of `concurrency`. */
             reset_seconds: number | null;
+        };
+        ApiKeyId: string;
+        /** @enum {string} */
+        ApiKeyState: "active" | "expired" | "revoked";
+        ApiKey: {
+            id: components["schemas"]["ApiKeyId"];
+            object: components["schemas"]["ApiKeyObject"];
+            account_id: components["schemas"]["AccountId"];
+            name: string;
+            mode: components["schemas"]["Mode"];
+            /** @description The beginning and the end of its secret, by which people know it. */
+            hint: string;
+            state: components["schemas"]["ApiKeyState"];
+            scopes: components["schemas"]["Scope"][];
+            /** @description The only models that it may call, by their ids; null for all. */
+            models: string[] | null;
+            /** @description The only networks that it may be used from, as CIDR; null for all. */
+            allowed_addresses: string[] | null;
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudget"];
+            created_at: components["schemas"]["Time"];
+            /** @description From when on it is refused; null for never. */
+            expires_at: string | null;
+            /** @description When it was revoked; null where it was not. */
+            revoked_at: string | null;
+            /** @description When it was last used, to the minute; null for never. */
+            last_used_at: string | null;
+            /** @description The key that replaces it; null where none does. */
+            replaced_by: string | null;
+        };
+        CreatedApiKey: {
+            id: components["schemas"]["ApiKeyId"];
+            object: components["schemas"]["ApiKeyObject"];
+            account_id: components["schemas"]["AccountId"];
+            name: string;
+            mode: components["schemas"]["Mode"];
+            /** @description The beginning and the end of its secret, by which people know it. */
+            hint: string;
+            state: components["schemas"]["ApiKeyState"];
+            scopes: components["schemas"]["Scope"][];
+            /** @description The only models that it may call, by their ids; null for all. */
+            models: string[] | null;
+            /** @description The only networks that it may be used from, as CIDR; null for all. */
+            allowed_addresses: string[] | null;
+            limits: components["schemas"]["Limits"];
+            budget: components["schemas"]["NullableBudget"];
+            created_at: components["schemas"]["Time"];
+            /** @description From when on it is refused; null for never. */
+            expires_at: string | null;
+            /** @description When it was revoked; null where it was not. */
+            revoked_at: string | null;
+            /** @description When it was last used, to the minute; null for never. */
+            last_used_at: string | null;
+            /** @description The key that replaces it; null where none does. */
+            replaced_by: string | null;
+            /** @description The secret itself, told this once. */
+            key: string;
+        };
+        ApiKeyList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["ApiKey"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        /** @description What a key may do. */
+        GivenScopes: components["schemas"]["Scope"][];
+        /** @description The only models that a key may call, by any of their names; null for all. */
+        GivenModels: string[] | null;
+        /** @description The only addresses and networks (CIDR) that a key may be used from; null for all. */
+        GivenAddresses: string[] | null;
+        /** @description A time to come, as 2027-11-22T12:00:00Z; null for never. */
+        EndTime: string | null;
+        NewApiKey: {
+            name: components["schemas"]["DisplayName"];
+            mode: components["schemas"]["Mode"];
+            /** @description What it may do; to call models, where it is left out. */
+            scopes?: components["schemas"]["GivenScopes"];
+            models?: components["schemas"]["GivenModels"];
+            allowed_addresses?: components["schemas"]["GivenAddresses"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+            expires_at?: components["schemas"]["EndTime"];
+        };
+        ApiKeyChange: {
+            name?: components["schemas"]["DisplayName"];
+            scopes?: components["schemas"]["GivenScopes"];
+            models?: components["schemas"]["GivenModels"];
+            allowed_addresses?: components["schemas"]["GivenAddresses"];
+            limits?: components["schemas"]["NewLimits"];
+            budget?: components["schemas"]["NewNullableBudget"];
+            expires_at?: components["schemas"]["EndTime"];
+        };
+        /**
+         * @description How long the old key goes on working, at most seven days.
+         * @default 60
+         */
+        OverlapMinutes: number;
+        KeyRotation: {
+            /** @default 60 */
+            overlap_minutes: components["schemas"]["OverlapMinutes"];
         };
         OwnKey: {
             id: string;
@@ -2271,6 +2542,44 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The key has ended, or another one replaces it already. */
+        KeyNotActive: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This key was revoked at 2026-11-22T12:00:00.000Z. Create a new one.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "key_not_active"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The path does not take the method; `Allow` names those it takes. */
         MethodNotAllowed: {
             headers: {
@@ -2750,6 +3059,16 @@ export interface components {
          */
         SessionIdPath: components["schemas"]["SessionId"];
         /**
+         * @description The account.
+         * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+         */
+        AccountPath: components["schemas"]["AccountId"];
+        /**
+         * @description The key.
+         * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        KeyPath: components["schemas"]["ApiKeyId"];
+        /**
          * @description How many to list.
          * @example 20
          */
@@ -3036,6 +3355,11 @@ export interface components {
          * @example POST
          */
         Allow: string;
+        /**
+         * @description A secret is in the answer.
+         * @example no-store
+         */
+        NotStored: "no-store";
         /**
          * @description Comes with an event stream, and keeps proxies such as nginx from holding it back.
          * @example no
@@ -3768,6 +4092,281 @@ export interface operations {
             503: components["responses"]["ToolServerBusy"];
         };
     };
+    listAccounts: {
+        parameters: {
+            query: {
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of accounts. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "object": "account",
+                     *           "name": "Harbour office",
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "is_operator": false,
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": {
+                     *             "amount": {
+                     *               "usd": "25",
+                     *               "nano_usd": 25000000000
+                     *             },
+                     *             "period": "month"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Harbour office",
+                 *       "limits": {
+                 *         "requests_per_minute": 600,
+                 *         "concurrency": 10
+                 *       },
+                 *       "budget": {
+                 *         "usd": "25",
+                 *         "period": "month"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewAccount"];
+            };
+        };
+        responses: {
+            /** @description The account. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "object": "account",
+                     *       "name": "Harbour office",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                id: components["parameters"]["AccountPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "object": "account",
+                     *       "name": "Harbour office",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                id: components["parameters"]["AccountPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Harbour office",
+                 *       "budget": {
+                 *         "usd": "25",
+                 *         "period": "month"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountChange"];
+            };
+        };
+        responses: {
+            /** @description The account as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "object": "account",
+                     *       "name": "Harbour office",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listAuditEvents: {
         parameters: {
             query: {
@@ -3958,6 +4557,576 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listKeys: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description Only keys in this state.
+                 * @example active
+                 */
+                state?: components["schemas"]["ApiKeyState"];
+                /**
+                 * @description Only keys of this mode.
+                 * @example live
+                 */
+                mode?: components["schemas"]["Mode"];
+                /**
+                 * @description Only keys whose name has this in it, in any letter case.
+                 * @example server
+                 */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of keys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "object": "api_key",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "name": "build server",
+                     *           "mode": "live",
+                     *           "hint": "mag_live_…x7Qk",
+                     *           "state": "active",
+                     *           "scopes": [
+                     *             "inference"
+                     *           ],
+                     *           "models": [
+                     *             "gpt-5-mini"
+                     *           ],
+                     *           "allowed_addresses": [
+                     *             "203.0.113.0/24"
+                     *           ],
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": {
+                     *             "amount": {
+                     *               "usd": "25",
+                     *               "nano_usd": 25000000000
+                     *             },
+                     *             "period": "month"
+                     *           },
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "expires_at": "2027-11-22T12:00:00.000Z",
+                     *           "revoked_at": null,
+                     *           "last_used_at": null,
+                     *           "replaced_by": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "build server",
+                 *       "mode": "live",
+                 *       "models": [
+                 *         "gpt-5-mini"
+                 *       ],
+                 *       "allowed_addresses": [
+                 *         "203.0.113.0/24"
+                 *       ],
+                 *       "limits": {
+                 *         "requests_per_minute": 600,
+                 *         "concurrency": 10
+                 *       },
+                 *       "budget": {
+                 *         "usd": "25",
+                 *         "period": "month"
+                 *       },
+                 *       "expires_at": "2027-11-22T12:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewApiKey"];
+            };
+        };
+        responses: {
+            /** @description The key, with its secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null,
+                     *       "key": "mag_live_…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "build server",
+                 *       "limits": {
+                 *         "concurrency": 2
+                 *       },
+                 *       "expires_at": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApiKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key as it is now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["KeyNotActive"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_minutes": 60
+                 *     }
+                 */
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description The new key, with its secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null,
+                     *       "key": "mag_live_…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["KeyNotActive"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,7 +1,8 @@
 import { Router } from '@koa/router'
-import { createAccounts, type Accounts } from './accounts/accounts.ts'
-import { createIdentify } from './accounts/identify.ts'
-import { createKeyWatch, type KeyWatch } from './accounts/key-watch.ts'
+import type { Accounts } from './accounts/accounts.ts'
+import type { KeyWatch } from './accounts/key-watch.ts'
+import type { Keys } from './accounts/keys.ts'
+import { assembleAccounts } from './assemble/accounts.ts'
 import { assembleAnswers } from './assemble/answers.ts'
 import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/reload-settings.ts'
@@ -30,6 +31,7 @@ type Assembled = {
   server: GatewayServer
   accounts: Accounts
   people: PeopleParts
+  keys: Keys
   store: Store
   events: Events
   toolServer: ToolServer
@@ -86,20 +88,17 @@ export async function assemble({
   const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
   for (const notice of opened.notices) events.storeNoticed(notice)
   const store = await guardStore({ store: opened, config, monotonic, events })
-  const accounts = createAccounts(store, clock)
-  const identify = createIdentify({ store, clock, monotonic, ...limits })
-  const keyWatch = createKeyWatch({ store, clock, ...limits })
+  const known = assembleAccounts({ store, limits, clock, monotonic })
   const people = assemblePeople({ config, store, events, clock, monotonic })
-  const { contract, toolServer, current, reload, ...answers } = assembleAnswers({
+  const { contract, toolServer, current, keys, reload, ...answers } = assembleAnswers({
+    ...known,
     config,
     secrets,
     loaded,
     store,
     events,
     budget,
-    accounts,
     people,
-    identify,
     publicNet,
     moreTools,
     clock,
@@ -110,7 +109,8 @@ export async function assemble({
     isDraining: () => server.draining(),
     setLogLevel: (level) => (log.level = level),
   })
-  const server = serverOf({ contract, toolServer, limits, events, budget, keyWatch, monotonic })
+  const { accounts, followKey } = known
+  const server = serverOf({ contract, toolServer, limits, events, budget, followKey, monotonic })
   bindPages(server.router, {
     readMetrics: () => {
       log.settle()
@@ -121,33 +121,25 @@ export async function assemble({
   })
 
   const close = async () => {
-    keyWatch.close()
+    await known.close()
     await answers.close()
     await store.close()
   }
   const { providerIds, retiring } = current()
   const rest = { toolServer, reload, providerIds, retiring, close }
-  return { server, accounts, people, store, events, ...rest }
+  return { server, accounts, keys, people, store, events, ...rest }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {
   limits: Config['limits']
   events: Events
   budget: Budget
-  keyWatch: KeyWatch
+  followKey: KeyWatch['follow']
   monotonic: () => number
 }
 
 /** The HTTP server of the contract, with a router for all else. */
-function serverOf({
-  contract,
-  toolServer,
-  limits,
-  events,
-  budget,
-  keyWatch,
-  ...rest
-}: ServerParts) {
+function serverOf({ contract, toolServer, limits, events, budget, ...rest }: ServerParts) {
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
     ...rest,
@@ -159,7 +151,6 @@ function serverOf({
     onDrain: toolServer.close,
     events,
     budget,
-    followKey: keyWatch.follow,
   })
   return { ...server, router }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { createAccounts } from './accounts/accounts.ts'
+import { countActiveKeys } from './accounts/keys.ts'
 import { uncounted } from './bytes/budget.ts'
 import {
   configuredCatalog,
@@ -97,9 +97,8 @@ async function checkStore(config: Config): Promise<Finding> {
   }
   try {
     const store = await openStore(config)
-    const keys = await createAccounts(store, Date.now).listKeys()
+    const active = await countActiveKeys(store, Date.now())
     await store.close()
-    const active = keys.filter(({ revoked_at: revokedAt }) => revokedAt === null).length
     return { finding: `${dataDir}, ${active} active keys`, healthy: true }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -1,5 +1,6 @@
 /** The server: `npm start`. */
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
+import { commandLine } from './accounts/command-line.ts'
 import { setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
 import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
@@ -16,7 +17,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel)
   const readSettings = () => loadConfig(readVariables())
   const assembled = await assemble({ config, secrets, log, readSettings, ...collection() })
-  const { server, accounts, people, events, reload, providerIds, close } = assembled
+  const { server, accounts, keys, people, events, reload, providerIds, close } = assembled
   const port = await listen(server, config)
   obeySignals({
     events,
@@ -34,7 +35,7 @@ async function main(): Promise<void> {
   const baseUrl = config.baseUrl ?? `http://${host}:${port}`
   const { id: accountId, created } = await accounts.first()
   const testKey = created
-    ? await accounts.createKey({ accountId, mode: 'test', name: 'first test key' })
+    ? (await keys.create(commandLine, accountId, { mode: 'test', name: 'first test key' })).key
     : undefined
   const setUpToken = await people.setUpLinks.createIfNeeded()
   const setUp = setUpToken === undefined ? undefined : setUpText(baseUrl, setUpToken)

@@ -2,15 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
-import { createAccounts } from '../src/accounts/accounts.ts'
 import type { Variables } from '../src/config.ts'
 import type { Store } from '../src/storage/store.ts'
+import { accountsOf, storeKey } from './support/keys.ts'
 import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 import { projectFolder, runProgram, startProgram } from './support/program.ts'
 import { startServer, type ServerProcess } from './support/server-process.ts'
 import { openTestStore } from './support/store.ts'
 import { until } from './support/until.ts'
-import { startUpstream, type Upstream } from './support/upstream.ts'
 
 const keyAlone = /^mag_(test|live)_[\w-]{49}\n$/
 
@@ -127,14 +126,20 @@ describe('the commands', () => {
   })
 
   it('keys list tells active, expired and revoked keys apart', async () => {
-    const accounts = createAccounts(await store(), Date.now)
+    const opened = await store()
+    const { accounts } = accountsOf(opened, Date.now)
     const { id: accountId } = await accounts.first()
+    let made = 1
     const create = (name: string, expiresAt: number) =>
-      accounts.createKey({ accountId, mode: 'test', name, expiresAt })
+      storeKey(opened, { accountId, mode: 'test', now: made++ }, { expiresAt, row: { name } })
     await create('lasting', Date.now() + 86_400_000)
     await create('brief', Date.now() - 1)
     await create('ended', Date.now() + 86_400_000)
-    const { id = '' } = (await accounts.listKeys()).find(({ name }) => name === 'ended') ?? {}
+    const { id } = await opened.db
+      .selectFrom('api_keys')
+      .select('id')
+      .where('name', '=', 'ended')
+      .executeTakeFirstOrThrow()
     expect((await run(`keys revoke ${id}`)).stdout).to.equal(`Revoked ${id}.\n`)
     const { stdout } = await run('keys list')
     const states = stdout.match(/(?<=\d  )(active|expired|revoked).*(?=  \w+$)/gm)
@@ -220,79 +225,6 @@ describe('the commands', () => {
       const revokedAt = performance.now()
       await until('the key ends', async () => (await ask(key)) === '401 invalid_api_key')
       expect(performance.now() - revokedAt).to.be.below(keyCacheMs + 1000)
-    })
-  })
-
-  describe('doctor', () => {
-    let upstream: Upstream
-    beforeEach(async () => {
-      upstream = await startUpstream()
-    })
-    afterEach(() => upstream.stop())
-    const secret = 'sk-proj-this-is-the-secret'
-
-    it('finds nothing wrong where nothing is configured, and says what to set', async () => {
-      const { code, stdout } = await run('doctor')
-      expect(code).to.equal(0)
-      expect(stdout).to.include('does not exist yet')
-      expect(stdout).to.include('No provider is configured')
-      expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
-    })
-
-    it('tells the store, the keys in it and a provider that can be reached', async () => {
-      await run('keys create --mode test --name mine')
-      upstream.answer({ body: { object: 'list', data: [] } })
-      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
-      const { code, stdout, stderr } = await run('doctor', variables)
-      expect(code).to.equal(0)
-      expect(stdout).to.include(`${dataDir}, 1 active keys`)
-      expect(stdout).to.match(/openai +http:\S+ +reachable \(200\), 1 key/)
-      expect(stdout).to.not.match(/set OPENAI_API_KEY/)
-      expect(stdout + stderr).to.not.include(secret)
-      const [request] = upstream.requests
-      expect(request).to.include({ method: 'GET', path: '/v1/models' })
-      expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
-    })
-
-    it('tells the same as JSON, with every setting and no secret', async () => {
-      upstream.answer({ body: { object: 'list', data: [] } })
-      const { code, stdout, stderr } = await run('doctor --json', {
-        OPENAI_API_KEY: secret,
-        OPENAI_BASE_URL: `${upstream.url}/v1`,
-        METRICS_TOKEN: 'this-is-another-secret',
-      })
-      expect(code).to.equal(0)
-      expect(stdout + stderr).to.not.include('secret')
-      const told = JSON.parse(stdout) as { healthy: boolean; providers: object[]; config: object }
-      expect(told.healthy).to.equal(true)
-      expect(told.providers[0]).to.include({ id: 'openai', healthy: true })
-      expect(told.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
-      const { code: wrong } = await run('doctor --xml')
-      expect(wrong).to.equal(2)
-    })
-
-    it('ends with 1 when a provider refuses its key, which it does not print', async () => {
-      upstream.answer({ status: 401, body: { error: { message: `bad key ${secret}` } } })
-      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
-      const { code, stdout, stderr } = await run('doctor', variables)
-      expect(code).to.equal(1)
-      expect(stdout).to.match(/openai +http:\S+ +refuses the key \(401\)/)
-      expect(stdout + stderr).to.not.include(secret)
-    })
-
-    it('ends with 1 when a provider cannot be reached', async () => {
-      await upstream.stop()
-      const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
-      const { code, stdout } = await run('doctor', variables)
-      expect(code).to.equal(1)
-      expect(stdout).to.match(/openai +http:\S+ +unreachable/)
-    })
-
-    it('ends with 1 when the store cannot be opened', async () => {
-      writeFileSync(join(folder.path, 'gateway.db'), 'no database')
-      const { code, stdout } = await run('doctor', { DATA_DIR: folder.path })
-      expect(code).to.equal(1)
-      expect(stdout).to.include('cannot be opened')
     })
   })
 })

@@ -14,7 +14,8 @@ const ground = ['core', 'bytes', 'generated']
 const mayImport: Record<string, string[]> = {
   'main.ts': ['assemble.ts', 'config.ts', 'signals.ts', 'welcome.ts', ...parts, 'core'],
   'signals.ts': ['telemetry'],
-  'command-line.ts': ['doctor.ts', 'config.ts', ...parts, 'core'],
+  'command-line.ts': ['commands', 'config.ts', ...parts, 'core'],
+  commands: ['doctor.ts', 'config.ts', ...parts, 'http', 'core', 'generated'],
   'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
   'assemble.ts': ['assemble', 'config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   assemble: ['config.ts', 'config-changes.ts', ...faces, 'http', ...parts, 'core', 'bytes'],

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAccounts } from '../../src/accounts/accounts.ts'
 import { createIdentify } from '../../src/accounts/identify.ts'
 import { assembleLasting } from '../../src/assemble/lasting.ts'
 import { createBudget } from '../../src/bytes/budget.ts'
@@ -19,6 +18,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { callerOf } from '../../test/support/callers.ts'
 import { contextOf, corePartsOf } from '../../test/support/core-gateway.ts'
+import { accountsOf, storeKey } from '../../test/support/keys.ts'
 import { routeOf } from '../../test/support/route.ts'
 import { plainReply } from './replies.ts'
 
@@ -59,9 +59,8 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const opened = await openStore(config)
   const store = await guardStore({ store: opened, config, monotonic, events })
   const clock = Date.now
-  const accounts = createAccounts(store, clock)
-  const { id: accountId } = await accounts.first()
-  const key = await accounts.createKey({ accountId, mode: 'live', name: 'bench' })
+  const { id: accountId } = await accountsOf(store, clock).accounts.first()
+  const key = await storeKey(store, { accountId, mode: 'live', now: clock() })
   const allowance = {
     requests_per_minute: 1e9,
     tokens_per_minute: 1e9,
@@ -83,7 +82,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
   })
-  const identify = createIdentify({ store, clock, monotonic, ...limits })
+  const identify = createIdentify({ store, clock, monotonic, ...limits, onUse: () => undefined })
   return {
     key,
     identify: (authorization) => identify({ authorization, apiKey: undefined }),

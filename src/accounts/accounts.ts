@@ -1,43 +1,43 @@
-import type { Caller, Mode, Scope } from '../core/caller.ts'
+import { sql, type Kysely } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import { budgetForm, limitsForm } from '../core/allowance-form.ts'
+import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
-import type { ApiKeysTable } from '../storage/tables.ts'
-import { noAllowance } from './allowance.ts'
-import { createKey, digestOf, hintOf } from './api-key.ts'
+import type { AccountsTable, Tables } from '../storage/tables.ts'
+import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
+import type { Audit } from './audit.ts'
+import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
+import { timeText } from './key-form.ts'
 
-type NewKey = {
-  accountId: string
-  mode: Mode
-  name: string
-  /** The only models that the key may call; all if absent. */
-  models?: readonly string[]
-  /** What the key may do; to call models if absent. */
-  scopes?: readonly Scope[]
-  /** The only networks that it may be used from, as CIDR; all if absent. */
-  networks?: readonly string[]
-  expiresAt?: number
-}
-
-/** A key without its digest. */
-type KeyRow = Pick<ApiKeysTable, (typeof keyColumns)[number]>
+type Schemas = components['schemas']
+type Account = Schemas['Account']
 
 export type Accounts = {
   /** The oldest account; `created` says that there was none before. */
   first(): Promise<{ id: string; created: boolean }>
-  /** Creates a key and returns it; only its digest is stored. */
-  createKey(key: NewKey): Promise<string>
-  listKeys(): Promise<KeyRow[]>
   /**
    * The caller who acts for another account: whoever operates the gateway, for any. Throws
    * `not_found`, also where there is such an account.
    */
   actFor(caller: Caller, accountId: string): Promise<Caller>
-  /** Ends a key; false when there is no such active key. */
-  revokeKey(id: string): Promise<boolean>
+  /** All accounts for an operator, else their own. */
+  list(by: Administrator, page: PageRequest): Promise<Page<Account>>
+  /** Throws `not_found` for what is not there, or not theirs; `update` too. */
+  retrieve(by: Administrator, id: string): Promise<Account>
+  /** Throws `insufficient_scope` unless an operator asks. */
+  create(by: Administrator, asked: Schemas['NewAccount']): Promise<Account>
+  /** Throws `insufficient_scope` for limits and a budget, unless an operator asks. */
+  update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
 }
 
-export function createAccounts({ db }: Store, clock: () => number): Accounts {
+type Options = { store: Pick<Store, 'db'>; audit: Pick<Audit, 'write'>; clock: () => number }
+
+export function createAccounts(options: Options): Accounts {
+  const { store, audit, clock } = options
+  const { db } = store
   return {
     // In a transaction: two processes at their first start must agree on one account.
     first: () =>
@@ -54,72 +54,114 @@ export function createAccounts({ db }: Store, clock: () => number): Accounts {
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
-    createKey: async (asked) => {
-      const { key, row } = newKey(asked, clock())
-      await db.insertInto('api_keys').values(row).execute()
-      return key
-    },
     actFor: async (caller, accountId) => {
       if (accountId === caller.accountId) return caller
-      const isThere =
-        caller.isOperator &&
-        caller.scopes.includes('admin') &&
-        (await db
-          .selectFrom('accounts')
-          .select('id')
-          .where('id', '=', accountId)
-          .executeTakeFirst()) !== undefined
-      if (isThere) return { ...caller, accountId }
-      throw new GatewayError(
-        'not_found',
-        'There is no such account. GET /api/accounts lists yours.',
-        {
-          param: 'account_id',
-        },
-      )
+      const mayAct = caller.isOperator && caller.scopes.includes('admin')
+      if (!mayAct) throw noAccount('account_id')
+      await find(db, accountId, 'account_id')
+      return { ...caller, accountId }
     },
-    listKeys: () => db.selectFrom('api_keys').select(keyColumns).orderBy('created_at').execute(),
-    revokeKey: async (id) => {
-      const { numUpdatedRows } = await db
-        .updateTable('api_keys')
-        .set({ revoked_at: clock() })
-        .where('id', '=', id)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
+    list: async (by, page) => {
+      const rows = await select(db, by, page).execute()
+      return pageOf(rows, page.limit, {
+        placeOf: ({ created_at: at, id }) => [at, id],
+        tell: accountForm,
+      })
     },
+    retrieve: async (by, id) => {
+      assertTheirs(by, id)
+      return accountForm(await find(db, id))
+    },
+    create: async (by, asked) => {
+      if (!by.isOperator) throw forOperators('Accounts are created')
+      const id = newId('acc')
+      const none = { created_at: clock(), is_operator: 0, ...noAllowance }
+      const row = { id, name: asked.name, ...none, ...allowanceColumns(asked) }
+      await db.transaction().execute(async (transaction) => {
+        await transaction.insertInto('accounts').values(row).execute()
+        const act = { account_id: id, action: 'account.create', target: id } as const
+        await audit.write(transaction, by, { ...act, after: settingsOf(row) })
+      })
+      return accountForm(row)
+    },
+    update: async (by, id, change) => accountForm(await update(options, by, { id, change })),
   }
 }
 
-function newKey(asked: NewKey, now: number): { key: string; row: ApiKeysTable } {
-  const { accountId, mode, name, models, scopes = ['inference'], networks, expiresAt } = asked
-  const key = createKey(mode)
-  const row: ApiKeysTable = {
-    id: newId('key'),
-    account_id: accountId,
-    name,
-    mode,
-    digest: digestOf(key),
-    hint: hintOf(key),
-    allowed_models: models === undefined ? null : JSON.stringify(models),
-    scopes: JSON.stringify(scopes),
-    allowed_addresses: networks === undefined ? null : JSON.stringify(networks),
-    ...noAllowance,
-    created_at: now,
-    expires_at: expiresAt ?? null,
-    revoked_at: null,
+function select(
+  db: Kysely<Tables>,
+  { accountId, isOperator }: Administrator,
+  { limit, cursor, order }: PageRequest,
+) {
+  let rows = db.selectFrom('accounts').selectAll()
+  if (!isOperator) rows = rows.where('id', '=', accountId)
+  if (cursor !== undefined) {
+    const [at, id] = placeIn(cursor, ['number', 'string'])
+    const beyond = sql.raw(order === 'asc' ? '>' : '<')
+    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
   }
-  return { key, row }
+  return rows
+    .orderBy('created_at', order)
+    .orderBy('id', order)
+    .limit(limit + 1)
 }
 
-const keyColumns = [
-  'id',
-  'account_id',
-  'name',
-  'mode',
-  'hint',
-  'allowed_models',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-] as const
+async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<AccountsTable> {
+  const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw noAccount(param)
+  return row
+}
+
+function assertTheirs({ accountId, isOperator }: Administrator, id: string): void {
+  if (!isOperator && id !== accountId) throw noAccount('id')
+}
+
+function forOperators(what: string, param?: string): GatewayError {
+  const text = `${what} by those who run the gateway: ask them, or use an admin key of the first account.`
+  return new GatewayError('insufficient_scope', text, { param })
+}
+
+/** There is none, or none that the caller may know of. */
+function noAccount(param: string): GatewayError {
+  const text = 'There is no such account. GET /api/accounts lists yours.'
+  return new GatewayError('not_found', text, { param })
+}
+
+function update(
+  { store, audit }: Options,
+  by: Administrator,
+  { id, change }: { id: string; change: Schemas['AccountChange'] },
+): Promise<AccountsTable> {
+  assertTheirs(by, id)
+  const { name } = change
+  const reserved = (['limits', 'budget'] as const).find((member) => change[member] !== undefined)
+  if (reserved !== undefined && !by.isOperator) {
+    throw forOperators(`'${reserved}' of an account is changed`, reserved)
+  }
+  const columns = { ...(name === undefined ? {} : { name }), ...allowanceColumns(change) }
+  return store.db.transaction().execute(async (transaction) => {
+    const row = await find(transaction, id)
+    const changed = { ...row, ...columns }
+    const values = changedValues(settingsOf(row), settingsOf(changed))
+    if (values === undefined) return row
+    await transaction.updateTable('accounts').set(columns).where('id', '=', id).execute()
+    const act = { account_id: id, action: 'account.update', target: id } as const
+    await audit.write(transaction, by, { ...act, ...values })
+    return changed
+  })
+}
+
+function accountForm(row: AccountsTable): Account {
+  return {
+    id: row.id,
+    object: 'account',
+    ...settingsOf(row),
+    created_at: timeText(row.created_at),
+    is_operator: row.is_operator === 1,
+  }
+}
+
+function settingsOf(row: AccountsTable): Pick<Account, 'name' | 'limits' | 'budget'> {
+  const { limits, budget } = allowanceOf(row)
+  return { name: row.name, limits: limitsForm(limits), budget: budgetForm(budget) }
+}

@@ -1,5 +1,9 @@
+import type { components } from '../../generated/types.ts'
 import type { Allowance } from '../core/caller.ts'
+import { nanoUsd } from '../core/price.ts'
 import type { AccountsTable, AllowanceColumns, ApiKeysTable } from '../storage/tables.ts'
+
+type Schemas = components['schemas']
 
 /** The columns of an account or key without limits of its own. */
 export const noAllowance: AllowanceColumns = {
@@ -13,16 +17,16 @@ export const noAllowance: AllowanceColumns = {
 
 /** What the row of an account or key allows. */
 export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
-  const { budget_nano_usd: nanoUsd, budget_period: period } = row
+  const { budget_nano_usd: nano, budget_period: period } = row
   return {
-    ownerId: row.id,
+    ownerId: 'counts_with' in row ? countedAs(row) : row.id,
     limits: {
       requestsPerMinute: row.requests_per_minute,
       tokensPerMinute: row.tokens_per_minute,
       imagesPerMinute: row.images_per_minute,
       concurrency: row.concurrency,
     },
-    budget: nanoUsd === null || period === null ? null : { nanoUsd, period },
+    budget: nano === null || period === null ? null : { nanoUsd: nano, period },
   }
 }
 
@@ -35,4 +39,23 @@ export function unlimited(ownerId: string): Allowance {
     concurrency: null,
   }
   return { ownerId, limits, budget: null }
+}
+
+/** The id under which what a key uses and spends is counted: several keys may share one. */
+export function countedAs({ id, counts_with: first }: ApiKeysTable): string {
+  return first ?? id
+}
+
+/** The columns that set limits and a budget; what is left out has none. */
+export function allowanceColumns({
+  limits = {},
+  budget,
+}: {
+  limits?: Schemas['NewLimits']
+  budget?: Schemas['NewNullableBudget']
+}): Partial<AllowanceColumns> {
+  if (budget === undefined) return limits
+  if (budget === null) return { ...limits, budget_nano_usd: null, budget_period: null }
+  const nano = Number(nanoUsd(budget.usd))
+  return { ...limits, budget_nano_usd: nano, budget_period: budget.period }
 }

@@ -18,6 +18,8 @@ type Options = {
   /** How long a look-up is valid; meanwhile another process may revoke the key. */
   keyCacheMs: number
   keyCacheEntriesMax: number
+  /** Told of a key that is used, whenever it is looked up. */
+  onUse: (keyId: string) => void
 }
 
 /** Authenticates keys against the store, and caches those it finds. */
@@ -27,6 +29,7 @@ export function createIdentify({
   monotonic,
   keyCacheMs,
   keyCacheEntriesMax,
+  onUse,
 }: Options): Identify {
   const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Known>>()
@@ -51,7 +54,9 @@ export function createIdentify({
     if (!isWellFormedKey(key)) throw notAKey(key)
     return lookUpOnce(digest).then((row) => {
       if (keyCacheMs > 0) known.set(digest, row)
-      return unexpired(row, clock())
+      const caller = unexpired(row, clock())
+      onUse(caller.keyId)
+      return caller
     })
   }
 }
@@ -78,7 +83,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
-    // The lists are written by `createAccounts`.
+    // The lists are written by `createKeys`.
     models: models === null ? null : (JSON.parse(models) as string[]),
     networks: networks === null ? null : (JSON.parse(networks) as string[]),
     scopes: JSON.parse(key.scopes) as Scope[],

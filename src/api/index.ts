@@ -1,6 +1,9 @@
 import type { Operations } from '../http/contract-router.ts'
 import { exportRequests, type ExportRequests } from './export-requests.ts'
 import { exportUsage, type ExportUsage } from './export-usage.ts'
+import { createAccount, type CreateAccount } from './create-account.ts'
+import { createKey, type CreateKey } from './create-key.ts'
+import { listAccounts, type ListAccounts } from './list-accounts.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
 import { peopleOperations, type PeopleOptions } from './people.ts'
@@ -8,28 +11,60 @@ import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey, type BudgetsOf, type LookAtLimits } from './retrieve-own-key.ts'
 import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
+import { listKeys, type ListKeys } from './list-keys.ts'
+import { retrieveAccount, type RetrieveAccount } from './retrieve-account.ts'
+import { retrieveKey, type RetrieveKey } from './retrieve-key.ts'
+import { revokeKey, type RevokeKey } from './revoke-key.ts'
+import { rotateKey, type RotateKey } from './rotate-key.ts'
+import { updateAccount, type UpdateAccount } from './update-account.ts'
+import { updateKey, type UpdateKey } from './update-key.ts'
 
 type Options = PeopleOptions & {
   audit: { list: ListAudit }
   budgets: { statesFor: BudgetsOf }
-  lookAtLimits: LookAtLimits
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
+  lookAtLimits: LookAtLimits
   requests: { list: ListRequests; find: FindRequest }
+  accounts: {
+    list: ListAccounts
+    create: CreateAccount
+    retrieve: RetrieveAccount
+    update: UpdateAccount
+  }
+  keys: {
+    list: ListKeys
+    create: CreateKey
+    retrieve: RetrieveKey
+    update: UpdateKey
+    revoke: RevokeKey
+    rotate: RotateKey
+  }
 }
 
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
-  const { audit, budgets, lookAtLimits, reload, usage, requests, ...people } = options
+  const { audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests, ...people } =
+    options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
+    listAccounts: listAccounts(accounts),
+    createAccount: createAccount(accounts),
+    retrieveAccount: retrieveAccount(accounts),
+    updateAccount: updateAccount(accounts),
     listAuditEvents: listAuditEvents(audit),
+    retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     listRequests: listRequests(requests),
+    retrieveRequest: retrieveRequest(requests),
+    listKeys: listKeys(keys),
+    createKey: createKey(keys),
+    retrieveKey: retrieveKey(keys),
+    updateKey: updateKey(keys),
+    revokeKey: revokeKey(keys),
+    rotateKey: rotateKey(keys),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
-    retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
-    retrieveRequest: retrieveRequest(requests),
     ...peopleOperations(people),
   } satisfies Partial<Operations>
 }

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
 import type { LimitState } from '../core/limits.ts'
 import type { Operation } from '../http/operation.ts'
-import { limitsText } from './allowance.ts'
+import { limitsForm } from '../core/allowance-form.ts'
 
 type Schemas = components['schemas']
 type BudgetState = Schemas['BudgetState'] | null
@@ -40,7 +40,7 @@ export function retrieveOwnKey(
 
 function told({ limits }: Allowance, states: readonly LimitState[], whose: LimitState['owner']) {
   const own = states.filter(({ owner }) => owner === whose)
-  return { limits: limitsText(limits), rate_limits: own.map(stateText) }
+  return { limits: limitsForm(limits), rate_limits: own.map(stateText) }
 }
 
 function stateText({ kind, limit, remaining, window }: LimitState): Schemas['RateLimitState'] {

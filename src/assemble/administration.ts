@@ -1,13 +1,18 @@
 import type { Accounts } from '../accounts/accounts.ts'
-import { createAudit } from '../accounts/audit.ts'
+import type { Audit } from '../accounts/audit.ts'
+import { createKeys, type Keys } from '../accounts/keys.ts'
+import type { LastUse } from '../accounts/last-use.ts'
 import type { Budgets } from '../accounts/budgets.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { createRequests } from '../accounts/usage/requests.ts'
 import { apiOperations } from '../api/index.ts'
 import type { LookAtLimits } from '../api/retrieve-own-key.ts'
+import { keyModelIds } from '../catalog/new-key-models.ts'
+import { namePrefixes as prefixes } from '../providers/index.ts'
 import type { Reload } from '../api/reload-settings.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Generation } from './generation.ts'
 import type { PeopleParts } from './people.ts'
 
 type Options = {
@@ -17,18 +22,28 @@ type Options = {
   reload: Reload
   lookAtLimits: LookAtLimits
   people: PeopleParts
+  audit: Audit
+  lastUse: LastUse
+  /** Models are named as they are now. */
+  current: () => Pick<Generation, 'config' | 'models'>
   clock: () => number
 }
 
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration(options: Options) {
-  const { store, people, budgets, lookAtLimits, reload, clock } = options
+  const { store, accounts, audit, lastUse, current, clock } = options
+  const { people, budgets, lookAtLimits, reload } = options
+  const modelIds = (names: readonly string[]) => {
+    const { config, models } = current()
+    return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
+  }
+  const keys: Keys = createKeys({ store, audit, modelIds, clock, usedAt: lastUse.of })
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
   const requests = createRequests({ reader })
-  const audit = createAudit(store, clock)
-  return apiOperations({ ...people, audit, budgets, lookAtLimits, reload, usage, requests })
+  const parts = { ...people, audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests }
+  return { keys, operations: apiOperations(parts) }
 }

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
-import { createAudit } from '../accounts/audit.ts'
+import type { Audit } from '../accounts/audit.ts'
+import type { LastUse } from '../accounts/last-use.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
@@ -17,6 +18,8 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     loaded: Awaited<ReturnType<typeof loadContract>>
     accounts: Accounts
     people: PeopleParts
+    audit: Audit
+    lastUse: LastUse
     identify: Identify
     readSettings: () => Loaded
     isDraining: () => boolean
@@ -39,7 +42,7 @@ export function assembleAnswers(options: Options) {
       options.setLogLevel(next.config.logLevel)
       if (concernsModels) faces.toolServer.announceToolsChanged()
     },
-    note: createNote({ accounts, audit: createAudit(store, clock), store }),
+    note: createNote(options),
   })
   const { budgets } = lasting
   const sweep = sweepReservations({
@@ -49,14 +52,13 @@ export function assembleAnswers(options: Options) {
     intervalMs: options.config.limits.reservationCheckIntervalMs,
     onAbandoned: events.reservationAbandoned,
   })
+  const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
   const administration = assembleAdministration({
-    store,
-    accounts,
-    people,
+    ...options,
     budgets,
-    lookAtLimits: (caller: Caller) => lasting.rateLimit.look(caller),
+    current,
+    lookAtLimits,
     reload,
-    clock,
   })
   const faces = assembleFaces({
     ...options,
@@ -68,12 +70,13 @@ export function assembleAnswers(options: Options) {
     onFailure: events.toolFailed,
     claimKey: lasting.idempotency.claimKey,
   })
-  const others = { ...faces.toolServer.operations, ...administration }
+  const others = { ...faces.toolServer.operations, ...administration.operations }
   generations.begin(createGeneration({ ...options, lasting, others }))
   return {
     ...faces,
     current,
     reload,
+    keys: administration.keys,
     close: async () => {
       sweep.close()
       await generations.close()

@@ -5,13 +5,6 @@ import { nearName } from '../core/near-name.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { nearModel } from './near-model.ts'
 
-/** Its message is for who creates the key. */
-export class KeyModelError extends Error {
-  override name = 'KeyModelError'
-}
-
-const modelsMax = 1000
-
 type Known = {
   catalog: Pick<Catalog, 'find' | 'list'>
   endpoints: readonly { id: string; models: string | readonly string[] }[]
@@ -22,33 +15,35 @@ type Known = {
 /**
  * The ids of the models that a new key may call, each asked for in any way that a call may name it.
  * What only a vendor's own list knows is taken as it is written, behind the vendor: `openai/<name>`.
- * Throws a KeyModelError for what is no model, with one that is probably meant.
+ * Throws `invalid_value` for what is no model, with one that is probably meant.
  */
-export function keyModelIds(list: string, { catalog, endpoints, prefixes }: Known): string[] {
-  const names = list.split(',').map((name) => name.trim())
-  if (names.includes('')) throw new KeyModelError('--models: a name is empty. Write a,b.')
-  const idOf = (asked: string): string => {
-    try {
-      return catalog.find(asked).model.row.id
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error
-      if (!(error instanceof ModelNotFound)) throw new KeyModelError(`--models: ${error.message}`)
-    }
-    const own = plainName(asked) === undefined ? undefined : vendorsOwn(asked, prefixes)
-    if (own !== undefined) return own
-    const listed = endpoints.flatMap(({ id, models }) =>
-      typeof models === 'string' ? [] : models.map((name) => `${id}/${name}`),
-    )
-    const known = catalog.list({}, () => true).models
-    const near = nearModel(asked, known) ?? nearName(asked, listed)
-    const meant = near === undefined ? '' : ` Did you mean '${near}'?`
-    throw new KeyModelError(
-      `--models: there is no model '${asked.slice(0, 100)}'.${meant} One that only its vendor knows is named as provider/model.`,
-    )
+export function keyModelIds(names: readonly string[], known: Known): string[] {
+  return [...new Set(names.map((name, index) => idOf(name, `models[${index}]`, known)))]
+}
+
+function idOf(asked: string, param: string, { catalog, endpoints, prefixes }: Known): string {
+  try {
+    return catalog.find(asked).model.row.id
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    if (!(error instanceof ModelNotFound)) throw noKeyModel(error.message, param)
   }
-  const ids = [...new Set(names.map(idOf))]
-  if (ids.length <= modelsMax) return ids
-  throw new KeyModelError(`--models takes at most ${modelsMax} models.`)
+  const own = plainName(asked) === undefined ? undefined : vendorsOwn(asked, prefixes)
+  if (own !== undefined) return own
+  const listed = endpoints.flatMap(({ id, models }) =>
+    typeof models === 'string' ? [] : models.map((name) => `${id}/${name}`),
+  )
+  const known = catalog.list({}, () => true).models
+  const near = nearModel(asked, known) ?? nearName(asked, listed)
+  const meant = near === undefined ? '' : ` Did you mean '${near}'?`
+  throw noKeyModel(
+    `There is no model '${asked.slice(0, 100)}'.${meant} One that only its vendor knows is named as provider/model.`,
+    param,
+  )
+}
+
+function noKeyModel(message: string, param: string): GatewayError {
+  return new GatewayError('invalid_value', message, { param })
 }
 
 /** `openai/<name>` of a vendor, by any of its names; an operator's endpoint says itself what it has. */

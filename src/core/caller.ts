@@ -71,6 +71,9 @@ export type Actor = {
   address: string | null
 }
 
+/** Who administers accounts and keys, and as whom. */
+export type Administrator = Actor & Pick<Caller, 'accountId' | 'scopes' | 'isOperator'>
+
 /** The credentials of a request, by the header that carried them. */
 export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
 

@@ -37,6 +37,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  key_not_active: { status: 409, type: 'invalid_request_error' },
   timeout: { status: 504, type: 'timeout_error' },
   model_deactivated: { status: 410, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },

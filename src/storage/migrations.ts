@@ -3,6 +3,7 @@ import { Migrator, type Migration } from 'kysely/migration'
 import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
 import { createBudgets } from './migrations/budgets.ts'
+import { addKeyRotation } from './migrations/key-rotation.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
 import { createPeople } from './migrations/people.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
@@ -60,6 +61,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0009_budgets': { up: (db) => createBudgets(db, dialect) },
   '0010_idempotent_answers': { up: (db) => createIdempotentAnswers(db, dialect) },
   '0011_people': { up: createPeople },
+  '0012_key_rotation': { up: addKeyRotation },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

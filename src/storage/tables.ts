@@ -47,6 +47,9 @@ export type ApiKeysTable = AllowanceColumns & {
   created_at: number
   expires_at: number | null
   revoked_at: number | null
+  replaced_by: string | null
+  counts_with: string | null
+  last_used_at: number | null
 }
 
 export type UsageTable = {

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { createAccounts, type Accounts } from '../../src/accounts/accounts.ts'
+import type { Accounts } from '../../src/accounts/accounts.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { commandLine } from '../../src/accounts/command-line.ts'
+import { accountsOf } from '../support/keys.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 
@@ -15,16 +17,17 @@ describe('accounts', () => {
     folder = makeFolder()
     now = 1_800_000_000_000
     store = await openTestStore(folder.path)
-    accounts = createAccounts(store, () => now)
+    accounts = accountsOf(store, () => now).accounts
   })
   afterEach(async () => {
     await store.close()
     folder.remove()
   })
 
-  const newKey = async (name = 'mine') => {
+  const newKey = async () => {
     const { id: accountId } = await accounts.first()
-    return accounts.createKey({ accountId, mode: 'test', name })
+    const asked = { mode: 'test', name: 'mine' } as const
+    return (await accountsOf(store, () => now).keys.create(commandLine, accountId, asked)).key
   }
 
   it('begin with one, which is made once', async () => {
@@ -36,7 +39,10 @@ describe('accounts', () => {
 
   it('begin with one even when two processes start at the same moment', async () => {
     const other = await openTestStore(folder.path)
-    const found = await Promise.all([accounts.first(), createAccounts(other, () => now).first()])
+    const found = await Promise.all([
+      accounts.first(),
+      accountsOf(other, () => now).accounts.first(),
+    ])
     await other.close()
     expect(new Set(found.map(({ id }) => id)).size).to.equal(1)
     expect(found.filter(({ created }) => created)).to.have.length(1)
@@ -60,25 +66,5 @@ describe('accounts', () => {
     store = await openTestStore(folder.path)
     const [row] = await store.db.selectFrom('api_keys').select('digest').execute()
     expect(row?.digest).to.have.length(43)
-  })
-
-  it('list keys in the order of their making, without digests', async () => {
-    await newKey('first')
-    now += 1
-    await newKey('second')
-    const rows = await accounts.listKeys()
-    expect(rows.map(({ name }) => name)).to.deep.equal(['first', 'second'])
-    expect(rows[0]).to.not.have.property('digest')
-  })
-
-  it('end a key once, and say so', async () => {
-    await newKey()
-    const [{ id } = { id: '' }] = await accounts.listKeys()
-    now += 5
-    expect(await accounts.revokeKey(id)).to.equal(true)
-    expect(await accounts.revokeKey(id)).to.equal(false)
-    expect(await accounts.revokeKey('key_nosuch')).to.equal(false)
-    const [row] = await accounts.listKeys()
-    expect(row?.revoked_at).to.equal(now)
   })
 })

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createAccounts, type Accounts } from '../../src/accounts/accounts.ts'
 import { createKey } from '../../src/accounts/api-key.ts'
 import { createIdentify } from '../../src/accounts/identify.ts'
 import type { Credentials, Identify } from '../../src/core/caller.ts'
@@ -9,30 +8,33 @@ import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { callerOf } from '../support/callers.ts'
+import { accountsOf, revokeStoredKeys, storeKey } from '../support/keys.ts'
 
 const keyCacheMs = 1000
 
 describe('identifying a caller', () => {
   let folder: TemporaryFolder
   let store: Store
-  let accounts: Accounts
   let identify: Identify
   let accountId: string
   let now: number
+  const used: string[] = []
+  const onUse = (id: string) => void used.push(id)
   const clock = () => now
   beforeEach(async () => {
     folder = makeFolder()
     now = 1_800_000_000_000
     store = await openTestStore(folder.path)
-    accounts = createAccounts(store, clock)
+    used.length = 0
     identify = createIdentify({
       store,
       clock,
       monotonic: clock,
       keyCacheMs,
       keyCacheEntriesMax: 100,
+      onUse,
     })
-    accountId = (await accounts.first()).id
+    accountId = (await accountsOf(store, clock).accounts.first()).id
   })
   afterEach(async () => {
     await store.close()
@@ -44,10 +46,8 @@ describe('identifying a caller', () => {
     apiKey: undefined,
   })
   const newKey = (options: { models?: string[]; expiresAt?: number } = {}) =>
-    accounts.createKey({ accountId, mode: 'test', name: 'mine', ...options })
-  const revokeAll = async () => {
-    for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
-  }
+    storeKey(store, { accountId, mode: 'test', now }, options)
+  const revokeAll = () => revokeStoredKeys(store, now)
   /** The caller, or the code of the error. */
   const outcome = async (credentials: Credentials) => {
     try {
@@ -60,7 +60,10 @@ describe('identifying a caller', () => {
 
   it('finds account, key, mode and models behind a key, in either header', async () => {
     const key = await newKey({ models: ['a', 'b'] })
-    const [{ id: keyId } = { id: '' }] = await accounts.listKeys()
+    const { id: keyId } = await store.db
+      .selectFrom('api_keys')
+      .select('id')
+      .executeTakeFirstOrThrow()
     const caller = callerOf({
       accountId,
       keyId,
@@ -159,6 +162,7 @@ describe('identifying a caller', () => {
       monotonic: clock,
       keyCacheMs: 0,
       keyCacheEntriesMax: 100,
+      onUse,
     })
     const key = await newKey()
     expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
@@ -174,8 +178,26 @@ describe('identifying a caller', () => {
     expect(await outcome(bearer(key))).to.equal('expired_api_key')
   })
 
+  it('tells of a use when it looks a key up, and not of a key that it refuses', async () => {
+    const key = await newKey()
+    const ending = await newKey({ expiresAt: now })
+    await outcome(bearer(ending))
+    for (let asked = 0; asked < 5; asked++) await outcome(bearer(key))
+    expect(used).to.have.length(1)
+    now += keyCacheMs + 1
+    await outcome(bearer(key))
+    expect(used).to.deep.equal([used[0], used[0]])
+  })
+
   it('knows no more keys than key_cache_entries_max', async () => {
-    identify = createIdentify({ store, clock, monotonic: clock, keyCacheMs, keyCacheEntriesMax: 1 })
+    identify = createIdentify({
+      store,
+      clock,
+      monotonic: clock,
+      keyCacheMs,
+      keyCacheEntriesMax: 1,
+      onUse,
+    })
     const [one, two] = [await newKey(), await newKey()]
     await outcome(bearer(one))
     await outcome(bearer(two))

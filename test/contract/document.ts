@@ -229,7 +229,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
   408: { type: 'timeout_error', codes: ['timeout'] },
   409: {
     type: 'invalid_request_error',
-    codes: ['idempotency_key_in_use', 'idempotency_key_reused'],
+    codes: ['key_not_active', 'idempotency_key_in_use', 'idempotency_key_reused'],
   },
   410: { type: 'invalid_request_error', codes: ['model_deactivated'] },
   413: { type: 'invalid_request_error', codes: ['request_too_large'] },

@@ -18,39 +18,74 @@ let made = 0
 const newEmail = () => `new-${++made}@example.com`
 
 /** By operation, what it needs besides credentials; each time anew, since some things happen once. */
-const preparations: Record<string, (gateway: TestGateway) => Promise<Prepared>> = {
-  createImage: async () => ({ body: chosen }),
-  createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
-  createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
-  retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
-  retrieveRequest: async (gateway) => ({ path: { id: await recordedCall(gateway) } }),
-  postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
-  setUp: async ({ people }) => ({
-    body: { ...person, email: newEmail(), token: await people.setUpLink() },
-  }),
-  createSession: async ({ people, setUp }) => {
-    const email = newEmail()
-    await setUp({ ...person, email, token: await people.setUpLink() })
-    return { body: { email, password: person.password } }
-  },
-  deleteSession: async ({ people }) => {
-    const signedIn = await people.signIn()
-    const { sessionId } = await people.signInAgain(signedIn)
-    return { path: { session_id: sessionId }, headers: signedIn.headers }
-  },
+const preparations: Record<string, (gateway: TestGateway, adminKey: string) => Promise<Prepared>> =
+  {
+    createAccount: async () => ({ body: { ...named, budget: { usd: '2.5', period: 'month' } } }),
+    retrieveAccount: async (gateway, key) => ({ path: { id: await accountOf(gateway, key) } }),
+    updateAccount: async (gateway, key) => ({
+      path: { id: await accountOf(gateway, key) },
+      body: named,
+    }),
+    createKey: async () => ({ body: newKey }),
+    retrieveKey: async (gateway, key) => ({ path: { id: await madeKey(gateway, key) } }),
+    updateKey: async (gateway, key) => ({
+      path: { id: await madeKey(gateway, key) },
+      body: { limits: { concurrency: 2 } },
+    }),
+    revokeKey: async (gateway, key) => ({ path: { id: await madeKey(gateway, key) } }),
+    rotateKey: async (gateway, key) => ({
+      path: { id: await madeKey(gateway, key) },
+      body: { overlap_minutes: 0 },
+    }),
+    createImage: async () => ({ body: chosen }),
+    createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
+    createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
+    retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
+    retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
+    postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+    setUp: async ({ people }) => ({
+      body: { ...person, email: newEmail(), token: await people.setUpLink() },
+    }),
+    createSession: async ({ people, setUp }) => {
+      const email = newEmail()
+      await setUp({ ...person, email, token: await people.setUpLink() })
+      return { body: { email, password: person.password } }
+    },
+    deleteSession: async ({ people }) => {
+      const signedIn = await people.signIn()
+      const { sessionId } = await people.signInAgain(signedIn)
+      return { path: { session_id: sessionId }, headers: signedIn.headers }
+    },
+  }
+
+const named = { name: 'Harbour office' }
+const newKey = { name: 'build server', mode: 'test' }
+
+async function accountOf(gateway: TestGateway, key: string): Promise<string> {
+  return (await told(gateway.fetch('/api/key', { key }))).account_id ?? 'acc_none'
 }
 
-const recorded = new WeakMap<TestGateway, string>()
+async function madeKey(gateway: TestGateway, key: string): Promise<string> {
+  return (await told(gateway.post('/api/keys', newKey, { key }))).id ?? 'key_none'
+}
 
-/** The id of a call that is in the ledger of the first account; that of none when it takes no calls. */
-async function recordedCall(gateway: TestGateway): Promise<string> {
-  const known = recorded.get(gateway)
+type Told = { id?: string; account_id?: string }
+
+async function told(asked: Promise<Response>): Promise<Told> {
+  return (await (await asked).json()) as Told
+}
+
+const recorded = new Map<string, string>()
+
+/** The id of a call that a key has made; that of none when the gateway takes no calls. */
+async function recordedCall(gateway: TestGateway, key: string): Promise<string> {
+  const known = recorded.get(key)
   if (known !== undefined) return known
   const body = { model: 'gpt-5-mini', messages }
-  const answer = await gateway.post('/v1/chat/completions', body).catch(() => undefined)
+  const answer = await gateway.post('/v1/chat/completions', body, { key }).catch(() => undefined)
   if (answer?.status !== 200) return 'req_none'
   const id = answer.headers.get('x-request-id')!
-  recorded.set(gateway, id)
+  recorded.set(key, id)
   return id
 }
 
@@ -64,9 +99,16 @@ export function hasBody({ requestBody }: OperationRow): boolean {
   return requestBody !== undefined
 }
 
-/** Makes what a good request of an operation needs, without its HTTP. */
-export async function prepare(gateway: TestGateway, row: OperationRow): Promise<Prepared> {
-  const prepared = (await preparations[row.operationId]?.(gateway)) ?? {}
+/**
+ * Makes what a good request of an operation needs, without its HTTP; what its path names is in the
+ * account of an administrator.
+ */
+export async function prepare(
+  gateway: TestGateway,
+  row: OperationRow,
+  adminKey = gateway.adminKey,
+): Promise<Prepared> {
+  const prepared = (await preparations[row.operationId]?.(gateway, adminKey)) ?? {}
   if (accessOf(row) !== 'person' || prepared.headers !== undefined) return prepared
   const { headers } = await gateway.people.signIn()
   return { ...prepared, headers }

@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
-import type { Mode, Scope } from '../../src/core/caller.ts'
+import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
@@ -16,6 +16,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { accountRow } from './callers.ts'
 import { createTestPeople, type TestPeople } from './people.ts'
+import { revokeStoredKeys, storeKey, type StoredKey } from './keys.ts'
 
 type Options = {
   variables?: Variables
@@ -38,13 +39,7 @@ export type CallOptions = Omit<RequestInit, 'headers'> & {
   key?: string | null
 }
 
-type KeyOptions = {
-  accountId?: string
-  models?: string[]
-  scopes?: Scope[]
-  networks?: string[]
-  expiresAt?: number
-}
+type KeyOptions = StoredKey & { accountId?: string }
 
 /** A real gateway on a free port of this machine, with a store of its own. */
 export type TestGateway = {
@@ -137,7 +132,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const url = `http://127.0.0.1:${port}`
   const { id: accountId } = await accounts.first()
   const createKey: TestGateway['createKey'] = (mode, more = {}) =>
-    accounts.createKey({ accountId, mode, name: `${mode} key`, ...more })
+    storeKey(store, { accountId: more.accountId ?? accountId, mode, now: clock() }, more)
   const createAccount = async () => {
     const id = `acc_${randomUUID()}`
     await store.db.insertInto('accounts').values(accountRow(id, 'other')).execute()
@@ -174,10 +169,8 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     createKey,
     createAccount,
     allow,
-    revokeKeys: async () => {
-      for (const { id } of await accounts.listKeys()) await accounts.revokeKey(id)
-    },
     db: store.db,
+    revokeKeys: () => revokeStoredKeys(store, clock()),
     usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
     addUsage: async (rows) => {
       await store.commit(rows.map((row) => store.insertion('usage', row)))

@@ -23,7 +23,9 @@ export async function addAllowances(db: Kysely<unknown>): Promise<void> {
     .alterTable('api_keys')
     .addColumn('scopes', 'text', (column) => column.notNull().defaultTo('["inference"]'))
     .execute()
-  await db.schema.alterTable('api_keys').addColumn('allowed_addresses', 'text').execute()
+  for (const column of ['allowed_addresses', 'counts_with'] as const) {
+    await db.schema.alterTable('api_keys').addColumn(column, 'text').execute()
+  }
   await db.schema
     .alterTable('accounts')
     .addColumn('is_operator', 'bigint', (column) => column.notNull().defaultTo(0))

@@ -1,0 +1,64 @@
+import type { components } from '../../generated/types.ts'
+import { budgetForm, limitsForm } from '../core/allowance-form.ts'
+import type { Scope } from '../core/caller.ts'
+import type { ApiKeysTable } from '../storage/tables.ts'
+import { allowanceOf } from './allowance.ts'
+
+type ApiKey = components['schemas']['ApiKey']
+
+/** What of a key can be chosen. */
+type KeySettings = Pick<
+  ApiKey,
+  'name' | 'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'budget' | 'expires_at'
+>
+
+/** A key in the contract's form, without its secret, at a Unix time in milliseconds. */
+export function keyForm(row: ApiKeysTable, nowMs: number, usedAtMs: number | undefined): ApiKey {
+  return {
+    id: row.id,
+    object: 'api_key',
+    account_id: row.account_id,
+    ...keySettings(row),
+    hint: row.hint,
+    state: stateOf(row, nowMs),
+    created_at: timeText(row.created_at),
+    revoked_at: timeForm(row.revoked_at),
+    last_used_at: timeForm(usedAtMs ?? row.last_used_at),
+    replaced_by: row.replaced_by,
+  }
+}
+
+/** What was chosen for a key; no secret is in it. */
+export function keySettings(row: ApiKeysTable): KeySettings {
+  const { limits, budget } = allowanceOf(row)
+  return {
+    name: row.name,
+    mode: row.mode,
+    // The lists are written by `createKeys`.
+    scopes: JSON.parse(row.scopes) as Scope[],
+    models: listIn(row.allowed_models),
+    allowed_addresses: listIn(row.allowed_addresses),
+    limits: limitsForm(limits),
+    budget: budgetForm(budget),
+    expires_at: timeForm(row.expires_at),
+  }
+}
+
+/** A list that a column holds as JSON; null where there is none. */
+export function listIn(column: string | null): string[] | null {
+  return column === null ? null : (JSON.parse(column) as string[])
+}
+
+/** A Unix time in milliseconds as text. */
+export function timeText(atMs: number): string {
+  return new Date(atMs).toISOString()
+}
+
+function timeForm(atMs: number | null): string | null {
+  return atMs === null ? null : timeText(atMs)
+}
+
+function stateOf(row: ApiKeysTable, nowMs: number): ApiKey['state'] {
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at === null || row.expires_at > nowMs ? 'active' : 'expired'
+}

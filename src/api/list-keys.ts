@@ -1,0 +1,23 @@
+import type { components } from '../../generated/types.ts'
+import type { Page, PageRequest } from '../core/page.ts'
+import type { Operation } from '../http/operation.ts'
+
+type ApiKey = components['schemas']['ApiKey']
+type Filter = {
+  accountId: string
+  state?: ApiKey['state'] | undefined
+  mode?: ApiKey['mode'] | undefined
+  name?: string | undefined
+}
+
+/** Lists the keys of an account. */
+export type ListKeys = (filter: Filter, page: PageRequest) => Promise<Page<ApiKey>>
+
+/** GET /api/keys */
+export function listKeys({ list }: { list: ListKeys }): Operation<'listKeys'> {
+  return async ({ caller, query }) => {
+    const { state, mode, name, ...page } = query
+    const json = await list({ accountId: caller.accountId, state, mode, name }, page)
+    return { status: 200, json }
+  }
+}

@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Variables } from '../../src/config.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+describe('doctor', () => {
+  let folder: TemporaryFolder
+  let dataDir: string
+  let upstream: Upstream
+  beforeEach(async () => {
+    folder = makeFolder()
+    dataDir = join(folder.path, 'data')
+    upstream = await startUpstream()
+  })
+  afterEach(async () => {
+    await upstream.stop()
+    folder.remove()
+  })
+  const run = (words: string, variables: Variables = {}) =>
+    runProgram('src/command-line.ts', words.split(' '), {
+      folder: folder.path,
+      variables: { DATA_DIR: dataDir, ...variables },
+    })
+  const secret = 'sk-proj-this-is-the-secret'
+
+  it('finds nothing wrong where nothing is configured, and says what to set', async () => {
+    const { code, stdout } = await run('doctor')
+    expect(code).to.equal(0)
+    expect(stdout).to.include('does not exist yet')
+    expect(stdout).to.include('No provider is configured')
+    expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
+  })
+
+  it('tells the store, the keys in it and a provider that can be reached', async () => {
+    await run('keys create --mode test --name mine')
+    upstream.answer({ body: { object: 'list', data: [] } })
+    const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+    const { code, stdout, stderr } = await run('doctor', variables)
+    expect(code).to.equal(0)
+    expect(stdout).to.include(`${dataDir}, 1 active keys`)
+    expect(stdout).to.match(/openai +http:\S+ +reachable \(200\), 1 key/)
+    expect(stdout).to.not.match(/set OPENAI_API_KEY/)
+    expect(stdout + stderr).to.not.include(secret)
+    const [request] = upstream.requests
+    expect(request).to.include({ method: 'GET', path: '/v1/models' })
+    expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
+  })
+
+  it('tells the same as JSON, with every setting and no secret', async () => {
+    upstream.answer({ body: { object: 'list', data: [] } })
+    const { code, stdout, stderr } = await run('doctor --json', {
+      OPENAI_API_KEY: secret,
+      OPENAI_BASE_URL: `${upstream.url}/v1`,
+      METRICS_TOKEN: 'this-is-another-secret',
+    })
+    expect(code).to.equal(0)
+    expect(stdout + stderr).to.not.include('secret')
+    const told = JSON.parse(stdout) as { healthy: boolean; providers: object[]; config: object }
+    expect(told.healthy).to.equal(true)
+    expect(told.providers[0]).to.include({ id: 'openai', healthy: true })
+    expect(told.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
+    const { code: wrong } = await run('doctor --xml')
+    expect(wrong).to.equal(2)
+  })
+
+  it('ends with 1 when a provider refuses its key, which it does not print', async () => {
+    upstream.answer({ status: 401, body: { error: { message: `bad key ${secret}` } } })
+    const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+    const { code, stdout, stderr } = await run('doctor', variables)
+    expect(code).to.equal(1)
+    expect(stdout).to.match(/openai +http:\S+ +refuses the key \(401\)/)
+    expect(stdout + stderr).to.not.include(secret)
+  })
+
+  it('ends with 1 when a provider cannot be reached', async () => {
+    await upstream.stop()
+    const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
+    const { code, stdout } = await run('doctor', variables)
+    expect(code).to.equal(1)
+    expect(stdout).to.match(/openai +http:\S+ +unreachable/)
+  })
+
+  it('ends with 1 when the store cannot be opened', async () => {
+    writeFileSync(join(folder.path, 'gateway.db'), 'no database')
+    const { code, stdout } = await run('doctor', { DATA_DIR: folder.path })
+    expect(code).to.equal(1)
+    expect(stdout).to.include('cannot be opened')
+  })
+})

@@ -1,0 +1,60 @@
+import { createAccounts } from '../../src/accounts/accounts.ts'
+import { noAllowance } from '../../src/accounts/allowance.ts'
+import { createKey, digestOf, hintOf } from '../../src/accounts/api-key.ts'
+import { createAudit } from '../../src/accounts/audit.ts'
+import { newId } from '../../src/accounts/id.ts'
+import { createKeys } from '../../src/accounts/keys.ts'
+import type { Mode, Scope } from '../../src/core/caller.ts'
+import type { Store } from '../../src/storage/store.ts'
+import type { ApiKeysTable } from '../../src/storage/tables.ts'
+
+/** Anything that the row of a key may hold, also what the gateway would not write. */
+export type StoredKey = {
+  models?: string[]
+  scopes?: Scope[]
+  networks?: string[]
+  expiresAt?: number
+  row?: Partial<ApiKeysTable>
+}
+
+/** Puts the row of a key into the store, and gives the key. */
+export async function storeKey(
+  { db }: Pick<Store, 'db'>,
+  { accountId, mode, now }: { accountId: string; mode: Mode; now: number },
+  { models, scopes = ['inference'], networks, expiresAt, row = {} }: StoredKey = {},
+): Promise<string> {
+  const key = createKey(mode)
+  const values: ApiKeysTable = {
+    id: newId('key'),
+    account_id: accountId,
+    name: `${mode} key`,
+    mode,
+    digest: digestOf(key),
+    hint: hintOf(key),
+    allowed_models: models === undefined ? null : JSON.stringify(models),
+    scopes: JSON.stringify(scopes),
+    allowed_addresses: networks === undefined ? null : JSON.stringify(networks),
+    ...noAllowance,
+    created_at: now,
+    expires_at: expiresAt ?? null,
+    revoked_at: null,
+    replaced_by: null,
+    counts_with: null,
+    last_used_at: null,
+    ...row,
+  }
+  await db.insertInto('api_keys').values(values).execute()
+  return key
+}
+
+/** Ends every key, as another process does. */
+export async function revokeStoredKeys({ db }: Pick<Store, 'db'>, now: number): Promise<void> {
+  await db.updateTable('api_keys').set({ revoked_at: now }).execute()
+}
+
+/** Accounts and keys of a store, where every name is a model's id. */
+export function accountsOf(store: Pick<Store, 'db'>, clock: () => number) {
+  const audit = createAudit(store, clock)
+  const keys = createKeys({ store, audit, clock, modelIds: (names) => [...names] })
+  return { audit, accounts: createAccounts({ store, audit, clock }), keys }
+}
