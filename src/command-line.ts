@@ -5,6 +5,7 @@ import { createKey } from './commands/create-key.ts'
 import { doctor } from './commands/doctor.ts'
 import { listAccounts } from './commands/list-accounts.ts'
 import { listKeys } from './commands/list-keys.ts'
+import { reportUsage } from './commands/report-usage.ts'
 import { revokeKey } from './commands/revoke-key.ts'
 import { rotateKey } from './commands/rotate-key.ts'
 import { ConfigError, settingsTable } from './config.ts'
@@ -24,6 +25,8 @@ const usage = `Usage: npm run -s gateway -- <command>
   keys rotate <id> [--overlap-minutes <minutes>]
                          replace a key; the new one is printed alone, this once
   keys revoke <id>       end a key
+  usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--mode test]
+                         what was used and what it cost
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table
 
@@ -39,6 +42,7 @@ const commands: Readonly<Record<string, Command>> = {
   'keys revoke': revokeKey,
   'keys rotate': rotateKey,
   doctor,
+  usage: reportUsage,
   settings: () => Promise.resolve({ text: settingsTable() }),
 }
 

@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+import { openTestStore } from '../support/store.ts'
+import { accountRow } from '../support/callers.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const begin = Date.parse('2026-11-01T08:30:00Z')
+
+describe('the command usage', () => {
+  let folder: TemporaryFolder
+  beforeEach(async () => {
+    folder = makeFolder()
+    const store = await openTestStore(folder.path)
+    const rows = ['m', 'm', 'n\u001b[2J'].map((model, index) => ({
+      ...usageRow(`req_${index}`, begin + index),
+      mode: 'live',
+      model,
+      cost_nano_usd: index === 0 ? null : 1_500_000_000,
+    }))
+    await store.db.insertInto('accounts').values(accountRow('acc_1', 'first')).execute()
+    await store.db.insertInto('accounts').values(accountRow('acc_2', 'second')).execute()
+    await store.commit(rows.map((row) => store.insertion('usage', row)))
+    await store.close()
+  })
+  afterEach(() => folder.remove())
+
+  const run = (words: string) =>
+    runProgram('src/command-line.ts', ['usage', ...words.split(' ')], {
+      folder: folder.path,
+      variables: { DATA_DIR: folder.path },
+    })
+
+  it('prints a table of the first account, whose names cannot steer a terminal', async () => {
+    const { code, stdout } = await run('--by day,model --since 2026-11-01 --until 2026-11-02')
+    expect(code).to.equal(0)
+    expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).to.deep.equal([
+      'live calls from 2026-11-01T00:00:00.000Z to 2026-11-02T00:00:00.000Z',
+      'day model calls failed input tokens output tokens images cost USD',
+      '2026-11-01 m 2 0 2 2 0 1.5',
+      '2026-11-01 n [2J 1 0 1 1 0 1.5',
+      'total 3 0 3 3 0 3',
+      'The cost of 1 calls is not known and is missing.',
+      '',
+    ])
+  })
+
+  it('prints the report of the API with --json, of the account that is named', async () => {
+    const words = '--by model --since 2026-11-01 --until 2026-11-02 --json --account'
+    const [first, second] = await Promise.all([run(`${words} acc_1`), run(`${words} acc_2`)])
+    const report = JSON.parse(first.stdout) as { data: object[] }
+    expect(report).to.include({ object: 'usage_report', has_more: false, next_cursor: null })
+    expect(report.data).to.have.length(2)
+    expect(JSON.parse(second.stdout)).to.deep.include({ account_id: 'acc_2', data: [] })
+  })
+
+  it('refuses what it cannot report, in the words of the command line', async () => {
+    const wrong: [words: string, message: RegExp][] = [
+      ['--by moon', /^--by must be one of: hour, /],
+      ['--by day,day', /^--by has "day" twice/],
+      ['--since yesterday', /^--since is no time/],
+      ['--since 2026-11-02 --until 2026-11-01', /^--since must be before --until/],
+      ['--mode both', /^--mode must be one of/],
+      ['--account acc_none', /^There is no account 'acc_none'/],
+    ]
+    for (const [words, message] of wrong) {
+      const { code, stdout, stderr } = await run(words)
+      expect({ code, stdout }, stderr).to.deep.equal({ code: 2, stdout: '' })
+      expect(stderr).to.match(message)
+    }
+  })
+})
