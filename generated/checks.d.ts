@@ -41,6 +41,8 @@ export const bodyChecks: {
   rotateKey: Check<operations['rotateKey']['requestBody']['content']['application/json']>
   setUp: Check<operations['setUp']['requestBody']['content']['application/json']>
   createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
+  updateMe: Check<operations['updateMe']['requestBody']['content']['application/json']>
+  changePassword: Check<operations['changePassword']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

@@ -385,6 +385,43 @@ export const operations = [
     "access": "person"
   },
   {
+    "id": "retrieveMe",
+    "method": "get",
+    "path": "/api/me",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
+    "id": "updateMe",
+    "method": "patch",
+    "path": "/api/me",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
+    "id": "changePassword",
+    "method": "put",
+    "path": "/api/me/password",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "person"
+  },
+  {
     "id": "reportUsage",
     "method": "get",
     "path": "/api/usage",
@@ -638,6 +675,13 @@ export const bodyMembers = {
   "createSession": [
     "email",
     "password"
+  ],
+  "updateMe": [
+    "name"
+  ],
+  "changePassword": [
+    "current_password",
+    "new_password"
   ]
 } as const
 
@@ -646,7 +690,7 @@ export const securitySchemes = ["bearer","apiKey","session"] as const
 export type SecurityScheme = (typeof securitySchemes)[number]
 
 /** The methods of the contract, in upper case. */
-export const contractMethods = ["POST","GET","DELETE","PATCH"] as const
+export const contractMethods = ["POST","GET","DELETE","PATCH","PUT"] as const
 /** The headers that requests may carry, in lower case. */
 export const requestHeaders = [
   "content-type",

@@ -391,6 +391,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the person who is signed in
+         * @description With the accounts that they are a member of.
+         */
+        get: operations["retrieveMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change one's own name
+         * @description What is left out stays as it is.
+         */
+        patch: operations["updateMe"];
+        trace?: never;
+    };
+    "/api/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change one's own password
+         * @description Ends the other sessions of the person.
+         */
+        put: operations["changePassword"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -693,7 +737,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -903,6 +947,13 @@ export interface components {
         SignInRequest: {
             email: components["schemas"]["Email"];
             password: components["schemas"]["Password"];
+        };
+        UpdateMeRequest: {
+            name?: components["schemas"]["PersonName"];
+        };
+        ChangePasswordRequest: {
+            current_password: components["schemas"]["Password"];
+            new_password: components["schemas"]["NewPassword"];
         };
         /** @enum {string} */
         SessionObject: "session";
@@ -5460,6 +5511,148 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "object": "person",
+                     *       "email": "ada@example.com",
+                     *       "name": "Ada Lovelace",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "memberships": [
+                     *         {
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "account_name": "default",
+                     *           "role": "owner",
+                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada King"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateMeRequest"];
+            };
+        };
+        responses: {
+            /** @description The person. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "object": "person",
+                     *       "email": "ada@example.com",
+                     *       "name": "Ada Lovelace",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "memberships": [
+                     *         {
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "account_name": "default",
+                     *           "role": "owner",
+                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery",
+                 *       "new_password": "staples of the battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangePasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description It is changed. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

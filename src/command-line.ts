@@ -2,6 +2,7 @@
 import { UsageError, type Command } from './commands/command.ts'
 import { createAccount } from './commands/create-account.ts'
 import { createKey } from './commands/create-key.ts'
+import { createSetUpLink } from './commands/create-set-up-link.ts'
 import { doctor } from './commands/doctor.ts'
 import { listAccounts } from './commands/list-accounts.ts'
 import { listKeys } from './commands/list-keys.ts'
@@ -27,6 +28,7 @@ const usage = `Usage: npm run -s gateway -- <command>
   keys revoke <id>       end a key
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--mode test]
                          what was used and what it cost
+  setup-link             print a one-time link that makes an owner, or gives one a new password
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table
 
@@ -41,6 +43,7 @@ const commands: Readonly<Record<string, Command>> = {
   'keys list': listKeys,
   'keys revoke': revokeKey,
   'keys rotate': rotateKey,
+  'setup-link': createSetUpLink,
   doctor,
   usage: reportUsage,
   settings: () => Promise.resolve({ text: settingsTable() }),

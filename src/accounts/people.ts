@@ -19,6 +19,8 @@ type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   passwords: Passwords
+  /** Slows down who guesses the password of a session that they found. */
+  attempts: { begin(attempt: { origin: string; email: string }): () => void }
 }
 
 export type People = {
@@ -33,7 +35,7 @@ export type People = {
 }
 
 /** The people who sign in, and what they change of themselves. */
-export function createPeople({ store: { db }, audit, passwords }: Options): People {
+export function createPeople({ store: { db }, audit, passwords, attempts }: Options): People {
   const find = (id: string) =>
     db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const retrieve = async (id: string) => {
@@ -58,10 +60,12 @@ export function createPeople({ store: { db }, audit, passwords }: Options): Peop
     },
     changePassword: async ({ accountId, person }, { current, next }, actor) => {
       const { email, password_hash: stored } = await find(person.id)
+      const succeeded = attempts.begin({ origin: person.id, email: person.id })
       if (!(await passwords.matches(current, stored))) {
         const text = "'current_password' is not your password."
         throw new GatewayError('invalid_credentials', text, { param: 'current_password' })
       }
+      succeeded()
       assertStrong(next, email, 'new_password')
       const hash = await passwords.hash(next)
       await db.transaction().execute(async (transaction) => {

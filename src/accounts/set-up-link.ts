@@ -3,26 +3,39 @@ import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { digestOf } from './api-key.ts'
+import type { Audit } from './audit.ts'
 import { createToken } from './one-time-token.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
   clock: () => number
   limits: { setupLinkTtlSeconds: number }
 }
 
 export type SetUpLinks = {
-  /** A new link's token, the only one that works from now on. */
+  /** A new link's token, the only one that works from now on; for whoever runs the machine. */
   create(): Promise<string>
   /** The same, unless the gateway has an owner. */
   createIfNeeded(): Promise<string | undefined>
 }
 
 /** The one-time links that make an owner of the first account. */
-export function createSetUpLinks({ store: { db }, clock, limits }: Options): SetUpLinks {
+export function createSetUpLinks({ store: { db }, audit, clock, limits }: Options): SetUpLinks {
   const create = (transaction: Transaction<Tables>) => insert(transaction, clock(), limits)
   return {
-    create: () => db.transaction().execute(create),
+    create: () =>
+      db.transaction().execute(async (transaction) => {
+        const { id } = await transaction
+          .selectFrom('accounts')
+          .select('id')
+          .where('is_operator', '=', 1)
+          .executeTakeFirstOrThrow()
+        const actor = { id: 'command_line', address: null }
+        const act = { account_id: id, action: 'setup_link.create', target: id } as const
+        await audit.write(transaction, actor, act)
+        return create(transaction)
+      }),
     createIfNeeded: () =>
       db.transaction().execute(async (transaction) => {
         const owner = await transaction

@@ -27,8 +27,8 @@ export function assemblePeople({ config, store, events, clock, monotonic }: Opti
   const audit = createAudit(store, clock)
   const passwords = createPasswords(limits)
   const sessions = createSessions({ store, audit, clock, limits })
-  const people = createPeople({ store, audit, passwords })
   const attempts = createSignInAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
+  const people = createPeople({ store, audit, passwords, attempts })
   const onFailure = events.signInFailed
   const entrance = createEntrance({
     store,
@@ -40,6 +40,6 @@ export function assemblePeople({ config, store, events, clock, monotonic }: Opti
     onFailure,
     clock,
   })
-  const setUpLinks = createSetUpLinks({ store, clock, limits })
+  const setUpLinks = createSetUpLinks({ store, audit, clock, limits })
   return { entrance, people, sessions, setUpLinks, cookie: createSessionCookie(baseUrl) }
 }

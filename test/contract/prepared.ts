@@ -51,6 +51,15 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       await setUp({ ...person, email, token: await people.setUpLink() })
       return { body: { email, password: person.password } }
     },
+    updateMe: async () => ({ body: { name: 'Ada King' } }),
+    changePassword: async ({ people, setUp }) => {
+      const token = await people.setUpLink()
+      const letIn = await setUp({ ...person, email: newEmail(), token })
+      const cookie = `gateway_session=${letIn.token}`
+      const headers = { cookie, 'x-csrf-token': letIn.signedIn.csrf_token }
+      const body = { current_password: person.password, new_password: 'staples of the battery' }
+      return { body, headers }
+    },
     deleteSession: async ({ people }) => {
       const signedIn = await people.signIn()
       const { sessionId } = await people.signInAgain(signedIn)

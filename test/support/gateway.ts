@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import type { LetIn } from '../../src/accounts/entrance.ts'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
@@ -59,7 +60,7 @@ export type TestGateway = {
   /** People who sign in. */
   people: TestPeople
   /** Makes an owner with a one-time link, as POST /api/setup does. */
-  setUp(person: { token: string; email: string; name: string; password: string }): Promise<unknown>
+  setUp(person: { token: string; email: string; name: string; password: string }): Promise<LetIn>
   /** The ledger's rows, oldest first. */
   usage(): Promise<UsageTable[]>
   /** Adds rows to the ledger, as if calls had been made. */
