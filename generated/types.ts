@@ -597,6 +597,8 @@ export interface components {
             /** @description The property or header that is at fault, as a path such as `images[0].image_url`. */
             param: string | null;
             code: components["schemas"]["ErrorCode"] | null;
+            /** @description The `x-request-id` of the answer, which GET /api/requests/{id} takes. */
+            request_id: string;
             /** @description With `insufficient_quota`, the budget that does not cover the call. */
             budget?: components["schemas"]["BudgetState"];
         };
@@ -2409,7 +2411,8 @@ export interface components {
                  *         "message": "'n' must be at most 10, not 11.",
                  *         "type": "invalid_request_error",
                  *         "param": "n",
-                 *         "code": "invalid_value"
+                 *         "code": "invalid_value",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2430,7 +2433,8 @@ export interface components {
                  *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
                  *         "type": "authentication_error",
                  *         "param": null,
-                 *         "code": "missing_api_key"
+                 *         "code": "missing_api_key",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2489,7 +2493,8 @@ export interface components {
                  *             "nano_usd": 120000000
                  *           },
                  *           "renews_at": "2026-12-01T00:00:00.000Z"
-                 *         }
+                 *         },
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2527,7 +2532,8 @@ export interface components {
                  *         "message": "This API key may not use the model 'gpt-image-2'. Choose another model or another key.",
                  *         "type": "permission_error",
                  *         "param": "model",
-                 *         "code": "model_not_allowed"
+                 *         "code": "model_not_allowed",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2548,7 +2554,8 @@ export interface components {
                  *         "message": "There were too many wrong passwords. Try again in 8 s.",
                  *         "type": "rate_limit_error",
                  *         "param": null,
-                 *         "code": "rate_limit_exceeded"
+                 *         "code": "rate_limit_exceeded",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2586,7 +2593,8 @@ export interface components {
                  *         "message": "There is no model 'qwen'. GET /v1/models lists the models.",
                  *         "type": "invalid_request_error",
                  *         "param": "model",
-                 *         "code": "model_not_found"
+                 *         "code": "model_not_found",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2624,7 +2632,8 @@ export interface components {
                  *         "message": "This key was revoked at 2026-11-22T12:00:00.000Z. Create a new one.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
-                 *         "code": "key_not_active"
+                 *         "code": "key_not_active",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2645,7 +2654,8 @@ export interface components {
                  *         "message": "/v1/images/generations does not take GET. It takes POST.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
-                 *         "code": "method_not_allowed"
+                 *         "code": "method_not_allowed",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2665,7 +2675,8 @@ export interface components {
                  *         "message": "The request took too long to arrive.",
                  *         "type": "timeout_error",
                  *         "param": null,
-                 *         "code": "timeout"
+                 *         "code": "timeout",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2703,7 +2714,8 @@ export interface components {
                  *         "message": "The model 'gpt-image-1' was deactivated on 2026-10-23. Choose another one.",
                  *         "type": "invalid_request_error",
                  *         "param": "model",
-                 *         "code": "model_deactivated"
+                 *         "code": "model_deactivated",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2741,7 +2753,8 @@ export interface components {
                  *         "message": "The request is larger than 52428800 bytes. Send less at once.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
-                 *         "code": "request_too_large"
+                 *         "code": "request_too_large",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2763,7 +2776,8 @@ export interface components {
                  *         "message": "The first request with this Idempotency-Key is still being answered. Ask again in a moment.",
                  *         "type": "invalid_request_error",
                  *         "param": "idempotency-key",
-                 *         "code": "idempotency_key_in_use"
+                 *         "code": "idempotency_key_in_use",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2783,7 +2797,8 @@ export interface components {
                  *         "message": "The Content-Type 'application/xml' is not read here. Send application/json.",
                  *         "type": "invalid_request_error",
                  *         "param": "content-type",
-                 *         "code": "unsupported_media_type"
+                 *         "code": "unsupported_media_type",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2820,7 +2835,8 @@ export interface components {
                  *         "message": "The provider of this model limits the rate of requests. Try again later.",
                  *         "type": "rate_limit_error",
                  *         "param": null,
-                 *         "code": "rate_limit_exceeded"
+                 *         "code": "rate_limit_exceeded",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2840,7 +2856,8 @@ export interface components {
                  *         "message": "The request headers are too large. Send fewer.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
-                 *         "code": "request_too_large"
+                 *         "code": "request_too_large",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2878,7 +2895,8 @@ export interface components {
                  *         "message": "The gateway failed. The log has the detail.",
                  *         "type": "api_error",
                  *         "param": null,
-                 *         "code": "internal_error"
+                 *         "code": "internal_error",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2916,7 +2934,8 @@ export interface components {
                  *         "message": "The provider of this model failed (overloaded). Try again, or choose another model.",
                  *         "type": "upstream_error",
                  *         "param": null,
-                 *         "code": "provider_error"
+                 *         "code": "provider_error",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2953,7 +2972,8 @@ export interface components {
                  *         "message": "The gateway is busy. Try again in a moment.",
                  *         "type": "overloaded_error",
                  *         "param": null,
-                 *         "code": "overloaded"
+                 *         "code": "overloaded",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */
@@ -2991,7 +3011,8 @@ export interface components {
                  *         "message": "The provider did not answer in time. Try again, or choose another model.",
                  *         "type": "timeout_error",
                  *         "param": null,
-                 *         "code": "timeout"
+                 *         "code": "timeout",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
                  */

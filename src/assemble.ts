@@ -110,7 +110,8 @@ export async function assemble({
     setLogLevel: (level) => (log.level = level),
   })
   const { accounts, followKey } = known
-  const server = serverOf({ contract, toolServer, limits, events, budget, followKey, monotonic })
+  const clocks = { clock, monotonic }
+  const server = serverOf({ contract, toolServer, limits, events, budget, followKey, ...clocks })
   bindPages(server.router, {
     readMetrics: () => {
       log.settle()
@@ -135,6 +136,7 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
   events: Events
   budget: Budget
   followKey: KeyWatch['follow']
+  clock: () => number
   monotonic: () => number
 }
 

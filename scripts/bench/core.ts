@@ -112,7 +112,7 @@ const server = createServer((request, response) => {
     const { result } = await gateway.chat(
       { ...asked, model: route.model.row.id },
       {
-        ...contextOf({ caller, requestId: newRequestId() }),
+        ...contextOf({ caller, requestId: newRequestId(Date.now()) }),
         cache: { recall: false, remember: false, ttlMs: undefined },
       },
     )

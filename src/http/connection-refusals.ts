@@ -7,15 +7,17 @@ import { printAnswer } from './malformed.ts'
 
 type Options = Pick<TableOptions, 'limits' | 'monotonic'> & {
   table: Pick<ConnectionTable, 'get'>
+  /** Unix time in milliseconds. */
+  clock: () => number
   /** A connection was answered with an error outside of an exchange. */
   onRefusal: (requestId: string, error: GatewayError) => void
 }
 
 /** Answers connections with errors, and has them closed whether or not their clients do. */
-export function createRefusals({ limits, monotonic, table, onRefusal }: Options) {
+export function createRefusals({ limits, clock, monotonic, table, onRefusal }: Options) {
   const tell = (connection: Connection, error: GatewayError): string => {
     const { socket } = connection
-    const requestId = newRequestId()
+    const requestId = newRequestId(clock())
     connection.closesAtMs = monotonic() + limits.lingerTimeoutMs
     if (!socket.writable) socket.destroy()
     else socket.end(printAnswer(error, requestId))

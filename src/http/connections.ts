@@ -16,6 +16,8 @@ export type ConnectionsOptions = TableOptions & {
   handle: (request: IncomingMessage, response: ServerResponse) => void
   /** A connection was answered with an error outside of an exchange. */
   onRefusal: (requestId: string, error: GatewayError) => void
+  /** Unix time in milliseconds. */
+  clock: () => number
 }
 
 /** The connections of callers, each of which is bounded in time, and all in number. */

@@ -6,7 +6,10 @@ import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
 
 /** Formats an error for the protocol of a path. */
-export type ErrorAnswer = (error: GatewayError, request: IncomingMessage) => Answer
+export type ErrorAnswer = (
+  error: GatewayError,
+  refused: { request: IncomingMessage; requestId: string },
+) => Answer
 
 /** A method that a path does not take; `methods` are those it takes (RFC 9110 section 15.5.6). */
 export class MethodNotAllowed extends GatewayError {
@@ -21,15 +24,23 @@ export class MethodNotAllowed extends GatewayError {
 }
 
 /** The answer to an error in the `rest` protocol. */
-export function errorAnswer(error: GatewayError): Answer {
-  return { status: error.status, headers: errorHeaders(error), json: errorBody(error) }
+export function errorAnswer(
+  error: GatewayError,
+  { requestId }: Pick<Parameters<ErrorAnswer>[1], 'requestId'>,
+): Answer {
+  const json = errorBody(error, requestId)
+  return { status: error.status, headers: errorHeaders(error), json }
 }
 
 /** The body of an error in the `rest` protocol (docs/behaviour.md#errors). */
-export function errorBody(error: GatewayError): components['schemas']['ErrorResponse'] {
+export function errorBody(
+  error: GatewayError,
+  requestId: string,
+): components['schemas']['ErrorResponse'] {
   const { message, type, param, code } = error
   const { budget } = error.progress
-  return { error: { message, type, param, code, ...(budget === undefined ? {} : { budget }) } }
+  const told = { message, type, param, code, request_id: requestId }
+  return { error: budget === undefined ? told : { ...told, budget } }
 }
 
 const retryAfterSecondsMax = 60

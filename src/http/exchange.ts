@@ -57,6 +57,8 @@ export type ExchangeOptions = {
   budget: Pick<Budget, 'open'>
   /** Ends the exchange when its key ends; the returned function leaves it alone from then on. */
   followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
+  /** Unix time in milliseconds. */
+  clock: () => number
   monotonic: () => number
 }
 
@@ -72,7 +74,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
   const slots = createSlots(limits.concurrentRequestsMax)
   return async (context, next) => {
     const { req, res, state } = context
-    state.requestId = newRequestId()
+    state.requestId = newRequestId(options.clock())
     state.ending = new AbortController()
     state.hold = options.budget.open()
     // Answers that `send` does not write carry the id too.
@@ -215,10 +217,10 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 /**
  * A unique request id that sorts by time, so that the ledger's index grows at its end instead of
- * changing a random page for each row.
+ * changing a random page for each row, and a row is found by its id (storage/request-place.ts).
  */
-export function newRequestId(): string {
-  const time = Date.now().toString(16).padStart(12, '0')
+export function newRequestId(nowMs: number): string {
+  const time = nowMs.toString(16).padStart(12, '0')
   const chance = randomUUID()
   return `req_${time}${chance.slice(24)}${chance.slice(0, 8)}`
 }
@@ -238,7 +240,7 @@ async function refuse(
   if (closes) response.setHeader('connection', 'close')
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
-  const error = errorAnswer(toGatewayError(thrown), request)
+  const error = errorAnswer(toGatewayError(thrown), { request, requestId })
   await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 

@@ -42,7 +42,9 @@ export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerO
     const { claim, kept } = await claimKey(asked)
     if (claim === undefined) return replayed(kept)
     const ending = carriedOn(call.ending)
-    const answer = await attempt(claim, () => handle({ ...call, ending, claim: claimed(claim) }))
+    const answer = await attempt(claim, requestId, () =>
+      handle({ ...call, ending, claim: claimed(claim) }),
+    )
     if (answer.events !== undefined) return keptStream(answer, claim, call)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json
@@ -52,13 +54,17 @@ export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerO
 }
 
 /** Ends the claim when the work fails. */
-async function attempt(claim: Claim, work: () => Promise<Answer>): Promise<Answer> {
+async function attempt(
+  claim: Claim,
+  requestId: string,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
   try {
     return await work()
   } catch (thrown) {
     const error = toGatewayError(thrown)
     await failClaim(claim, error, () => {
-      const answer = errorAnswer(error)
+      const answer = errorAnswer(error, { requestId })
       return keptOf(answer, [JSON.stringify(answer.json)])
     })
     throw thrown

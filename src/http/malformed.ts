@@ -43,7 +43,7 @@ function faultyLine({ rawPacket, bytesParsed = 0 }: ParseError): string {
 
 /** An error as the bytes of an answer, for a connection on which Node can give none. */
 export function printAnswer(error: GatewayError, requestId: string): string {
-  const body = JSON.stringify(errorBody(error))
+  const body = JSON.stringify(errorBody(error, requestId))
   const headers = {
     'x-request-id': requestId,
     ...errorHeaders(error),

@@ -4,7 +4,7 @@ import { wasCancelled } from '../core/failure.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
 import { nearName } from '../core/near-name.ts'
 import { assertValid } from '../http/check-error.ts'
-import { printContent, printFailure, type PrintedResult } from './content.ts'
+import { printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
 import { callOnce, keyIn } from './idempotent-call.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
@@ -45,6 +45,7 @@ export function createCallTool(options: Options): CallTool {
         typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
       throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
     }
+    const { requestId } = context
     const key = tool.isGeneration ? keyIn(params) : undefined
     const work = announce(tool, { params, context, notify, options })
     enter()
@@ -56,14 +57,16 @@ export function createCallTool(options: Options): CallTool {
         printContent(await tool.handle(input, { context: given, report }))
       const keyed = { toolName: tool.description.name, input, context }
       const result =
-        key === undefined ? await call(context) : await callOnce({ key, ...keyed }, claimKey, call)
+        key === undefined
+          ? withMeta(await call(context), { requestId })
+          : await callOnce({ key, ...keyed }, claimKey, call)
       work.end('finished')
       return result
     } catch (thrown) {
       const error = toGatewayError(thrown)
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
-      return printFailure(error.message)
+      return withMeta(printFailure(error.message), { requestId })
     } finally {
       leave()
     }

@@ -20,6 +20,17 @@ export function printFailure(text: string): PrintedResult {
   return { printed: [JSON.stringify({ content: [{ type: 'text', text }], isError: true })] }
 }
 
+/** What is said about a result: which call it is, and whether it was made for an earlier one. */
+type ResultMeta = { requestId: string; idempotentReplayed?: true }
+
+/** A result with its `_meta` in front. */
+export function withMeta({ printed }: PrintedResult, meta: ResultMeta): PrintedResult {
+  const [first = '{}', ...rest] = printed
+  // The brace of the object, whether its text is one or is bytes.
+  const behind = typeof first === 'string' ? first.slice(1) : first.subarray(1)
+  return { printed: [`{"_meta":${JSON.stringify(meta)},`, behind, ...rest] }
+}
+
 function printBlock(block: ToolContent): (string | Buffer)[] {
   if ('json' in block) return [JSON.stringify(block.json)]
   if (block.type === 'text') return [JSON.stringify(block)]

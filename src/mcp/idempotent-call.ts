@@ -10,7 +10,7 @@ import {
 } from '../core/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
-import { printFailure, type PrintedResult } from './content.ts'
+import { printFailure, withMeta, type PrintedResult } from './content.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { Params } from './messages.ts'
 
@@ -46,7 +46,7 @@ export async function callOnce(
   try {
     const result = await work({ ...context, ending, ...claimed(claim) })
     await claim.keep(keptOf(result))
-    return result
+    return withMeta(result, { requestId })
   } catch (thrown) {
     const error = toGatewayError(thrown)
     await failClaim(claim, error, () => keptOf(printFailure(error.message)))
@@ -58,9 +58,8 @@ function keptOf({ printed }: PrintedResult): KeptAnswer {
   return { status: null, headers: {}, body: printed }
 }
 
-/** The result as it was, with what tells of it in front. */
+/** The result as it was; it says so, and which call made it. */
 function replayed({ body, requestId }: KeptAnswer & { requestId: string }): PrintedResult {
-  const [first = Buffer.from('{'), ...rest] = body.map((piece) => Buffer.from(piece))
-  const meta = JSON.stringify({ _meta: { idempotentReplayed: true, requestId } })
-  return { printed: [`${meta.slice(0, -1)},`, first.subarray(1), ...rest] }
+  const printed = body.map((piece) => Buffer.from(piece))
+  return withMeta({ printed }, { idempotentReplayed: true, requestId })
 }

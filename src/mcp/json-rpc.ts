@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
-import type { ErrorCode, GatewayError } from '../core/error.ts'
+import type { ErrorCode } from '../core/error.ts'
 import { shortened } from '../core/shortened.ts'
-import type { Answer } from '../http/answer.ts'
-import { errorHeaders } from '../http/error-answer.ts'
+import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
 
 /** JSON text in pieces, so that megabytes of base64 are not copied into one string. */
 export type PrintedJson = readonly (string | Buffer)[]
@@ -61,18 +60,16 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
  * The errors of /mcp as JSON-RPC. A 401 has a challenge that names the metadata of RFC 9728
  * (docs/tool-protocol.md#errors-and-the-challenge).
  */
-export function createErrorAnswer(baseUrl: string | undefined) {
-  return (error: GatewayError, request: IncomingMessage): Answer => {
+export function createErrorAnswer(baseUrl: string | undefined): ErrorAnswer {
+  return (error, { request, requestId }) => {
     const { status, message, code } = error
     const headers = errorHeaders(error)
     if (status === 401) headers['www-authenticate'] = challenge(baseUrl ?? addressOf(request), code)
-    const json = errorMessage(null, codesOf[code] ?? rpcCodes.refused, message, dataOf(error))
+    const { type, param } = error
+    const data = { type, param, code, request_id: requestId }
+    const json = errorMessage(null, codesOf[code] ?? rpcCodes.refused, message, data)
     return { status, headers, json }
   }
-}
-
-function dataOf({ type, param, code }: GatewayError): object {
-  return { type, param, code }
 }
 
 function challenge(baseUrl: string, code: ErrorCode): string {

@@ -15,21 +15,22 @@ export const doneEvent = 'data: [DONE]\n\n'
 export function streamChat(
   { pipe }: StreamedChat,
   request: ChatRequest,
+  requestId: string,
 ): Required<Pick<Answer, 'events' | 'brokenOff'>> {
   let outcome: StreamOutcome | undefined
   return {
     events: async (sink) => {
       outcome = await pipe(sink)
-      return Buffer.from(lastEvents(outcome, request))
+      return Buffer.from(lastEvents(outcome, request, requestId))
     },
     brokenOff: () => outcome?.error !== undefined,
   }
 }
 
 /** The usage chunk if requested, then `[DONE]`; after a failure an error event instead. */
-function lastEvents(outcome: StreamOutcome, request: ChatRequest): string {
+function lastEvents(outcome: StreamOutcome, request: ChatRequest, requestId: string): string {
   if (outcome.error !== undefined) {
-    return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error))}\n\n`
+    return `event: error\ndata: ${JSON.stringify(errorBody(outcome.error, requestId))}\n\n`
   }
   if (request.stream_options?.include_usage !== true) return doneEvent
   const { identity, usage, receipt } = outcome

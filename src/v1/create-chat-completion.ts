@@ -45,7 +45,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     if (request.stream === true) {
       const streamed = await gateway.chatStream(request, context)
       const headers = receiptHeaders(streamed.receipt)
-      return { status: 200, headers, ...streamChat(streamed, request) }
+      return { status: 200, headers, ...streamChat(streamed, request, context.requestId) }
     }
     const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
     const json = withReceipt(result.text, usage, receipt)

@@ -48,6 +48,7 @@ describe('what is open when its key ends', () => {
         type: 'authentication_error',
         param: null,
         code: 'invalid_api_key',
+        request_id: response.headers.get('x-request-id'),
       },
     })
     await own.upstream.requests[0]!.closed

@@ -290,7 +290,7 @@ async function read(response: Response) {
   expect(headers.get('x-request-id')).to.match(/^req_/)
   if (status < 400) return { status, text, error: {} as ErrorBody }
   const { error } = JSON.parse(text) as { error: ErrorBody }
-  expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code'])
+  expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code', 'request_id'])
   if (status === 400) expect(error.type).to.equal(errors[400]!.type)
   return { status, text, error }
 }

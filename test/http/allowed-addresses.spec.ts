@@ -54,7 +54,12 @@ describe('the addresses that a key may be used from', () => {
     expect(response.status).to.equal(403)
     expect(answer.error).to.deep.include({
       code: -32000,
-      data: { type: 'permission_error', param: null, code: 'ip_not_allowed' },
+      data: {
+        type: 'permission_error',
+        param: null,
+        code: 'ip_not_allowed',
+        request_id: response.headers.get('x-request-id'),
+      },
     })
   })
 })

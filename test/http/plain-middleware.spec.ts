@@ -72,6 +72,7 @@ describe('what others than the contract answer', () => {
         swept: () => undefined,
         acceptFailed: () => undefined,
       },
+      clock: Date.now,
       monotonic: Date.now,
     })
     url = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`

@@ -150,7 +150,7 @@ describe('the protocol', () => {
       expect(head).to.match(/\r\nx-request-id: req_[0-9a-f]{32}\r\n/)
       const { error } = JSON.parse(body) as { error: object }
       expect(error).to.include({ type: 'invalid_request_error', code, param: null })
-      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code'])
+      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code', 'request_id'])
     })
   }
 

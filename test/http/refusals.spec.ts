@@ -65,7 +65,7 @@ describe('a request that is none', () => {
       expect(head).to.match(/\r\nconnection: close(\r\n|$)/i)
       const id = /\r\nx-request-id: (req_[0-9a-f]{32})(\r\n|$)/.exec(head)?.[1]
       const { error } = JSON.parse(body) as { error: { param: string | null; message: string } }
-      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code'])
+      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code', 'request_id'])
       expect(error.param).to.equal(param)
       expect(more).to.deep.equal([])
       const logged = gateway.logText().split(`"requestId":"${id}"`)

@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 
-type ErrorBody = { message: string; type: string; param: string | null; code: string | null }
+type ErrorBody = {
+  message: string
+  type: string
+  param: string | null
+  code: string | null
+  request_id: string
+}
 type Expected = { status: number; code: string; type?: string; param?: string | null }
 
 /** Checks an error as every path answers it (docs/behaviour.md#errors), and gives its members. */
@@ -14,7 +20,14 @@ export async function expectError(
   expect(response.headers.get('x-request-id')).to.match(/^req_[0-9a-f]{32}$/)
   const body = JSON.parse(text) as { error: ErrorBody }
   expect(Object.keys(body)).to.deep.equal(['error'])
-  expect(Object.keys(body.error)).to.have.members(['message', 'type', 'param', 'code'])
+  expect(Object.keys(body.error)).to.have.members([
+    'message',
+    'type',
+    'param',
+    'code',
+    'request_id',
+  ])
+  expect(body.error.request_id).to.equal(response.headers.get('x-request-id'))
   expect(body.error.code).to.equal(code)
   expect(body.error.message).to.be.a('string').that.is.not.empty
   if (type !== undefined) expect(body.error.type).to.equal(type)

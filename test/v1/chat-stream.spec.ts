@@ -203,7 +203,7 @@ describe('a streamed answer', () => {
       expect(response.status).to.equal(200)
       expect(events.at(-1)!.name).to.equal('error')
       expect(error).to.include({ code, param: null })
-      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code'])
+      expect(Object.keys(error)).to.have.members(['message', 'type', 'param', 'code', 'request_id'])
       expect(events.map(({ data }) => data)).not.to.include('[DONE]')
       expect(await lastRow()).to.include({ outcome: 'failed', error_code: code, output_tokens: 1 })
     })
