@@ -823,6 +823,11 @@ export interface components {
             last_used_at: string | null;
             /** @description The key that replaces it; null where none does. */
             replaced_by: string | null;
+            /**
+             * @description The person who made it, also where they did so with another key. Null for those of the command
+             *     line, and of older versions.
+             */
+            created_by: string | null;
         };
         CreatedApiKey: {
             id: components["schemas"]["ApiKeyId"];
@@ -849,6 +854,11 @@ export interface components {
             last_used_at: string | null;
             /** @description The key that replaces it; null where none does. */
             replaced_by: string | null;
+            /**
+             * @description The person who made it, also where they did so with another key. Null for those of the command
+             *     line, and of older versions.
+             */
+            created_by: string | null;
             /** @description The secret itself, told this once. */
             key: string;
         };
@@ -1026,7 +1036,7 @@ export interface components {
          * @description What usage is kept apart by.
          * @enum {string}
          */
-        UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "face" | "modality" | "outcome";
+        UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome";
         UsageSums: {
             /** @description Calls that reached a provider or were answered from the cache. */
             calls: number;
@@ -1079,6 +1089,10 @@ export interface components {
             key?: string;
             /** @description Its name; stands beside `key`. */
             key_name?: string | null;
+            /** @description The id of the person who made the API key; null where none did. */
+            member?: string | null;
+            /** @description Their name; stands beside `member`. */
+            member_name?: string | null;
             face?: components["schemas"]["Face"];
             modality?: components["schemas"]["CallModality"];
             outcome?: components["schemas"]["CallOutcome"];
@@ -3195,6 +3209,11 @@ export interface components {
          */
         UsageKey: components["schemas"]["AnyId"];
         /**
+         * @description Only calls with API keys that this person made.
+         * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+         */
+        UsageMember: components["schemas"]["PersonId"];
+        /**
          * @description Only calls that came this way.
          * @example chat
          */
@@ -4727,7 +4746,8 @@ export interface operations {
                      *           "expires_at": "2027-11-22T12:00:00.000Z",
                      *           "revoked_at": null,
                      *           "last_used_at": null,
-                     *           "replaced_by": null
+                     *           "replaced_by": null,
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
                      *         }
                      *       ]
                      *     }
@@ -4831,6 +4851,7 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -4914,7 +4935,8 @@ export interface operations {
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
                      *       "last_used_at": null,
-                     *       "replaced_by": null
+                     *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -4995,7 +5017,8 @@ export interface operations {
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
                      *       "last_used_at": null,
-                     *       "replaced_by": null
+                     *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -5089,7 +5112,8 @@ export interface operations {
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
                      *       "revoked_at": null,
                      *       "last_used_at": null,
-                     *       "replaced_by": null
+                     *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -5184,6 +5208,7 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -5728,6 +5753,11 @@ export interface operations {
                  */
                 key?: components["parameters"]["UsageKey"];
                 /**
+                 * @description Only calls with API keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                member?: components["parameters"]["UsageMember"];
+                /**
                  * @description Only calls that came this way.
                  * @example chat
                  */
@@ -5902,6 +5932,11 @@ export interface operations {
                  */
                 key?: components["parameters"]["UsageKey"];
                 /**
+                 * @description Only calls with API keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                member?: components["parameters"]["UsageMember"];
+                /**
                  * @description Only calls that came this way.
                  * @example chat
                  */
@@ -6046,6 +6081,11 @@ export interface operations {
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key?: components["parameters"]["UsageKey"];
+                /**
+                 * @description Only calls with API keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                member?: components["parameters"]["UsageMember"];
                 /**
                  * @description Only calls that came this way.
                  * @example chat

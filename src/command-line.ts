@@ -26,8 +26,8 @@ const usage = `Usage: npm run -s gateway -- <command>
   keys rotate <id> [--overlap-minutes <minutes>]
                          replace a key; the new one is printed alone, this once
   keys revoke <id>       end a key
-  usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--mode test]
-                         what was used and what it cost
+  usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
+        [--mode test]    what was used and what it cost
   setup-link             print a one-time link that makes an owner, or gives one a new password
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table

@@ -47,6 +47,20 @@ export async function boundsOf(
   return { scopes: now, own }
 }
 
+/** The person who makes a key; with a key, the one who made that. Null for none. */
+export async function personBehind(
+  transaction: Transaction<Tables>,
+  { id }: Pick<Giver, 'id'>,
+): Promise<string | null> {
+  if (id.startsWith('usr_')) return id
+  const own = await transaction
+    .selectFrom('api_keys')
+    .select('created_by')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return own?.created_by ?? null
+}
+
 /** What a key that such a giver makes has where nothing is said: their own restrictions. */
 export function inherited(bounds: Bounds | undefined): Partial<ApiKeysTable> {
   const own = bounds?.own

@@ -25,6 +25,7 @@ export function keyForm(row: ApiKeysTable, nowMs: number, usedAtMs: number | und
     revoked_at: timeForm(row.revoked_at),
     last_used_at: timeForm(usedAtMs ?? row.last_used_at),
     replaced_by: row.replaced_by,
+    created_by: row.created_by,
   }
 }
 

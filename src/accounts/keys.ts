@@ -9,7 +9,14 @@ import { createKey, digestOf, hintOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
-import { assertBelow, assertGivable, boundsOf, inherited, type Giver } from './key-bounds.ts'
+import {
+  assertBelow,
+  assertGivable,
+  boundsOf,
+  inherited,
+  personBehind,
+  type Giver,
+} from './key-bounds.ts'
 import { keyForm, keySettings, timeText } from './key-form.ts'
 import { keyColumns, type ModelIds } from './key-settings.ts'
 
@@ -172,6 +179,7 @@ function create(
       replaced_by: null,
       counts_with: null,
       last_used_at: null,
+      created_by: await personBehind(transaction, giver),
       ...inherited(bounds),
       ...columns,
       ...secret,

@@ -26,8 +26,13 @@ export function exportUsage({ groups }: { groups: ExportUsage }): Operation<'exp
 }
 
 function groupColumns(groupBy: readonly Dimension[]): Columns<Group> {
-  const names = groupBy.flatMap((name) => (name === 'key' ? (['key', 'key_name'] as const) : name))
+  const names = groupBy.flatMap((name) => namesOf[name] ?? name)
   return Object.fromEntries(names.map((name) => [name, (group: Group) => group[name] ?? null]))
+}
+
+const namesOf: Partial<Record<Dimension, readonly (keyof Omit<Group, 'sums'>)[]>> = {
+  key: ['key', 'key_name'],
+  member: ['member', 'member_name'],
 }
 
 const sumColumns: Columns<Group> = {

@@ -9,7 +9,7 @@ type Query = NonNullable<operations['reportUsage']['parameters']['query']>
 export type ReportRequest = Pick<Query, 'from' | 'to' | 'cursor'> & {
   accountId: string
   mode: Schemas['Mode']
-  filter: Pick<Query, 'model' | 'provider' | 'key' | 'face' | 'modality' | 'outcome'>
+  filter: Pick<Query, 'model' | 'provider' | 'key' | 'member' | 'face' | 'modality' | 'outcome'>
   groupBy: readonly Schemas['UsageDimension'][]
   orderBy: 'time' | 'cost'
   order: 'asc' | 'desc'
@@ -31,7 +31,7 @@ export function rangeAsked(
   { accountId }: Pick<Caller, 'accountId'>,
   query: Pick<Query, 'from' | 'to' | 'mode' | 'order'> & ReportRequest['filter'],
 ): Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'> {
-  const { from, to, mode, order, model, provider, key, face, modality, outcome } = query
-  const filter = { model, provider, key, face, modality, outcome }
+  const { from, to, mode, order, model, provider, key, member, face, modality, outcome } = query
+  const filter = { model, provider, key, member, face, modality, outcome }
   return { accountId, from, to, mode, filter, order }
 }

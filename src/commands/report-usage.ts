@@ -12,7 +12,15 @@ type Group = Report['data'][number]
 type Dimension = components['schemas']['UsageDimension']
 type Query = NonNullable<operations['reportUsage']['parameters']['query']>
 
-const options = { by: text, since: text, until: text, account: text, mode: text, ...json }
+const options = {
+  by: text,
+  since: text,
+  until: text,
+  account: text,
+  member: text,
+  mode: text,
+  ...json,
+}
 /** The options by what the contract calls them. */
 const optionOf: Readonly<Record<string, string>> = { group_by: 'by', from: 'since', to: 'until' }
 
@@ -33,9 +41,10 @@ export const reportUsage: Command = async (words, notice) => {
 type Values = { [Name in Exclude<keyof typeof options, 'json'>]?: string | undefined }
 
 /** What the options ask for, as a query of the API that has passed its check. */
-function queryIn({ by, since, until, mode }: Values): Query {
+function queryIn({ by, since, until, member, mode }: Values): Query {
   const query = {
     mode,
+    member,
     from: since === undefined ? undefined : sinceText(since, Date.now()),
     to: until,
     group_by: by?.split(','),
@@ -84,8 +93,9 @@ async function accountOf({ db }: Store, id: string | undefined): Promise<string>
 
 async function wholeReport(store: Store, accountId: string, query: Query): Promise<Report> {
   const { report } = createUsageReports({ reader: store.reader, clock: Date.now })
-  const { from, to, mode, order, order_by: orderBy, group_by: groupBy = [], limit } = query
-  const request: ReportRequest = { accountId, from, to, mode, order, orderBy, groupBy, filter: {} }
+  const { from, to, mode, member, order, order_by: orderBy, group_by: groupBy = [], limit } = query
+  const filter = { member }
+  const request: ReportRequest = { accountId, from, to, mode, order, orderBy, groupBy, filter }
   const whole = await report(request, limit)
   while (whole.next_cursor !== null) {
     const page = await report({ ...request, cursor: whole.next_cursor }, limit)
@@ -136,8 +146,9 @@ function cells(sums: Report['total']): string[] {
 const timeLengths: Partial<Record<Dimension, number>> = { hour: 16, day: 10, month: 7 }
 
 /** A name in one line: a terminal does what some characters say. */
-function shown(name: Dimension, { key_name: keyName, ...group }: Group): string {
-  const value = (name === 'key' ? keyName : undefined) ?? group[name] ?? '-'
+function shown(name: Dimension, group: Group): string {
+  const { key_name: key, member_name: member } = group
+  const value = { key, member }[name as string] ?? group[name] ?? '-'
   const length = timeLengths[name]
   if (length !== undefined) return value.slice(0, length).replace('T', ' ')
   return value.replaceAll(/[\p{C}\p{Z}]+/gu, ' ')

@@ -50,6 +50,7 @@ export type ApiKeysTable = AllowanceColumns & {
   replaced_by: string | null
   counts_with: string | null
   last_used_at: number | null
+  created_by: string | null
 }
 
 export type UsageTable = {

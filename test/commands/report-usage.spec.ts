@@ -54,6 +54,14 @@ describe('the command usage', () => {
     expect(JSON.parse(second.stdout)).to.deep.include({ account_id: 'acc_2', data: [] })
   })
 
+  it('reports by member, and the calls of one alone', async () => {
+    const range = '--since 2026-11-01 --until 2026-11-02'
+    const all = await run(`--by member ${range}`)
+    expect(all.stdout).to.match(/\n- +3 /)
+    const one = await run(`--json --member usr_1 ${range}`)
+    expect(JSON.parse(one.stdout)).to.nested.include({ 'total.calls': 0 })
+  })
+
   it('refuses what it cannot report, in the words of the command line', async () => {
     const wrong: [words: string, message: RegExp][] = [
       ['--by moon', /^--by must be one of: hour, /],
@@ -61,6 +69,7 @@ describe('the command usage', () => {
       ['--since yesterday', /^--since is no time/],
       ['--since 2026-11-02 --until 2026-11-01', /^--since must be before --until/],
       ['--mode both', /^--mode must be one of/],
+      ['--member key_1', /^--member /],
       ['--account acc_none', /^There is no account 'acc_none'/],
     ]
     for (const [words, message] of wrong) {

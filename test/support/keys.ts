@@ -41,6 +41,7 @@ export async function storeKey(
     replaced_by: null,
     counts_with: null,
     last_used_at: null,
+    created_by: null,
     ...row,
   }
   await db.insertInto('api_keys').values(values).execute()

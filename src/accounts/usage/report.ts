@@ -82,7 +82,7 @@ export async function groupsOf(
     order by ${sql.join(places.map(({ column }) => sql`${sql.ref(column)} ${direction}`))}
     limit ${limit + 1}
   `.execute(db)
-  const names = await keyNames(db, calls.accountId, rows)
+  const names = await namesOf(db, calls.accountId, rows)
   return pageOf(rows, limit, {
     placeOf: (row) => places.map(({ column }) => row[column]!),
     tell: (row) => groupText(row, request.groupBy, names),
@@ -129,22 +129,27 @@ function leftOf(calls: Calls, request: ReportRequest, first: string | number): C
   return { ...calls, to: Math.min(at + unit, calls.to) }
 }
 
-/** The names of the keys among the groups. */
-async function keyNames(
+/** The names of the keys and of the members among the groups, by their ids. */
+async function namesOf(
   db: Kysely<Tables>,
   accountId: string,
   rows: readonly GroupColumns[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(rows.flatMap(({ by_key: id }) => (id === undefined ? [] : [String(id)])))]
-  if (ids.length === 0) return new Map()
-  const keys = await db
-    .selectFrom('api_keys')
-    .select(['id', 'name'])
-    .where('account_id', '=', accountId)
-    .where('id', 'in', ids)
-    .execute()
-  return new Map(keys.map(({ id, name }) => [id, name]))
+  const idsOf = (column: 'by_key' | 'by_member') => [
+    ...new Set(rows.flatMap(({ [column]: id = '' }) => (id === '' ? [] : [String(id)]))),
+  ]
+  const [keyIds, personIds] = [idsOf('by_key'), idsOf('by_member')]
+  const keys = db.selectFrom('api_keys').select(['id', 'name']).where('account_id', '=', accountId)
+  const people = db.selectFrom('people').select(['id', 'name'])
+  const found = [
+    ...(keyIds.length === 0 ? [] : await keys.where('id', 'in', keyIds).execute()),
+    ...(personIds.length === 0 ? [] : await people.where('id', 'in', personIds).execute()),
+  ]
+  return new Map(found.map(({ id, name }) => [id, name]))
 }
+
+/** Nobody answered, or nobody made the key. */
+const mayBeNobody: ReadonlySet<Dimension> = new Set(['provider', 'member'])
 
 function groupText(
   row: GroupColumns,
@@ -155,8 +160,8 @@ function groupText(
   for (const name of groupBy) {
     const value = row[`by_${name}`]!
     if (typeof value === 'number') told[name] = new Date(value).toISOString()
-    else told[name] = name === 'provider' && value === '' ? null : value
-    if (name === 'key') told['key_name'] = names.get(String(value)) ?? null
+    else told[name] = mayBeNobody.has(name) && value === '' ? null : value
+    if (name === 'key' || name === 'member') told[`${name}_name`] = names.get(String(value)) ?? null
   }
   // The members are those that `groupBy` names, of the columns' own values.
   return { ...told, sums: sumsText(row) } as Group

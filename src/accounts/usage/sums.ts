@@ -21,6 +21,8 @@ const expressions: Readonly<Record<Dimension, RawBuilder<unknown>>> = {
   model: sql.ref('model'),
   provider: sql.ref('provider'),
   key: sql.ref('key_id'),
+  // Said by the key, whenever the call was; whoever reads a report sees the key's account alone.
+  member: sql`coalesce((select created_by from api_keys where api_keys.id = key_id), '')`,
   face: sql.ref('face'),
   modality: sql.ref('modality'),
   outcome: sql.ref('outcome'),
@@ -104,8 +106,13 @@ export function conditions({
     [
       sql`account_id = ${accountId}`,
       sql`mode = ${mode}`,
-      ...asked.map(([name, value]) => sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`),
+      ...asked.map(([name, value]) => condition(name, value)),
     ],
     sql` and `,
   ) as RawBuilder<boolean>
+}
+
+function condition(name: string, value: string | undefined): RawBuilder<unknown> {
+  if (name === 'member') return sql`key_id in (select id from api_keys where created_by = ${value})`
+  return sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`
 }
