@@ -48,15 +48,15 @@ export const makeReports = async ({ port, key }: Asked, count: number): Promise<
 
 /** Asks for one report after another until it is told to stop. */
 export const askForReports = (asked: Asked) => {
-  let goesOn = true
+  const end = new AbortController()
   const asking = async (): Promise<void> => {
-    while (goesOn) await makeReports(asked, 1)
+    while (!end.signal.aborted) await makeReports(asked, 1)
   }
   const all = asking()
   return {
     /** Resolves when the last one is there. */
     stop: async (): Promise<void> => {
-      goesOn = false
+      end.abort()
       await all
     },
   }
