@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { Target } from './target.ts'
 
 export const allowedModel = 'own/house-1'
@@ -19,16 +17,16 @@ export type AccessKeys = {
 
 const lifetimeMs = 2500
 
-export async function makeKeys({ command, dataDir }: Target): Promise<AccessKeys> {
+export async function makeKeys({ command }: Target): Promise<AccessKeys> {
   const run = randomUUID()
   const create = (name: string, ...more: string[]) =>
     command('keys', 'create', '--mode', 'live', '--name', `${name} ${run}`, ...more)
+  const other = await command('accounts', 'create', '--name', `other ${run}`)
   const [limited, stranger, doomed] = await Promise.all([
     create('limited', '--models', allowedModel),
-    create('stranger'),
+    create('stranger', '--account', other),
     create('doomed'),
   ])
-  giveAway(dataDir, `stranger ${run}`)
   // The last, so that it lives as long as it can.
   const endsFromMs = performance.now() + lifetimeMs
   const expiring = await create('expiring', '--expires-in-days', String(lifetimeMs / 86_400_000))
@@ -44,18 +42,4 @@ export async function makeKeys({ command, dataDir }: Target): Promise<AccessKeys
 export async function revoke({ command }: Target, name: string): Promise<void> {
   const line = (await command('keys', 'list')).split('\n').find((one) => one.endsWith(name)) ?? ''
   await command('keys', 'revoke', line.split(' ')[0]!)
-}
-
-/** Gives a key that was not used yet to an account of its own: the command line knows but one. */
-function giveAway(dataDir: string, keyName: string): void {
-  const database = new DatabaseSync(join(dataDir, 'gateway.db'), { timeout: 10_000 })
-  try {
-    const id = `acc_${randomUUID()}`
-    database
-      .prepare('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)')
-      .run(id, 'other', 0)
-    database.prepare('UPDATE api_keys SET account_id = ? WHERE name = ?').run(id, keyName)
-  } finally {
-    database.close()
-  }
 }

@@ -9,6 +9,7 @@ import { hardBodies } from './hard-bodies.ts'
 import { kill } from './kill.ts'
 import { restart } from './restart.ts'
 import { slowRequests } from './slow-requests.ts'
+import { tenants } from './tenants.ts'
 import { unreadAnswers } from './unread-answers.ts'
 import { manyVendorAnswers, vendorAnswers } from './vendor-answers.ts'
 
@@ -19,6 +20,7 @@ export const attacks: readonly Attack[] = [
   vendorAnswers,
   forbiddenAddresses,
   access,
+  tenants,
   ...unreadAnswers,
   ...slowRequests,
   ...manyVendorAnswers,

@@ -16,7 +16,13 @@ import type { HttpRequest } from './http-request.ts'
 import { toolMessage } from './tool-messages.ts'
 
 /** The keys that requests carry, by turns. */
-export type Keys = { testKey: string; liveKey: string }
+export type Keys = {
+  testKey: string
+  liveKey: string
+  operatorKey: string
+  /** Of another account, whose things are named. */
+  administrator: { key: string; accountId: string; keyIds: readonly string[] }
+}
 
 const words: Words = {
   model: 'own/house-1',
@@ -39,12 +45,17 @@ export function contractRequests(keys: Keys): fc.Arbitrary<HttpRequest> {
 }
 
 // Pictures cost the gateway a hundred times what a refusal does.
-const weights: Record<string, number> = { createChatCompletion: 10, postMcp: 7, createImageEdit: 3 }
+const weights: Record<string, number> = {
+  createChatCompletion: 10,
+  postMcp: 7,
+  createImageEdit: 3,
+  reloadSettings: 1,
+}
 
 function requestsTo(operation: OperationRow, keys: Keys): fc.Arbitrary<HttpRequest> {
   return fc
     .record({
-      target: targetOf(operation),
+      target: targetOf(operation, keys),
       headers: headersOf(operation, keys),
       body: bodyFor(operation),
       packing: oneOrRarely('identity', ['gzip', 'br', 'gzip, br', 'wrong', 'unknown'], 40),
@@ -76,11 +87,11 @@ function packed(bytes: Buffer, packing: string): { name?: string; body: Buffer }
 /** Method and path with query: mostly those of the operation. */
 function targetOf(
   operation: OperationRow,
+  keys: Keys,
 ): fc.Arbitrary<Pick<HttpRequest, 'operation' | 'method' | 'path'>> {
   const { method: given, path: pattern } = operation
   const method = given.toUpperCase()
-  const model = oneOrRarely('alibaba/qwen-image-plus', ['gpt-5-mini', '%00', 'a%2Fb', '..', '%'], 6)
-  const path = model.map((name) => pattern.replace('{model}', name))
+  const path = namesFor(operation, keys).map((name) => pattern.replace(/\{\w+\}/, () => name))
   const query = fc.oneof(
     { weight: 6, arbitrary: fc.constant('') },
     { weight: 3, arbitrary: queryOf(operation) },
@@ -101,6 +112,17 @@ function targetOf(
   return fc.oneof({ weight: 12, arbitrary: own }, { weight: 1, arbitrary: other })
 }
 
+/** What stands in a path: mostly something that there is. */
+function namesFor({ path }: OperationRow, { administrator }: Keys): fc.Arbitrary<string> {
+  const known = path.startsWith('/api/keys')
+    ? administrator.keyIds
+    : [path.startsWith('/api/accounts') ? administrator.accountId : 'alibaba/qwen-image-plus']
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...known) },
+    { weight: 5, arbitrary: fc.constantFrom('gpt-5-mini', '%00', 'a%2Fb', '..', '%') },
+  )
+}
+
 function queryOf({ parameters = [] }: OperationRow): fc.Arbitrary<string> {
   const names = parameters
     .map((parameter) => resolve(parameter))
@@ -117,17 +139,25 @@ function queryOf({ parameters = [] }: OperationRow): fc.Arbitrary<string> {
 }
 
 function headersOf(
-  { parameters = [] }: OperationRow,
-  { testKey, liveKey }: Keys,
+  { parameters = [], path }: OperationRow,
+  { testKey, liveKey, operatorKey, administrator }: Keys,
 ): fc.Arbitrary<(readonly [string, string])[]> {
   const own = parameters
     .map((parameter) => resolve(parameter))
     .filter((parameter) => parameter.in === 'header')
     .map(({ name }) => name)
   const bearer = (key: string) => ['authorization', `Bearer ${key}`] as const
+  const isAdministration = path.startsWith('/api/')
   const key = oneOrRarely<readonly [string, string]>(
-    bearer(testKey),
-    [bearer(liveKey), ['x-api-key', liveKey], ['x-api-key', testKey], bearer(''), ['x-none', '']],
+    bearer(isAdministration ? administrator.key : testKey),
+    [
+      bearer(liveKey),
+      ['x-api-key', liveKey],
+      ['x-api-key', testKey],
+      bearer(operatorKey),
+      bearer(''),
+      ['x-none', ''],
+    ],
     14,
   )
   const name = fc.constantFrom(...own, ...dictionary.headerNames)
@@ -170,7 +200,9 @@ const contentType = oneOrRarely<string | undefined>(
 
 /** What the probes of the contract's bounds say, some of them in one request. */
 function jsonValues(schema: Schema): fc.Arbitrary<unknown> {
-  const base = { ...(sample(schema, words) as object), model: words['model'] }
+  const given = sample(schema, words) as object
+  const hasModel = 'model' in (schema.properties ?? {})
+  const base = hasModel ? { ...given, model: words['model'] } : given
   const values = memberProbes(schema, base, words).map(({ value }) => value as object)
   const models = fc.constantFrom('own/house-1', 'gpt-5-mini', 'claude-sonnet-4-6', 'auto', 'x')
   return fc
@@ -178,5 +210,5 @@ function jsonValues(schema: Schema): fc.Arbitrary<unknown> {
       fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 3 }),
       fc.oneof({ weight: 5, arbitrary: models }, { weight: 1, arbitrary: hostileValue }),
     )
-    .map(([chosen, model]) => Object.assign({}, ...chosen, { model }) as object)
+    .map(([chosen, model]) => Object.assign({}, ...chosen, hasModel ? { model } : {}) as object)
 }

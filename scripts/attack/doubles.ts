@@ -61,7 +61,7 @@ function answerOwn(request: ReceivedRequest): ScriptedAnswer {
   const hostile = hostileAnswer(request)
   if (hostile !== undefined) return hostile
   const { stream, n, model } = body as { stream?: boolean; n?: number; model?: string }
-  if (model === 'unique') return uniqueAnswer(path)
+  if (model === 'unique') return uniqueAnswer(path, stream)
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
     return { body: { created: 1, data } }
@@ -73,8 +73,9 @@ function answerOwn(request: ReceivedRequest): ScriptedAnswer {
 const uniqueDelayMs = 300
 
 /** An answer that nobody else is given. */
-function uniqueAnswer(path: string): ScriptedAnswer {
+function uniqueAnswer(path: string, isStream = false): ScriptedAnswer {
   const made = `made-${randomUUID()}`
+  if (isStream) return { ...streamed([made]), delayMs: uniqueDelayMs }
   if (!path.includes('/images/')) return { ...completion(made), delayMs: uniqueDelayMs }
   const data = [{ b64_json: pixelBase64, revised_prompt: made }]
   return { body: { created: 1, data }, delayMs: uniqueDelayMs }

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { kindOf, type Attack, type Context, type Failure, type Outcome } from './attack.ts'
+import { createAccount, createKey } from './administration.ts'
 import { openLine, type Line } from './connection.ts'
-import { contractRequests } from './contract-requests.ts'
+import { contractRequests, type Keys } from './contract-requests.ts'
 import { bytesOf, type HttpRequest } from './http-request.ts'
 import { createPool } from './pool.ts'
 import { answerFaults, logFaults } from './verdict.ts'
 
 const requests = { full: 30_000, quick: 400 }
+/** Of the account whose keys requests change and revoke. */
+const keysMade = { full: 60, quick: 6 }
 const concurrent = 24
 const timeoutMs = 15_000
 /** How long the smallest request that fails in the same way is looked for. */
@@ -17,8 +20,9 @@ export const fuzzContract: Attack = { name: 'contract', isDrawn: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
   const logBefore = target.log().length
-  const arbitrary = contractRequests(target)
-  const secrets = [target.testKey, target.liveKey]
+  const keys = { ...target, administrator: await openAccount(target, keysMade[dose]) }
+  const arbitrary = contractRequests(keys)
+  const secrets = [target.testKey, target.liveKey, target.operatorKey, keys.administrator.key]
   const lines = Array.from({ length: concurrent }, () => openLine(target.url))
   const pool = createPool(lines)
   const failures: (Failure & { index: number })[] = []
@@ -48,6 +52,16 @@ async function run({ target, seed, dose }: Context): Promise<Outcome> {
     [...shown, ...rest, ...logged.map((what) => ({ what, request: '' }))],
     statuses,
   )
+}
+
+async function openAccount(
+  target: Context['target'],
+  keys: number,
+): Promise<Keys['administrator']> {
+  const accountId = await createAccount(target, { name: 'fuzzed' })
+  const { key } = await createKey(target, accountId, { scopes: ['admin'] })
+  const made = Array.from({ length: keys }, () => createKey(target, accountId))
+  return { key, accountId, keyIds: (await Promise.all(made)).map(({ id }) => id) }
 }
 
 function tallied(tried: number, failures: Failure[], statuses: ReadonlyMap<number, number>) {

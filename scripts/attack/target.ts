@@ -18,7 +18,12 @@ export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
     stop(): Promise<void>
   }
 
-type Keys = { testKey: string; liveKey: string }
+type Keys = {
+  testKey: string
+  liveKey: string
+  /** An administrator of the first account, who runs the gateway. */
+  operatorKey: string
+}
 
 export type TargetOptions = {
   /** The checkout whose gateway it is. */
@@ -35,7 +40,7 @@ export type TargetOptions = {
   openFilesMax?: number
 }
 
-/** A store with a key of each mode. */
+/** A store with keys. */
 export type Prepared = Keys & { dataDir: string }
 
 type Place = Pick<TargetOptions, 'project'> & { folder: string; variables: Record<string, string> }
@@ -46,10 +51,12 @@ export async function prepareStore({
   folder,
 }: Pick<TargetOptions, 'project' | 'folder'>): Promise<Prepared> {
   const place = { project, folder, variables: { DATA_DIR: join(folder, 'prepared') } }
-  const keyOf = (mode: string) =>
-    runCommand(place, ['keys', 'create', '--name', 'attack', '--mode', mode])
+  const keyOf = (mode: string, ...more: string[]) =>
+    runCommand(place, ['keys', 'create', '--name', 'attack', '--mode', mode, ...more])
   const testKey = await keyOf('test')
-  return { testKey, liveKey: await keyOf('live'), dataDir: place.variables.DATA_DIR }
+  const liveKey = await keyOf('live')
+  const operatorKey = await keyOf('live', '--scopes', 'admin')
+  return { testKey, liveKey, operatorKey, dataDir: place.variables.DATA_DIR }
 }
 
 /** Starts the gateway of a checkout, with a store of its own. */
@@ -74,6 +81,7 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
     dataDir,
     testKey: prepared.testKey,
     liveKey: prepared.liveKey,
+    operatorKey: prepared.operatorKey,
     command: (...words) => runCommand(place, words),
     log: program.stderr,
     stop: async () => {

@@ -1,18 +1,25 @@
 import fc from 'fast-check'
+import { createAccount, createKey } from './administration.ts'
 import type { Target } from './target.ts'
+
+/** A key of a tenant, with the calls that were begun with it. */
+type TenantKey = { key: string; requestsPerMinute: number; begun: number }
 
 /** An account of its own with two keys, and all that it asked and was given. */
 export type Tenant = {
   accountId: string
-  keys: readonly string[]
+  keys: readonly TenantKey[]
   /** Reads what belongs to the account. */
   adminKey: string
   requestsPerMinute: number
-  /** Calls that were begun. */
-  begun: number
+  /** Of every answer, whether there is a row for it or not. */
   requestIds: Set<string>
+  /** Of answers that were made or remembered, which have a row each. */
+  recordedIds: Set<string>
   /** What was made for an answer alone, with how often it was given. */
   made: Map<string, number>
+  /** Answers that were given again by their name. */
+  replayed: number
 }
 
 const faces = ['chat', 'stream', 'tool', 'image'] as const
@@ -39,26 +46,29 @@ export function callsOf(tenants: number): fc.Arbitrary<TenantCall> {
   })
 }
 
-/** Makes an account with keys, as whoever operates the gateway does. */
-export async function openTenant(
-  { command }: Pick<Target, 'command'>,
-  name: string,
-  requestsPerMinute: number,
-): Promise<Tenant> {
-  const { id: accountId } = JSON.parse(
-    await command('accounts', 'create', '--name', name, '--json'),
-  ) as { id: string }
-  const create = (label: string, ...more: string[]) =>
-    command('keys', 'create', '--account', accountId, '--mode', 'live', '--name', label, ...more)
-  const limit = ['--requests-per-minute', String(requestsPerMinute)]
-  const [first, second, adminKey] = await Promise.all([
-    create('first', ...limit),
-    create('second', ...limit),
-    create('admin', '--scopes', 'admin'),
-  ])
-  const keys = [first, second]
-  const [requestIds, made] = [new Set<string>(), new Map<string, number>()]
-  return { accountId, keys, adminKey, requestsPerMinute, begun: 0, requestIds, made }
+/** Makes an account with keys; the numbers are limits by which it and each key is known again. */
+export async function openTenant(target: Target, limits: readonly number[]): Promise<Tenant> {
+  const [requestsPerMinute, ...ofKeys] = limits as [number, ...number[]]
+  const limited = (requests_per_minute: number) => ({ limits: { requests_per_minute } })
+  const body = { name: 'tenant', ...limited(requestsPerMinute) }
+  const accountId = await createAccount(target, body)
+  const keys = await Promise.all(
+    ofKeys.map(async (limit) => {
+      const { key } = await createKey(target, accountId, limited(limit))
+      return { key, requestsPerMinute: limit, begun: 0 }
+    }),
+  )
+  const { key: adminKey } = await createKey(target, accountId, { scopes: ['admin'] })
+  return {
+    accountId,
+    keys,
+    adminKey,
+    requestsPerMinute,
+    requestIds: new Set(),
+    recordedIds: new Set(),
+    made: new Map(),
+    replayed: 0,
+  }
 }
 
 /** Sends a call. The answer of the double holds what it made for this answer alone. */
@@ -71,7 +81,7 @@ export function send(url: string, { keys }: Tenant, call: TenantCall, topic: str
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    authorization: `Bearer ${keys[key]}`,
+    authorization: `Bearer ${keys[key]!.key}`,
     ...cacheHeaders[caching],
     ...(named === undefined || face === 'tool' ? {} : { 'idempotency-key': named }),
   }
@@ -81,7 +91,8 @@ export function send(url: string, { keys }: Tenant, call: TenantCall, topic: str
   if (face !== 'tool') {
     return post('/v1/chat/completions', { ...chat, stream: face === 'stream' })
   }
-  const params = { name: 'chat', arguments: chat }
+  const meta = named === undefined ? {} : { _meta: { idempotencyKey: named } }
+  const params = { name: 'chat', arguments: chat, ...meta }
   return post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
 }
 

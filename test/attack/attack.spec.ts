@@ -56,7 +56,7 @@ describe('the gateway that is attacked', () => {
     this.timeout(30_000)
     const folder = makeFolder()
     const doubles = await startDoubles()
-    const prepared = { testKey: '', liveKey: '', dataDir: '' }
+    const prepared = { testKey: '', liveKey: '', operatorKey: '', dataDir: '' }
     const place = {
       project: projectFolder,
       folder: folder.path,
