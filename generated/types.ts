@@ -1068,7 +1068,16 @@ export interface components {
             images: number;
             /** @description How long the calls took, one after the other. */
             duration_ms: number;
-            cost: components["schemas"]["Money"];
+            cost: components["schemas"]["MoneySum"];
+        };
+        /**
+         * @description A sum of amounts, exact to the nano-dollar: in dollars, and as whole nano-dollars (1e-9 USD) up to
+         *     9007199.254740991 USD. Larger numbers are rounded by many readers of JSON.
+         */
+        MoneySum: {
+            usd: components["schemas"]["ExactUsd"];
+            /** @description Null above 9007199.254740991 USD. */
+            nano_usd: number | null;
         };
         /** @enum {string} */
         UsageGroupObject: "usage_group";

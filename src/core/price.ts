@@ -188,6 +188,12 @@ export function isPeak(peak: readonly PeakHours[], atMs: number): boolean {
   )
 }
 
+/** A sum of amounts in the contract's form, exact however large it is. */
+export function moneySumOf(nanoUsd: bigint): components['schemas']['MoneySum'] {
+  const isExact = nanoUsd <= BigInt(Number.MAX_SAFE_INTEGER)
+  return { usd: usdText(nanoUsd), nano_usd: isExact ? Number(nanoUsd) : null }
+}
+
 /** An amount in the contract's form. */
 export function moneyOf(nanoUsd: number): components['schemas']['Money'] {
   return { usd: usdText(nanoUsd), nano_usd: nanoUsd }

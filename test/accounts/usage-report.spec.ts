@@ -140,7 +140,7 @@ describe('a report of usage', () => {
         expect(Object.fromEntries(found)).to.deep.equal(
           Object.fromEntries([...expected].map(([name, group]) => [name, sumsOf(group)])),
         )
-        const costs = report.data.map(({ sums }) => sums.cost.nano_usd)
+        const costs = report.data.map(({ sums }) => sums.cost.nano_usd!)
         const sign = rest.order === 'asc' ? 1 : -1
         if (rest.order_by === 'cost') {
           expect(costs).to.deep.equal(costs.toSorted((a, b) => sign * (a - b)))
@@ -164,6 +164,47 @@ describe('a report of usage', () => {
     expect(report.data).to.have.length(1)
     expect(report.data[0]).to.include({ key: id, key_name: 'live key' })
     expect(report.total.cost).to.deep.equal({ usd: '0.000000005', nano_usd: 5 })
+  })
+
+  it('is exact to the nano-dollar, also where a number of JSON would not be', async () => {
+    const million = 10 ** 15
+    // Roll-ups and single rows, each of which is more than a number holds exactly.
+    const dear = Array.from({ length: 20 }, (_, index) => ({ id: `req_dear_${index}` }))
+    await add([
+      ...dear.map((row, index) => ({
+        ...row,
+        at: october + (index % 2) * 2 * hourMs,
+        model: 'dear',
+        cost_nano_usd: million,
+      })),
+      { id: 'req_dearer', model: 'dearer', cost_nano_usd: million },
+      ...dear.map(({ id }) => ({ id: `${id}_too`, model: 'dearer', cost_nano_usd: million })),
+      { id: 'req_a', model: 'dear', cost_nano_usd: 1 },
+      { id: 'req_b', model: 'safe', cost_nano_usd: Number.MAX_SAFE_INTEGER },
+      { id: 'req_c', model: 'unsafe', cost_nano_usd: Number.MAX_SAFE_INTEGER },
+      { id: 'req_d', model: 'unsafe', cost_nano_usd: 1 },
+      { id: 'req_e', model: 'more', cost_nano_usd: Number.MAX_SAFE_INTEGER },
+      { id: 'req_f', model: 'more', cost_nano_usd: 2 },
+    ])
+    const costs = [
+      ['dearer', { usd: '21000000', nano_usd: null }],
+      ['dear', { usd: '20000000.000000001', nano_usd: null }],
+      ['more', { usd: '9007199.254740993', nano_usd: null }],
+      ['unsafe', { usd: '9007199.254740992', nano_usd: null }],
+      ['safe', { usd: '9007199.254740991', nano_usd: Number.MAX_SAFE_INTEGER }],
+    ]
+    const query = { from: '2026-10-31T22:00:00Z', group_by: 'model', order_by: 'cost', limit: '1' }
+    for (const to of ['2026-11-01T01:00:00Z', '2026-11-01T00:30:00Z']) {
+      for (const order of ['desc', 'asc']) {
+        const { data, total } = await askAll({ ...query, to, order })
+        const told = data.map(({ model, sums }) => [model, sums.cost])
+        expect(told).to.deep.equal(order === 'desc' ? costs : costs.toReversed())
+        expect(total.cost).to.deep.equal({ usd: '68021597.764222977', nano_usd: null })
+      }
+    }
+    const path = '/api/usage/export?from=2026-10-31&to=2026-11-02&group_by=model&format=csv'
+    const csv = await (await gateway.fetch(path, { key })).text()
+    expect(csv).to.match(/^dear,.*,20000000\.000000001,\r$/m)
   })
 
   it('never tells of another account', async () => {

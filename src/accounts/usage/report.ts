@@ -1,11 +1,12 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
-import { moneyOf } from '../../core/price.ts'
+import { moneySumOf } from '../../core/price.ts'
 import type { Reader } from '../../storage/reader.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { dayMs, hourMs, timeRange } from './range.ts'
 import {
+  readColumns,
   sumsOf,
   timeDimensions,
   type Calls,
@@ -45,7 +46,8 @@ export function createUsageReports({ reader, clock }: ReportOptions): UsageRepor
       reader.assertFree()
       // Both in one transaction, so that the groups add up to the total.
       const [total, page] = await reader.db.transaction().execute(async (db) => {
-        const { rows } = await sql<SumColumns>`${sumsOf(calls, [])}`.execute(db)
+        const { rows } = await sql<SumColumns>`
+          select ${readColumns([])} from (${sumsOf(calls, [])}) as sums`.execute(db)
         const sums = sumsText(rows[0]!)
         return [sums, await groupsOf(db, { request, calls, limit })] as const
       })
@@ -71,15 +73,15 @@ export async function groupsOf(
 ): Promise<Page<Group>> {
   const { cursor, order } = request
   const places = placesOf(request)
-  const columns = sql.join(places.map(({ column }) => sql.ref(column)))
+  const columns = sql.join(places.map(({ sorted }) => sorted))
   const kinds = places.map(({ kind }) => kind)
   const place = cursor === undefined ? undefined : placeIn(cursor, kinds)
   const left = place === undefined ? calls : leftOf(calls, request, place[0]!)
   const direction = sql.raw(order)
   const { rows } = await sql<GroupColumns>`
-    select * from (${sumsOf(left, request.groupBy)}) as sums
-    where calls > 0 ${place === undefined ? sql`` : beyond(columns, order, place)}
-    order by ${sql.join(places.map(({ column }) => sql`${sql.ref(column)} ${direction}`))}
+    select ${readColumns(request.groupBy)} from (${sumsOf(left, request.groupBy)}) as sums
+    where calls > 0 ${place === undefined ? sql`` : beyond(columns, order, valuesOf(places, place))}
+    order by ${sql.join(places.map(({ sorted }) => sql`${sorted} ${direction}`))}
     limit ${limit + 1}
   `.execute(db)
   const names = await namesOf(db, calls.accountId, rows)
@@ -92,25 +94,37 @@ export async function groupsOf(
 function beyond(
   columns: RawBuilder<unknown>,
   order: 'asc' | 'desc',
-  place: readonly (string | number)[],
+  values: readonly RawBuilder<unknown>[],
 ): RawBuilder<unknown> {
-  const values = place.map((value) => sql`${value}`)
   return sql`and (${columns}) ${sql.raw(order === 'asc' ? '>' : '<')} (${sql.join(values)})`
 }
 
 type Place = {
   column: Exclude<keyof GroupColumns, symbol>
   kind: 'string' | 'number'
+  /** What is sorted by. */
+  sorted: RawBuilder<unknown>
+}
+
+/** A cost is digits in a cursor, too. */
+function valuesOf(places: readonly Place[], values: readonly (string | number)[]) {
+  return places.map(({ column }, index) => {
+    const value = values[index]!
+    return column === 'cost' ? sql`cast(${value} as bigint)` : sql`${value}`
+  })
 }
 
 /** The columns that groups are sorted by: all that tell them apart, so that none is like another. */
 function placesOf({ groupBy, orderBy }: ReportRequest): Place[] {
   const sorted = groupBy.toSorted((a, b) => weight(a) - weight(b))
   const groups = sorted.map((name): Place => {
-    return { column: `by_${name}`, kind: timeDimensions.has(name) ? 'number' : 'string' }
+    const column = `by_${name}` as const
+    const kind = timeDimensions.has(name) ? 'number' : 'string'
+    return { column, kind, sorted: sql.ref(column) }
   })
   const byCost = orderBy === 'cost' || groups.length === 0
-  return byCost ? [{ column: 'cost_nano_usd', kind: 'number' }, ...groups] : groups
+  const cost: Place = { column: 'cost', kind: 'string', sorted: sql.ref('cost_nano_usd') }
+  return byCost ? [cost, ...groups] : groups
 }
 
 function weight(name: Dimension): number {
@@ -184,6 +198,6 @@ function sumsText(row: SumColumns): Schemas['UsageSums'] {
     image_output_tokens: row.image_output_tokens,
     images: row.images,
     duration_ms: row.duration_ms,
-    cost: moneyOf(row.cost_nano_usd),
+    cost: moneySumOf(BigInt(row.cost)),
   }
 }

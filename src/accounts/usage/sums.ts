@@ -46,8 +46,16 @@ const shared = [
 ] as const
 const counted = ['calls', 'cached_calls', 'unpriced_calls', 'cost_nano_usd', ...shared] as const
 
-/** The sums of a group, by their columns. */
-export type SumColumns = Record<(typeof counted)[number] | 'failed_calls', number>
+type Counts = Exclude<(typeof counted)[number], 'cost_nano_usd'> | 'failed_calls'
+/** The sums of a group, by their columns; the cost as digits. */
+export type SumColumns = Record<Counts, number> & { cost: string }
+
+/** The columns of `sumsOf` as they are read: a cost may be larger than a number holds exactly. */
+export function readColumns(groupBy: readonly Dimension[]): RawBuilder<unknown> {
+  const names = [...groupBy.map((name) => `by_${name}`), ...counted, 'failed_calls']
+  const asNumbers = names.filter((name) => name !== 'cost_nano_usd').map((name) => sql.ref(name))
+  return sql.join([...asNumbers, sql`cast(cost_nano_usd as text) as cost`])
+}
 
 /** The query for the sums of each group of calls. */
 export function sumsOf(calls: Calls, groupBy: readonly Dimension[]): RawBuilder<unknown> {
