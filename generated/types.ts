@@ -4697,7 +4697,7 @@ export interface operations {
                  */
                 mode?: components["schemas"]["Mode"];
                 /**
-                 * @description Only keys whose name has this in it, in any letter case.
+                 * @description Only keys whose name has this in it; a to z are also A to Z.
                  * @example server
                  */
                 name?: string;

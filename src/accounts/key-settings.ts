@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
+import { isDay } from '../core/day.ts'
 import { readNetwork } from '../core/networks.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
 import { allowanceColumns } from './allowance.ts'
@@ -49,7 +50,8 @@ function networks(texts: readonly string[]): string[] {
 
 function timeOf(text: string, nowMs: number): number {
   const param = 'expires_at'
-  const at = Date.parse(text)
+  const date = text.slice(0, 'yyyy-mm-dd'.length)
+  const at = isDay(date) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at)) {
     throw new GatewayError('invalid_value', `'${param}' is no time that there is: ${text}.`, {
       param,

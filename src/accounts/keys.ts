@@ -121,8 +121,9 @@ function select(
   if (mode !== undefined) rows = rows.where('mode', '=', mode)
   if (state !== undefined) rows = inState(rows, state, now)
   if (name !== undefined) {
-    const pattern = `%${name.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`
-    rows = rows.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`)
+    const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`
+    // Both in lower case as the database has it, which need not know more letters than a to z.
+    rows = rows.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`)
   }
   if (cursor !== undefined) {
     const [at, id] = placeIn(cursor, ['number', 'string'])

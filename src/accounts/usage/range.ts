@@ -1,3 +1,4 @@
+import { isDay } from '../../core/day.ts'
 import { GatewayError } from '../../core/error.ts'
 
 /** From the first moment to the last, which is left out; Unix time in milliseconds. */
@@ -29,16 +30,11 @@ export function timeRange(
 /** A time that is asked for; throws `invalid_value` for what is none. */
 export function moment(param: 'from' | 'to', text: string): number {
   const [, date, time = ''] = form.exec(text) ?? []
-  // JavaScript takes the 30th of February for the 2nd of March.
-  const isDay = date !== undefined && dateText(Date.parse(date)) === date
-  const at = isDay ? Date.parse(date + time.replace(' ', '+')) : Number.NaN
+  const isReal = date !== undefined && isDay(date)
+  const at = isReal ? Date.parse(date + time.replace(' ', '+')) : Number.NaN
   if (at >= earliest && at <= latest) return at
   const reason = Number.isNaN(at)
     ? 'is no time of ISO 8601. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
     : 'must be from 1970-01-01 to 2100-01-01.'
   throw new GatewayError('invalid_value', `'${param}' ${reason}`, { param })
-}
-
-function dateText(at: number): string | undefined {
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString().slice(0, 10)
 }

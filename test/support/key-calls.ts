@@ -1,0 +1,34 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { digestOf } from '../../src/accounts/api-key.ts'
+import type { TestGateway } from './gateway.ts'
+
+export type MadeKey = components['schemas']['CreatedApiKey']
+
+/** The operations of keys, asked with a key as their callers ask them. */
+export function keyCalls(gateway: TestGateway) {
+  const make = (key: string, settings: object = {}) =>
+    gateway.post('/api/keys', { name: 'made', mode: 'test', ...settings }, { key })
+  return {
+    make,
+    made: async (key: string, settings: object = {}): Promise<MadeKey> => {
+      const answer = await make(key, settings)
+      const text = await answer.text()
+      expect(answer.status, text).to.equal(201)
+      return JSON.parse(text) as MadeKey
+    },
+    change: (key: string, id: string, settings: object) =>
+      gateway.post(`/api/keys/${id}`, settings, { key, method: 'PATCH' }),
+    rotate: (key: string, id: string, overlapMinutes = 5) =>
+      gateway.post(`/api/keys/${id}/rotate`, { overlap_minutes: overlapMinutes }, { key }),
+    revoke: (key: string, id: string) =>
+      gateway.fetch(`/api/keys/${id}`, { key, method: 'DELETE' }),
+    /** The row of a key by its secret. */
+    rowOf: (key: string) =>
+      gateway.db
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('digest', '=', digestOf(key))
+        .executeTakeFirstOrThrow(),
+  }
+}
