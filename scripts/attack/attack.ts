@@ -17,7 +17,9 @@ export type Dose = 'full' | 'quick'
 export type Context = {
   target: Target
   /** Starts a further gateway, with other settings. */
-  start(options?: Pick<TargetOptions, 'limits' | 'openFilesMax' | 'dataDir'>): Promise<Target>
+  start(
+    options?: Pick<TargetOptions, 'limits' | 'routes' | 'openFilesMax' | 'dataDir'>,
+  ): Promise<Target>
   seed: number
   dose: Dose
   /** How long an attack without an end of its own goes on. */

@@ -34,6 +34,8 @@ export type TargetOptions = {
   prepared: Prepared
   /** Settings of gateway.yaml below `limits`. */
   limits?: Record<string, number>
+  /** Where models lead to, before what the catalog has. */
+  routes?: Record<string, readonly string[]>
   /** A store to go on with, in the place of a copy of the prepared one. */
   dataDir?: string
   /** How many descriptors the process may have. */
@@ -100,13 +102,13 @@ async function runCommand(place: Place, words: readonly string[]): Promise<strin
 }
 
 function variablesFor(
-  { project, doubles, limits = {} }: TargetOptions,
+  { project, doubles, limits = {}, routes = {} }: TargetOptions,
   { folder, dataDir }: { folder: string; dataDir: string },
 ): Record<string, string> {
   const configFile = join(folder, 'gateway.yaml')
   const own = { ...ownProvider('own', doubles.own), fetches_images: false }
   const fetching = { ...ownProvider('fetching', doubles.own), fetches_images: true }
-  const file = { providers: [own, fetching], limits: knownTo(project, limits) }
+  const file = { providers: [own, fetching], routes, limits: knownTo(project, limits) }
   writeFileSync(configFile, stringify(file))
   return {
     ...doubles.variables,
