@@ -1,0 +1,249 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { keyCalls } from '../support/key-calls.ts'
+import { hello } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
+
+type ApiKey = components['schemas']['ApiKey']
+type Page = components['schemas']['ApiKeyList']
+type AuditEvent = components['schemas']['AuditEvent']
+
+const begin = Date.parse('2026-11-22T12:00:00Z')
+const minuteMs = 60_000
+const ended = { status: 409, code: 'key_not_active' }
+
+describe('keys under /api', () => {
+  let gateway: TestGateway
+  let admin: string
+  let accountId: string
+  let calls: ReturnType<typeof keyCalls>
+  let now = begin
+  before(async () => {
+    gateway = await startGateway({
+      clock: () => now,
+      file: { limits: { key_cache_ms: 0, key_use_write_ms: 100 } },
+    })
+    calls = keyCalls(gateway)
+  })
+  after(() => gateway.stop())
+  beforeEach(async () => {
+    now = begin
+    accountId = await gateway.createAccount()
+    admin = await gateway.createKey('test', { scopes: ['inference', 'admin'], accountId })
+  })
+  const made = (settings: object = {}) => calls.made(admin, settings)
+  const chat = (key: string) =>
+    gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello }, { key })
+  const statusOf = async (key: string) => (await gateway.fetch('/v1/models', { key })).status
+  const told = async <T>(path: string, key = admin) => {
+    const answer = await gateway.fetch(path, { key })
+    expect(answer.status, path).to.equal(200)
+    return (await answer.json()) as T
+  }
+  const retrieve = (id: string) => told<ApiKey>(`/api/keys/${id}`)
+  const audit = async (id: string) =>
+    (await told<{ data: AuditEvent[] }>(`/api/audit?target=${id}&order=asc`)).data
+
+  describe('that are replaced', () => {
+    it('work beside their successor until the overlap is over', async () => {
+      const settings = { limits: { concurrency: 3 }, models: ['gpt-5-mini'] }
+      const old = await made(settings)
+      const fresh = await (await calls.rotate(admin, old.id, 5)).json()
+      const { id, key } = fresh as { id: string; key: string }
+      expect(fresh).to.deep.include({
+        models: ['gpt-5-mini'],
+        limits: old.limits,
+        expires_at: null,
+      })
+      expect(await retrieve(old.id)).to.deep.include({
+        replaced_by: id,
+        expires_at: new Date(now + 5 * minuteMs).toISOString(),
+        state: 'active',
+      })
+      expect([await statusOf(old.key), await statusOf(key)]).to.deep.equal([200, 200])
+      now += 5 * minuteMs - 1
+      expect([await statusOf(old.key), await statusOf(key)]).to.deep.equal([200, 200])
+      now += 1
+      await expectError(await chat(old.key), { status: 401, code: 'expired_api_key' })
+      expect(await statusOf(key)).to.equal(200)
+      expect(await retrieve(old.id)).to.include({ state: 'expired' })
+    })
+
+    it('end at once without an overlap', async () => {
+      const old = await made()
+      expect((await calls.rotate(admin, old.id, 0)).status).to.equal(201)
+      expect(await statusOf(old.key)).to.equal(401)
+    })
+
+    it('never last longer than they did', async () => {
+      const end = new Date(now + minuteMs).toISOString()
+      const old = await made({ expires_at: end })
+      await calls.rotate(admin, old.id, 60)
+      expect((await retrieve(old.id)).expires_at).to.equal(end)
+    })
+
+    it('are replaced once, however many ask at the same time', async () => {
+      const old = await made()
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => calls.rotate(admin, old.id)),
+      )
+      expect(answers.map(({ status }) => status)).to.have.members([201, 409, 409, 409, 409])
+      const { data } = await told<Page>('/api/keys')
+      expect(data).to.have.length(3)
+    })
+
+    it('are none that have ended or have a successor', async () => {
+      const expiring = await made({ expires_at: new Date(now + minuteMs).toISOString() })
+      const [revoked, replaced] = [await made(), await made()]
+      await calls.revoke(admin, revoked.id)
+      await calls.rotate(admin, replaced.id)
+      now += minuteMs
+      for (const { id } of [expiring, revoked, replaced]) {
+        await expectError(await calls.rotate(admin, id), ended)
+      }
+    })
+  })
+
+  it('lose nothing when two change them at the same moment', async () => {
+    const { id } = await made()
+    const end = new Date(now + minuteMs).toISOString()
+    const changes = [
+      { name: 'other' },
+      { limits: { concurrency: 1 } },
+      { limits: { images_per_minute: 0 } },
+      { models: ['GPT-5-mini'] },
+      { budget: { usd: '0', period: 'day' } },
+      { expires_at: end },
+      { allowed_addresses: ['10.0.0.0/8'] },
+      { scopes: ['usage:read', 'inference', 'usage:read'] },
+    ]
+    const answers = await Promise.all(changes.map((one) => calls.change(admin, id, one)))
+    expect(answers.map(({ status }) => status)).to.deep.equal(changes.map(() => 200))
+    expect(await retrieve(id)).to.deep.include({
+      name: 'other',
+      limits: {
+        requests_per_minute: null,
+        tokens_per_minute: null,
+        images_per_minute: 0,
+        concurrency: 1,
+      },
+      models: ['gpt-5-mini'],
+      budget: { amount: { usd: '0', nano_usd: 0 }, period: 'day' },
+      expires_at: end,
+      allowed_addresses: ['10.0.0.0/8'],
+      scopes: ['usage:read', 'inference'],
+    })
+    expect(await audit(id)).to.have.length(1 + changes.length)
+  })
+
+  it('lose a restriction by null', async () => {
+    const none = { models: null, allowed_addresses: null, expires_at: null, budget: null }
+    const { id } = await made({
+      models: ['gpt-5-mini'],
+      allowed_addresses: ['10.0.0.0/8'],
+      expires_at: new Date(now + minuteMs).toISOString(),
+      budget: { usd: '1', period: 'day' },
+      limits: { concurrency: 1, requests_per_minute: 2 },
+    })
+    const answer = await calls.change(admin, id, { ...none, limits: { concurrency: null } })
+    expect(answer.status).to.equal(200)
+    const key = await retrieve(id)
+    expect(key).to.deep.include(none)
+    expect(key.limits).to.include({ concurrency: null, requests_per_minute: 2 })
+  })
+
+  it('are revoked once; a second DELETE changes nothing', async () => {
+    const { id, key } = await made()
+    const first = (await (await calls.revoke(admin, id)).json()) as ApiKey
+    expect(first).to.include({ state: 'revoked', revoked_at: new Date(now).toISOString() })
+    expect(await statusOf(key)).to.equal(401)
+    now += minuteMs
+    const second = await calls.revoke(admin, id)
+    expect(second.status).to.equal(200)
+    expect(await second.json()).to.deep.equal(first)
+    expect((await audit(id)).map(({ action }) => action)).to.deep.equal([
+      'key.create',
+      'key.revoke',
+    ])
+  })
+
+  it('with a limit or a budget of 0 let nothing through', async () => {
+    const none = await made({ limits: { requests_per_minute: 0 } })
+    await expectError(await chat(none.key), { status: 429, code: 'rate_limit_exceeded' })
+    const idle = await made({ limits: { concurrency: 0 } })
+    expect((await chat(idle.key)).status).to.equal(429)
+    const budget = { usd: '0', period: 'total' }
+    const { key } = await made({ mode: 'live', budget })
+    expect(await told(`/api/key`, key)).to.have.nested.property('budget.left.nano_usd', 0)
+  })
+
+  it('tell their secret once, and nobody keeps the answer', async () => {
+    const created = await calls.make(admin)
+    const { id, key } = (await created.json()) as { id: string; key: string }
+    const rotated = await calls.rotate(admin, id)
+    const { key: successor } = (await rotated.json()) as { key: string }
+    for (const { headers } of [created, rotated]) {
+      expect(headers.get('cache-control')).to.equal('no-store')
+    }
+    await calls.change(admin, id, { name: 'renamed' })
+    await calls.revoke(admin, id)
+    await chat(successor)
+    const later = [
+      await told(`/api/keys/${id}`),
+      await told('/api/keys'),
+      await told('/api/audit'),
+      await told('/api/key', successor),
+      await gateway.db.selectFrom('audit_events').selectAll().execute(),
+      await gateway.db.selectFrom('api_keys').selectAll().execute(),
+    ]
+    const text = JSON.stringify(later) + gateway.logText()
+    expect(text).to.include(id)
+    for (const secret of [key, successor]) {
+      for (const part of [secret.slice(9, 30), secret.slice(30, 52)]) {
+        expect(text).to.not.include(part)
+      }
+    }
+  })
+
+  it('tell when they were last used', async () => {
+    const { id, key, last_used_at: unused } = await made()
+    expect(unused).to.equal(null)
+    now += minuteMs
+    expect(await statusOf(key)).to.equal(200)
+    const at = new Date(now).toISOString()
+    expect((await retrieve(id)).last_used_at).to.equal(at)
+    await until('the use is written', async () => (await calls.rowOf(key)).last_used_at === now)
+    now += minuteMs
+    await calls.revoke(admin, id)
+    await statusOf(key)
+    expect((await retrieve(id)).last_used_at).to.equal(at)
+  })
+
+  it('leave a trace of what was done to them, with the values before and after', async () => {
+    const { id } = await made({ name: 'first', limits: { concurrency: 2 } })
+    now += 1
+    await calls.change(admin, id, { name: 'second', limits: { concurrency: 2 } })
+    await calls.change(admin, id, { name: 'second' })
+    now += 1
+    const { id: next } = (await (await calls.rotate(admin, id, 1)).json()) as ApiKey
+    const end = new Date(now + minuteMs).toISOString()
+    now += 1
+    await calls.revoke(admin, id)
+    const { id: by } = await calls.rowOf(admin)
+    const events = await audit(id)
+    const acts = events.map(({ action, before: old, after: fresh }) => [action, old, fresh])
+    expect(events.every((event) => event.by === by && event.address === '127.0.0.1')).to.equal(true)
+    expect(acts[0]![2]).to.deep.include({ name: 'first', mode: 'test', models: null })
+    expect(acts.slice(1)).to.deep.equal([
+      ['key.update', { name: 'first' }, { name: 'second' }],
+      [
+        'key.rotate',
+        { replaced_by: null, expires_at: null },
+        { replaced_by: next, expires_at: end },
+      ],
+      ['key.revoke', { revoked_at: null }, { revoked_at: new Date(now).toISOString() }],
+    ])
+  })
+})
