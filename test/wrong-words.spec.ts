@@ -33,9 +33,9 @@ const wrong = [
     says: /Did you mean '--expires-in-days'\?/,
   },
   { words: `keys create --mode test --name ${'x'.repeat(101)}`, says: /at most 100 characters/ },
-  { words: 'keys list --json', says: /--json/ },
+  { words: 'keys revoke --csv', says: /--csv/ },
   { words: 'keys revoke', says: /keys list/ },
-  { words: 'keys revoke key_nosuch', says: /no active key 'key_nosuch'/ },
+  { words: 'keys revoke key_nosuch', says: /no such key/ },
 ]
 describe('wrong words on the command line', () => {
   const ended = new Map<string, Ended>()

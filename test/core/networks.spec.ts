@@ -4,7 +4,8 @@ import ipaddr from 'ipaddr.js'
 import { holds, isWithin, networksOf, plainAddress, readNetwork } from '../../src/core/networks.ts'
 
 const v4 = fc.ipV4()
-const v6 = fc.ipV6()
+// ipaddr.js takes `::1.2.3.4` for the address of IPv4 that it is not (RFC 4291 section 2.5.5.1).
+const v6 = fc.ipV6().filter((text) => !/^::\d+\./.test(text))
 const cidr = fc.oneof(
   fc.tuple(v4, fc.integer({ min: 0, max: 32 })),
   fc.tuple(v6, fc.integer({ min: 97, max: 128 })),

@@ -1,4 +1,4 @@
-import { uncounted } from '../../src/bytes/budget.ts'
+import { createBudget } from '../../src/bytes/budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
 import { createDeadlines } from '../../src/core/deadline.ts'
 import { pause } from '../../src/core/failover.ts'
@@ -10,6 +10,8 @@ import type { Route } from '../../src/core/route.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
 
+const budget = createBudget({ bytesMax: Infinity, graceMs: 1000, now: () => performance.now() })
+
 /** The context of a call of one account. */
 export function contextOf(options: Partial<CallContext> = {}): CallContext {
   return {
@@ -17,7 +19,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     requestId: 'req_1',
     face: 'chat',
     ending: new AbortController(),
-    hold: uncounted,
+    hold: budget.open(),
     cache: { recall: true, remember: true, ttlMs: undefined },
     strict: false,
     fallback: true,
