@@ -43,6 +43,10 @@ export const bodyChecks: {
   createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
   updateMe: Check<operations['updateMe']['requestBody']['content']['application/json']>
   changePassword: Check<operations['changePassword']['requestBody']['content']['application/json']>
+  inviteMember: Check<operations['inviteMember']['requestBody']['content']['application/json']>
+  updateMember: Check<operations['updateMember']['requestBody']['content']['application/json']>
+  acceptInvitation: Check<operations['acceptInvitation']['requestBody']['content']['application/json']>
+  signUp: Check<operations['signUp']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

@@ -422,6 +422,120 @@ export const operations = [
     "access": "person"
   },
   {
+    "id": "listMembers",
+    "method": "get",
+    "path": "/api/members",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "inviteMember",
+    "method": "post",
+    "path": "/api/members",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "updateMember",
+    "method": "patch",
+    "path": "/api/members/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "removeMember",
+    "method": "delete",
+    "path": "/api/members/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "listInvitations",
+    "method": "get",
+    "path": "/api/invitations",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "withdrawInvitation",
+    "method": "delete",
+    "path": "/api/invitations/{id}",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller"
+  },
+  {
+    "id": "acceptInvitation",
+    "method": "post",
+    "path": "/api/invitations/accept",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "anyone"
+  },
+  {
+    "id": "signUp",
+    "method": "post",
+    "path": "/api/people",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "public"
+  },
+  {
     "id": "reportUsage",
     "method": "get",
     "path": "/api/usage",
@@ -685,6 +799,23 @@ export const bodyMembers = {
   "changePassword": [
     "current_password",
     "new_password"
+  ],
+  "inviteMember": [
+    "email",
+    "role"
+  ],
+  "updateMember": [
+    "role"
+  ],
+  "acceptInvitation": [
+    "token",
+    "name",
+    "password"
+  ],
+  "signUp": [
+    "email",
+    "name",
+    "password"
   ]
 } as const
 

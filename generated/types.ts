@@ -435,6 +435,141 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the members of the account
+         * @description Who is invited and has not accepted yet is listed by `GET /api/invitations`.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        /**
+         * Invite somebody to the account
+         * @description The gateway sends no mail: hand the `link` of the answer to them, which is in this answer alone.
+         *     A new invitation of the same e-mail takes the place of the one before it. Only owners invite
+         *     owners, and keys nobody above admins.
+         */
+        post: operations["inviteMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/members/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member from the account
+         * @description Their next request is refused. The keys that they made are the account's, and stay. Only owners
+         *     remove owners, and an account keeps at least one.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the role of a member
+         * @description It holds from the next request on. Only owners make and change owners, and an account keeps at
+         *     least one.
+         */
+        patch: operations["updateMember"];
+        trace?: never;
+    };
+    "/api/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the open invitations of the account
+         * @description Those that can still be accepted, without their links.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an invitation
+         * @description Its link works no more. Only owners withdraw what was for an owner.
+         */
+        delete: operations["withdrawInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation
+         * @description With the token of its link, once. Who is signed in with the invited e-mail joins the account with
+         *     the token alone. Others are signed in: a new person gives a `name` and a `password` of theirs;
+         *     whose e-mail is known gives the password that they have, and keeps their name.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign up
+         * @description Makes a person with an account of their own, and signs them in. The setting `sign_up` says
+         *     whether strangers may; where they may not, it takes an invitation.
+         */
+        post: operations["signUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -589,7 +724,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -739,7 +874,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -1016,6 +1151,79 @@ export interface components {
             csrf_token: string;
             session: components["schemas"]["Session"];
             person: components["schemas"]["Person"];
+        };
+        SignUpRequest: {
+            email: components["schemas"]["Email"];
+            name: components["schemas"]["PersonName"];
+            password: components["schemas"]["NewPassword"];
+        };
+        /** @enum {string} */
+        MemberObject: "member";
+        Member: {
+            id: components["schemas"]["PersonId"];
+            object: components["schemas"]["MemberObject"];
+            account_id: components["schemas"]["AccountId"];
+            email: string;
+            name: string;
+            role: components["schemas"]["Role"];
+            joined_at: components["schemas"]["Time"];
+        };
+        MemberList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Member"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        NewMember: {
+            email: components["schemas"]["Email"];
+            role: components["schemas"]["Role"];
+        };
+        MemberChange: {
+            role: components["schemas"]["Role"];
+        };
+        InvitationId: string;
+        /** @enum {string} */
+        InvitationObject: "invitation";
+        Invitation: {
+            id: components["schemas"]["InvitationId"];
+            object: components["schemas"]["InvitationObject"];
+            account_id: components["schemas"]["AccountId"];
+            email: string;
+            role: components["schemas"]["Role"];
+            /** @description The person or the API key that invited. */
+            created_by: string;
+            created_at: components["schemas"]["Time"];
+            /** @description From when on it cannot be accepted. */
+            expires_at: components["schemas"]["Time"];
+        };
+        InvitationList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Invitation"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        CreatedInvitation: {
+            id: components["schemas"]["InvitationId"];
+            object: components["schemas"]["InvitationObject"];
+            account_id: components["schemas"]["AccountId"];
+            email: string;
+            role: components["schemas"]["Role"];
+            /** @description The person or the API key that invited. */
+            created_by: string;
+            created_at: components["schemas"]["Time"];
+            /** @description From when on it cannot be accepted. */
+            expires_at: components["schemas"]["Time"];
+            /** @description What accepts it, once. It is told this once. */
+            token: string;
+            /** @description The page of the dashboard that accepts it. */
+            link: string;
+        };
+        AcceptInvitationRequest: {
+            token: components["schemas"]["OneTimeToken"];
+            name?: components["schemas"]["PersonName"];
+            password?: components["schemas"]["Password"];
         };
         /**
          * @description The way a call came - the images API, the chat API, or the tool server.
@@ -2663,6 +2871,123 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description There is a person with this e-mail. */
+        EmailTaken: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "There is a person with this e-mail already. Sign in, or use another one.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "email",
+                 *         "code": "email_taken",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description They are a member of the account already. */
+        AlreadyMember: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This person is a member of the account already. PATCH /api/members/{id} changes the role.",
+                 *         "type": "invalid_request_error",
+                 *         "param": "email",
+                 *         "code": "already_member",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The account would be without an owner. */
+        LastOwner: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "This is the last owner of the account. Make somebody else an owner first.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "last_owner",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The path does not take the method; `Allow` names those it takes. */
         MethodNotAllowed: {
             headers: {
@@ -3149,6 +3474,16 @@ export interface components {
          */
         AccountQuery: components["schemas"]["AccountId"];
         /**
+         * @description The person.
+         * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+         */
+        MemberPath: components["schemas"]["PersonId"];
+        /**
+         * @description The invitation.
+         * @example inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        InvitationPath: components["schemas"]["InvitationId"];
+        /**
          * @description The session.
          * @example ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a
          */
@@ -3455,6 +3790,11 @@ export interface components {
          * @example POST
          */
         Allow: string;
+        /**
+         * @description Holds the session, as for signing in. Absent where the person is signed in already.
+         * @example gateway_session=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000
+         */
+        NewSessionCookie: string;
         /**
          * @description A secret is in the answer.
          * @example no-store
@@ -5705,6 +6045,512 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of members. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "object": "member",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "email": "ada@example.com",
+                     *           "name": "Ada Lovelace",
+                     *           "role": "admin",
+                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    inviteMember: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "grace@example.com",
+                 *       "role": "member"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewMember"];
+            };
+        };
+        responses: {
+            /** @description The invitation, with its link. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "invitation",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "email": "grace@example.com",
+                     *       "role": "member",
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2026-11-29T12:00:00.000Z",
+                     *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
+                     *       "link": "https://gateway.example/dashboard/invitations?token=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedInvitation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["AlreadyMember"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The person.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                id: components["parameters"]["MemberPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are no member any more. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["LastOwner"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMember: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The person.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                id: components["parameters"]["MemberPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemberChange"];
+            };
+        };
+        responses: {
+            /** @description The member as they are now. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "object": "member",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "email": "ada@example.com",
+                     *       "name": "Ada Lovelace",
+                     *       "role": "admin",
+                     *       "joined_at": "2026-11-22T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["LastOwner"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of invitations. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "object": "invitation",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "email": "grace@example.com",
+                     *           "role": "member",
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "expires_at": "2026-11-29T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    withdrawInvitation: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The invitation.
+                 * @example inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["InvitationPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is withdrawn. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
+                 *       "name": "Grace Hopper",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AcceptInvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in, as a member of the account. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["NewSessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["AlreadyMember"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "name": "Ada Lovelace",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["EmailTaken"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyAttempts"];

@@ -277,6 +277,11 @@ function keysIn(text = ''): string[] {
     .filter((key) => key !== '')
 }
 
+/** Where browsers reach the gateway, as far as its settings tell. */
+export function siteAddress({ baseUrl, host, port }: Config): string {
+  return baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 function camelCased(limits: SettingsLimits): Limits {
   // `CamelCase` renames the keys of the type in the same way.
   return Object.fromEntries(Object.entries(limits).map(([k, v]) => [camelCase(k), v])) as Limits

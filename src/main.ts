@@ -3,7 +3,13 @@ import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf
 import { commandLine } from './accounts/command-line.ts'
 import { setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
-import { ConfigError, loadConfig, readVariables, setFontConfiguration } from './config.ts'
+import {
+  ConfigError,
+  loadConfig,
+  readVariables,
+  setFontConfiguration,
+  siteAddress,
+} from './config.ts'
 import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
 import { obeySignals } from './signals.ts'
@@ -31,8 +37,7 @@ async function main(): Promise<void> {
     drainTimeoutMs: config.limits.drainTimeoutMs,
     exit: (code) => process.exit(code),
   })
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const baseUrl = config.baseUrl ?? `http://${host}:${port}`
+  const baseUrl = siteAddress({ ...config, port })
   const { id: accountId, created } = await accounts.first()
   const testKey = created
     ? (await keys.create(commandLine, accountId, { mode: 'test', name: 'first test key' })).key

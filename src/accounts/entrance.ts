@@ -6,7 +6,14 @@ import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
 import { assertStrong, type Passwords } from './password.ts'
-import { insertPerson, plainEmail, setPassword, type NewPerson, type People } from './people.ts'
+import {
+  findByEmail,
+  insertPerson,
+  plainEmail,
+  setPassword,
+  type NewPerson,
+  type People,
+} from './people.ts'
 import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 
@@ -23,7 +30,8 @@ type Attempts = {
   begin(attempt: { origin: string; email?: string; isKnown?: boolean }): () => void
 }
 
-type Options = {
+/** What letting people in needs. */
+export type EntranceOptions = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   passwords: Passwords
@@ -43,38 +51,18 @@ export type Entrance = {
 }
 
 /** Where people come in who are not signed in yet. */
-export function createEntrance(options: Options): Entrance {
+export function createEntrance(options: EntranceOptions): Entrance {
   const { store, audit, passwords, people, attempts, clock } = options
   const { db } = store
   const welcomed = (personId: string, begun: BegunSession) => tell(people, personId, begun)
   return {
-    signIn: async ({ email: given, password }, from) => {
-      const email = plainEmail(given)
-      const found = await findPerson(options, email, from)
-      const isKnown = found?.known_from === 1
-      const succeeded = attempts.begin({ origin: from.origin, email, isKnown })
-      if (!(await passwords.matches(password, found?.password_hash)) || found === undefined) {
-        options.onFailure()
-        const text = 'The e-mail or the password is wrong.'
-        throw new GatewayError('invalid_credentials', text)
-      }
-      succeeded()
-      const { id, password_hash: stored } = found
-      const hash = passwords.isOutdated(stored) ? await passwords.hash(password) : stored
+    signIn: async (credentials, from) => {
+      const verified = await verify(options, credentials, from)
       const begun = await db.transaction().execute(async (transaction) => {
-        // It may have been changed meanwhile: then this password is no longer the one.
-        const { numUpdatedRows } = await transaction
-          .updateTable('people')
-          .set({ password_hash: hash })
-          .where('id', '=', id)
-          .where('password_hash', '=', stored)
-          .executeTakeFirst()
-        if (numUpdatedRows === 0n) {
-          throw new GatewayError('invalid_credentials', 'The e-mail or the password is wrong.')
-        }
-        return beginIn(transaction, id, { from, options })
+        await confirm(transaction, verified)
+        return beginIn(transaction, verified.id, { from, options })
       })
-      return welcomed(id, begun)
+      return welcomed(verified.id, begun)
     },
     setUp: async ({ token, email: given, name, password }, from) => {
       const email = plainEmail(given)
@@ -102,6 +90,48 @@ export function createEntrance(options: Options): Entrance {
   }
 }
 
+/** A person who gave their password, which has the hash `stored` and is to have `hash`. */
+type Verified = { id: string; stored: string; hash: string }
+
+/** Who has this e-mail and this password. Throws `invalid_credentials`, `rate_limit_exceeded`. */
+export async function verify(
+  options: EntranceOptions,
+  { email: given, password }: { email: string; password: string },
+  from: Stranger,
+): Promise<Verified> {
+  const { passwords, attempts, onFailure } = options
+  const email = plainEmail(given)
+  const found = await findPerson(options, email, from)
+  const isKnown = found?.known_from === 1
+  const succeeded = attempts.begin({ origin: from.origin, email, isKnown })
+  if (!(await passwords.matches(password, found?.password_hash)) || found === undefined) {
+    onFailure()
+    throw wrongCredentials()
+  }
+  succeeded()
+  const { id, password_hash: stored } = found
+  const hash = passwords.isOutdated(stored) ? await passwords.hash(password) : stored
+  return { id, stored, hash }
+}
+
+/** Throws `invalid_credentials` where the password has been changed meanwhile. */
+export async function confirm(
+  transaction: Transaction<Tables>,
+  { id, stored, hash }: Verified,
+): Promise<void> {
+  const { numUpdatedRows } = await transaction
+    .updateTable('people')
+    .set({ password_hash: hash })
+    .where('id', '=', id)
+    .where('password_hash', '=', stored)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw wrongCredentials()
+}
+
+function wrongCredentials(): GatewayError {
+  return new GatewayError('invalid_credentials', 'The e-mail or the password is wrong.')
+}
+
 /** What is told to a person who has been let in. */
 export async function tell(
   people: Pick<People, 'retrieve'>,
@@ -114,7 +144,7 @@ export async function tell(
 }
 
 /** The person of an e-mail, and whether they are signed in from this address already. */
-function findPerson({ store: { db } }: Options, email: string, { address }: Stranger) {
+function findPerson({ store: { db } }: EntranceOptions, email: string, { address }: Stranger) {
   // One statement, also where there is no such person: it takes as long.
   return db
     .selectFrom('people')
@@ -132,10 +162,10 @@ function findPerson({ store: { db } }: Options, email: string, { address }: Stra
 }
 
 /** Begins a session and writes it down. Throws `insufficient_scope` for a member of no account. */
-async function beginIn(
+export async function beginIn(
   transaction: Transaction<Tables>,
   personId: string,
-  { from, options }: { from: Stranger; options: Pick<Options, 'audit' | 'sessions'> },
+  { from, options }: { from: Stranger; options: Pick<EntranceOptions, 'audit' | 'sessions'> },
 ): Promise<BegunSession> {
   const [first] = await membershipsOf(transaction, personId)
   if (first === undefined) throw memberOfNone()
@@ -156,12 +186,8 @@ async function makeOwner(transaction: Transaction<Tables>, owner: Owner) {
     .select('id')
     .where('is_operator', '=', 1)
     .executeTakeFirstOrThrow()
-  const known = await transaction
-    .selectFrom('people')
-    .select('id')
-    .where('email', '=', owner.email)
-    .executeTakeFirst()
-  const id = known?.id ?? (await insertPerson(transaction, owner))
+  const known = await findByEmail(transaction, owner.email)
+  const id = known ?? (await insertPerson(transaction, owner))
   if (known !== undefined) {
     await setPassword(transaction, { id, hash: owner.hash, keptSessionId: null })
   }

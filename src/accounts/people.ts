@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
@@ -95,15 +95,31 @@ export function plainEmail(email: string): string {
   return email.normalize('NFKC').toLowerCase()
 }
 
-/** Adds a person, with the hash of their password. */
+/** The id of the person who has an e-mail, as `plainEmail` gives it. */
+export async function findByEmail(db: Kysely<Tables>, email: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('people')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirst()
+  return row?.id
+}
+
+/** Adds a person, with the hash of their password. Throws `email_taken`. */
 export async function insertPerson(
   transaction: Transaction<Tables>,
   { email, name, hash, now }: { email: string; name: string; hash: string; now: number },
 ): Promise<string> {
   const id = newId('usr')
   const row = { id, email, name: name.trim(), password_hash: hash, created_at: now }
-  await transaction.insertInto('people').values(row).execute()
-  return id
+  const { numInsertedOrUpdatedRows } = await transaction
+    .insertInto('people')
+    .values(row)
+    .onConflict((one) => one.column('email').doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows !== 0n) return id
+  const text = 'There is a person with this e-mail already. Sign in, or use another one.'
+  throw new GatewayError('email_taken', text, { param: 'email' })
 }
 
 function toPerson(

@@ -1,15 +1,23 @@
 import type { OperationId } from '../../generated/operations.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
+import { acceptInvitation } from './accept-invitation.ts'
 import { changePassword } from './change-password.ts'
 import { createSession } from './create-session.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
 import { deleteSession } from './delete-session.ts'
+import { inviteMember } from './invite-member.ts'
+import { listInvitations } from './list-invitations.ts'
+import { listMembers } from './list-members.ts'
 import { listSessions } from './list-sessions.ts'
+import { removeMember } from './remove-member.ts'
 import { retrieveCurrentSession } from './retrieve-current-session.ts'
 import { retrieveMe } from './retrieve-me.ts'
 import { setUp } from './set-up.ts'
+import { signUp } from './sign-up.ts'
 import { updateMe } from './update-me.ts'
+import { updateMember } from './update-member.ts'
+import { withdrawInvitation } from './withdraw-invitation.ts'
 
 /** What the operations on people need. */
 export type PeopleOptions = {
@@ -19,10 +27,18 @@ export type PeopleOptions = {
   sessions: Pick<Parameters<typeof retrieveCurrentSession>[0], 'current'> &
     Parameters<typeof listSessions>[0] &
     Pick<Parameters<typeof deleteSession>[0], 'end'>
+  newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'>
+  members: Parameters<typeof listMembers>[0] &
+    Parameters<typeof updateMember>[0] &
+    Parameters<typeof removeMember>[0]
+  invitations: Parameters<typeof listInvitations>[0] &
+    Parameters<typeof inviteMember>[0] &
+    Parameters<typeof withdrawInvitation>[0]
 }
 
 /** The handlers of the operations on people and their sessions. */
-export function peopleOperations({ cookie, entrance, people, sessions }: PeopleOptions) {
+export function peopleOperations(options: PeopleOptions) {
+  const { cookie, entrance, people, sessions, newcomers, members, invitations } = options
   const { end } = sessions
   return {
     setUp: setUp({ ...entrance, cookie }),
@@ -34,5 +50,13 @@ export function peopleOperations({ cookie, entrance, people, sessions }: PeopleO
     retrieveMe: retrieveMe(people),
     updateMe: updateMe(people),
     changePassword: changePassword(people),
+    listMembers: listMembers(members),
+    inviteMember: inviteMember(invitations),
+    updateMember: updateMember(members),
+    removeMember: removeMember(members),
+    listInvitations: listInvitations(invitations),
+    withdrawInvitation: withdrawInvitation(invitations),
+    acceptInvitation: acceptInvitation({ ...newcomers, cookie }),
+    signUp: signUp({ ...newcomers, cookie }),
   } satisfies Partial<Pick<Operations, OperationId>>
 }

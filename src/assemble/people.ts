@@ -1,10 +1,13 @@
 import { createAudit } from '../accounts/audit.ts'
 import { createEntrance } from '../accounts/entrance.ts'
+import { createInvitations } from '../accounts/invitations.ts'
+import { createMembers } from '../accounts/members.ts'
+import { createNewcomers } from '../accounts/newcomers.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
 import { createSessions } from '../accounts/sessions.ts'
 import { createSetUpLinks } from '../accounts/set-up-link.ts'
-import type { Config } from '../config.ts'
+import { siteAddress, type Config } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
 import { createSignInAttempts } from '../policy/sign-in-attempts.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
@@ -23,23 +26,31 @@ export type PeopleParts = ReturnType<typeof assemblePeople>
 
 /** Who signs in: their passwords, sessions and links. */
 export function assemblePeople({ config, store, events, clock, monotonic }: Options) {
-  const { limits, baseUrl } = config
+  const { limits, signUp } = config
   const audit = createAudit(store, clock)
   const passwords = createPasswords(limits)
   const sessions = createSessions({ store, audit, clock, limits })
   const attempts = createSignInAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
   const people = createPeople({ store, audit, passwords, attempts })
-  const onFailure = events.signInFailed
-  const entrance = createEntrance({
+  const letIn = {
     store,
     audit,
     passwords,
     people,
     sessions,
     attempts,
-    onFailure,
+    onFailure: events.signInFailed,
     clock,
-  })
-  const setUpLinks = createSetUpLinks({ store, audit, clock, limits })
-  return { entrance, people, sessions, setUpLinks, cookie: createSessionCookie(baseUrl) }
+  }
+  const baseUrl = siteAddress(config)
+  return {
+    entrance: createEntrance(letIn),
+    newcomers: createNewcomers({ ...letIn, signUp }),
+    people,
+    sessions,
+    setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
+    members: createMembers({ store, audit }),
+    invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
+    cookie: createSessionCookie(config.baseUrl),
+  }
 }

@@ -1,6 +1,7 @@
+import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createSetUpLinks, setUpText } from '../accounts/set-up-link.ts'
-import { loadConfig, readVariables } from '../config.ts'
+import { loadConfig, readVariables, siteAddress } from '../config.ts'
 import { openStore } from '../storage/store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 
@@ -8,13 +9,17 @@ import { json, jsonText, parsed, type Command } from './command.ts'
 export const createSetUpLink: Command = async (words, notice) => {
   const { values } = parsed(words, json)
   const { config } = loadConfig(readVariables())
-  const { baseUrl = `http://${config.host}:${config.port}`, limits } = config
+  const { limits } = config
   const store = await openStore(config)
   store.notices.forEach(notice)
   try {
-    const audit = createAudit(store, Date.now)
-    const token = await createSetUpLinks({ store, audit, clock: Date.now, limits }).create()
-    return { text: values.json === true ? jsonText({ token }) : setUpText(baseUrl, token) }
+    const clock = Date.now
+    const audit = createAudit(store, clock)
+    await createAccounts({ store, audit, clock }).first()
+    const token = await createSetUpLinks({ store, audit, clock, limits }).create()
+    return {
+      text: values.json === true ? jsonText({ token }) : setUpText(siteAddress(config), token),
+    }
   } finally {
     await store.close()
   }

@@ -55,6 +55,10 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   invalid_credentials: { status: 401, type: 'authentication_error' },
   invalid_session: { status: 401, type: 'authentication_error' },
   csrf_failed: { status: 403, type: 'permission_error' },
+  sign_up_closed: { status: 403, type: 'permission_error' },
+  email_taken: { status: 409, type: 'invalid_request_error' },
+  already_member: { status: 409, type: 'invalid_request_error' },
+  last_owner: { status: 409, type: 'invalid_request_error' },
   insufficient_quota: { status: 402, type: 'billing_error' },
 }
 

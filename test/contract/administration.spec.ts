@@ -4,7 +4,7 @@ import { readAnswer, type Answer } from '../support/answers.ts'
 import { contract, operation, operations, resolve, type OperationRow } from '../support/contract.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { sendRaw } from '../support/raw-connection.ts'
-import { accessOf, prepare } from './prepared.ts'
+import { accessOf, prepare, type Prepared } from './prepared.ts'
 import { ask, codeOf, expectPromised, pathOf } from './promised.ts'
 
 /** What the contract's `security` must say: the scope beside `admin` with which it may be used. */
@@ -27,6 +27,12 @@ const scopeByHand: Record<string, Scope | undefined> = {
   listRequests: 'usage:read',
   retrieveRequest: 'usage:read',
   reloadSettings: 'admin',
+  listMembers: 'admin',
+  inviteMember: 'admin',
+  updateMember: 'admin',
+  removeMember: 'admin',
+  listInvitations: 'admin',
+  withdrawInvitation: 'admin',
 }
 /** What administrators of other accounts than the first may not do at all. */
 const forOperators = new Set(['createAccount', 'reloadSettings'])
@@ -155,6 +161,36 @@ describe('who may use the operations of the contract', () => {
     for (const row of [operation('updateKey'), operation('rotateKey')]) {
       expectRefused(row, await ask(gateway, row, {}, { prepared: { path } }), 409, 'key_not_active')
     }
+  })
+
+  it('answers 409 for a member who is invited, and for the last owner', async () => {
+    const accountId = await gateway.createAccount()
+    const { personId: id, email } = await gateway.people.signIn({ accountId })
+    const query = `?account_id=${accountId}`
+    const refused = async (name: string, prepared: Prepared, code: string) => {
+      const row = operation(name)
+      expectRefused(row, await ask(gateway, row, {}, { prepared, query }), 409, code)
+    }
+    await refused('inviteMember', { body: { email, role: 'admin' } }, 'already_member')
+    await refused('updateMember', { path: { id }, body: { role: 'member' } }, 'last_owner')
+    await refused('removeMember', { path: { id } }, 'last_owner')
+  })
+
+  it('answers 401 and 409 to newcomers who are known', async () => {
+    const email = 'known@example.com'
+    const person = { email, name: 'Ada', password: 'correct horse battery' }
+    const { people } = gateway
+    const { token } = await people.invite(email)
+    await gateway.setUp({ ...person, token: await people.setUpLink() })
+    const signUp = operation('signUp')
+    const again = { body: { ...person, email: 'KNOWN@example.com' } }
+    expectRefused(signUp, await ask(gateway, signUp, {}, { prepared: again }), 409, 'email_taken')
+    const accept = operation('acceptInvitation')
+    const accepting = (password: string) =>
+      ask(gateway, accept, {}, { prepared: { body: { token, password } } })
+    const wrong = await accepting('a wrong horse')
+    expectRefused(accept, wrong, 401, 'invalid_credentials')
+    expectRefused(accept, await accepting(person.password), 409, 'already_member')
   })
 
   it('refuses a request with a header that has no name', async () => {

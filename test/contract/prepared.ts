@@ -1,4 +1,5 @@
 import { operations as generated, type Access } from '../../generated/operations.ts'
+import { digestOf } from '../../src/accounts/api-key.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
@@ -51,6 +52,21 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       await setUp({ ...person, email, token: await people.setUpLink() })
       return { body: { email, password: person.password } }
     },
+    signUp: async () => ({ body: { ...person, email: newEmail() } }),
+    inviteMember: async () => ({ body: { email: newEmail(), role: 'admin' } }),
+    updateMember: async (gateway, key) => ({
+      path: { id: await memberOf(gateway, key) },
+      body: { role: 'admin' },
+    }),
+    removeMember: async (gateway, key) => ({ path: { id: await memberOf(gateway, key) } }),
+    withdrawInvitation: async (gateway, key) => {
+      const { id } = await gateway.people.invite(newEmail(), await accountOf(gateway, key))
+      return { path: { id } }
+    },
+    acceptInvitation: async ({ people }) => {
+      const { token } = await people.invite(newEmail())
+      return { body: { ...person, token } }
+    },
     updateMe: async () => ({ body: { name: 'Ada King' } }),
     changePassword: async ({ people, setUp }) => {
       const token = await people.setUpLink()
@@ -70,15 +86,25 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
 const named = { name: 'Harbour office' }
 const newKey = { name: 'build server', mode: 'test' }
 
-async function accountOf(gateway: TestGateway, key: string): Promise<string> {
-  return (await told(gateway.fetch('/api/key', { key }))).account_id ?? 'acc_none'
+async function accountOf({ db }: TestGateway, key: string): Promise<string> {
+  const { account_id: id } = await db
+    .selectFrom('api_keys')
+    .select('account_id')
+    .where('digest', '=', digestOf(key))
+    .executeTakeFirstOrThrow()
+  return id
 }
 
 async function madeKey(gateway: TestGateway, key: string): Promise<string> {
   return (await told(gateway.post('/api/keys', newKey, { key }))).id ?? 'key_none'
 }
 
-type Told = { id?: string; account_id?: string }
+async function memberOf(gateway: TestGateway, key: string): Promise<string> {
+  const accountId = await accountOf(gateway, key)
+  return (await gateway.people.signIn({ accountId, role: 'member' })).personId
+}
+
+type Told = { id?: string }
 
 async function told(asked: Promise<Response>): Promise<Told> {
   return (await (await asked).json()) as Told

@@ -97,7 +97,7 @@ const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: nu
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   const configFile = join(folder, 'gateway.yaml')
-  const variables: Record<string, string | undefined> = {}
+  const variables: Record<string, string | undefined> = { SIGN_UP: 'open' }
   const rewrite: TestGateway['rewrite'] = (settings = {}, more = {}) => {
     Object.assign(variables, more)
     if (typeof settings === 'string') return writeFileSync(configFile, settings)

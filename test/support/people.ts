@@ -2,6 +2,7 @@ import { digestOf } from '../../src/accounts/api-key.ts'
 import type { PeopleParts } from '../../src/assemble/people.ts'
 import type { Role } from '../../src/core/caller.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { callerOf } from './callers.ts'
 
 /** A person who is signed in, as a browser is. */
 export type SignedInPerson = {
@@ -47,8 +48,17 @@ export function createTestPeople(store: Store, parts: PeopleParts, firstAccountI
     },
     /** A further session of a person. */
     signInAgain: ({ personId, email }: SignedInPerson) => begin(personId, email),
+    /** An invitation by whoever runs the gateway. */
+    invite: (email: string, accountId = firstAccountId, role: Role = 'member') =>
+      parts.invitations.create(
+        { ...operator, accountId },
+        { email, role },
+        { id: operator.keyId, address: null },
+      ),
     setUpLink: () => parts.setUpLinks.create(),
   }
 }
+
+const operator = callerOf({ accountId: 'acc_operator', isOperator: true })
 
 const noHash = '$argon2id$v=19$m=1024,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAA'

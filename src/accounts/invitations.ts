@@ -1,0 +1,205 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor, Caller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Store } from '../storage/store.ts'
+import type { InvitationsTable, Tables } from '../storage/tables.ts'
+import { digestOf } from './api-key.ts'
+import type { Audit } from './audit.ts'
+import { newId } from './id.ts'
+import { timeText } from './key-form.ts'
+import { alreadyMember } from './memberships.ts'
+import { createToken } from './one-time-token.ts'
+import { plainEmail } from './people.ts'
+import { assertMayChange } from './role.ts'
+
+type Schemas = components['schemas']
+type Invitation = Schemas['Invitation']
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  clock: () => number
+  /** Where browsers reach the gateway. */
+  baseUrl: string
+  limits: { invitationTtlSeconds: number }
+}
+
+export type Invitations = {
+  /** Those that can still be accepted. */
+  list(accountId: string, page: PageRequest): Promise<Page<Invitation>>
+  /**
+   * Invites an e-mail, in the place of what was open for it. Throws `already_member`, and
+   * `insufficient_scope` for who may not make such a member; `withdraw` too.
+   */
+  create(
+    caller: Caller,
+    asked: Schemas['NewMember'],
+    actor: Actor,
+  ): Promise<Schemas['CreatedInvitation']>
+  /** Throws `not_found`. */
+  withdraw(caller: Caller, id: string, actor: Actor): Promise<void>
+}
+
+/** Who may join an account: one e-mail, by a link that works once. */
+export function createInvitations(options: Options): Invitations {
+  const { audit, clock, baseUrl } = options
+  const { db } = options.store
+  return {
+    list: async (accountId, page) => {
+      const rows = await select(db, { accountId, now: clock() }, page)
+      return pageOf(rows, page.limit, {
+        placeOf: ({ created_at: at, id }) => [at, id],
+        tell: toInvitation,
+      })
+    },
+    create: (caller, asked, actor) =>
+      db.transaction().execute(async (transaction) => {
+        const { accountId } = caller
+        const email = plainEmail(asked.email)
+        assertMayChange(caller, asked.role)
+        await assertNoMember(transaction, accountId, email)
+        const older = await open(transaction, accountId).where('email', '=', email).execute()
+        for (const row of older) await withdraw(transaction, row, { caller, actor, audit })
+        const token = createToken()
+        const row = rowOf({ accountId, role: asked.role, email, token, by: actor.id }, options)
+        await transaction.insertInto('invitations').values(row).execute()
+        const act = { account_id: accountId, action: 'invitation.create', target: row.id } as const
+        await audit.write(transaction, actor, { ...act, after: { email, role: row.role } })
+        const link = `${baseUrl}/dashboard/invitations?token=${token}`
+        return { ...toInvitation(row), token, link }
+      }),
+    withdraw: (caller, id, actor) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await open(transaction, caller.accountId)
+          .where('id', '=', id)
+          .executeTakeFirst()
+        if (row === undefined) {
+          const text =
+            'The account has no such open invitation. GET /api/invitations lists those it has.'
+          throw new GatewayError('not_found', text, { param: 'id' })
+        }
+        await withdraw(transaction, row, { caller, actor, audit })
+      }),
+  }
+}
+
+/** The invitation of a token. Throws `invalid_value` for one that cannot be accepted, with the reason. */
+export async function findInvitation(
+  db: Kysely<Tables>,
+  token: string,
+  now: number,
+): Promise<InvitationsTable> {
+  const row = await db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('digest', '=', digestOf(token))
+    .executeTakeFirst()
+  if (row === undefined) throw notUsable('was withdrawn, or is none of this gateway')
+  if (row.used_at !== null) throw notUsable('has been accepted')
+  if (row.expires_at <= now) throw notUsable('has expired')
+  return row
+}
+
+/** Takes an invitation, once, however many try it at once. Throws `invalid_value`. */
+export async function useInvitation(
+  transaction: Transaction<Tables>,
+  token: string,
+  now: number,
+): Promise<InvitationsTable> {
+  const row = await findInvitation(transaction, token, now)
+  const { numUpdatedRows } = await transaction
+    .updateTable('invitations')
+    .set({ used_at: now })
+    .where('id', '=', row.id)
+    .where('used_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw notUsable('has been accepted')
+  return row
+}
+
+function notUsable(why: string): GatewayError {
+  const text = `This invitation ${why}. Ask an administrator of the account for a new one.`
+  return new GatewayError('invalid_value', text, { param: 'token' })
+}
+
+async function assertNoMember(db: Kysely<Tables>, accountId: string, email: string): Promise<void> {
+  const row = await db
+    .selectFrom('members')
+    .innerJoin('people', 'people.id', 'members.person_id')
+    .select('people.id')
+    .where('members.account_id', '=', accountId)
+    .where('people.email', '=', email)
+    .executeTakeFirst()
+  if (row !== undefined) throw alreadyMember()
+}
+
+type By = { caller: Caller; actor: Actor; audit: Options['audit'] }
+
+async function withdraw(
+  transaction: Transaction<Tables>,
+  { id, account_id, email, role }: InvitationsTable,
+  { caller, actor, audit }: By,
+): Promise<void> {
+  assertMayChange(caller, role)
+  await transaction.deleteFrom('invitations').where('id', '=', id).execute()
+  const act = { account_id, action: 'invitation.delete', target: id } as const
+  await audit.write(transaction, actor, { ...act, before: { email, role } })
+}
+
+type New = Pick<InvitationsTable, 'role' | 'email'> & {
+  accountId: string
+  token: string
+  by: string
+}
+
+function rowOf(
+  { accountId, role, email, token, by }: New,
+  { clock, limits }: Pick<Options, 'clock' | 'limits'>,
+): InvitationsTable {
+  const now = clock()
+  return {
+    id: newId('inv'),
+    account_id: accountId,
+    role,
+    email,
+    digest: digestOf(token),
+    created_by: by,
+    created_at: now,
+    expires_at: now + limits.invitationTtlSeconds * 1000,
+    used_at: null,
+  }
+}
+
+/** Not accepted yet; they may have expired. */
+function open(db: Kysely<Tables>, accountId: string) {
+  return db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('used_at', 'is', null)
+}
+
+function select(
+  db: Kysely<Tables>,
+  { accountId, now }: { accountId: string; now: number },
+  { limit, cursor, order }: PageRequest,
+) {
+  let rows = open(db, accountId).where('expires_at', '>', now)
+  if (cursor !== undefined) {
+    const [at, id] = placeIn(cursor, ['number', 'string'])
+    const beyond = sql.raw(order === 'asc' ? '>' : '<')
+    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
+  }
+  return rows
+    .orderBy('created_at', order)
+    .orderBy('id', order)
+    .limit(limit + 1)
+    .execute()
+}
+
+function toInvitation(row: InvitationsTable): Invitation {
+  const { id, account_id, email, role, created_by } = row
+  const times = { created_at: timeText(row.created_at), expires_at: timeText(row.expires_at) }
+  return { id, object: 'invitation', account_id, email, role, created_by, ...times }
+}

@@ -1,0 +1,133 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor, Caller, Role } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
+import type { Audit } from './audit.ts'
+import { timeText } from './key-form.ts'
+import { membershipsOf } from './memberships.ts'
+import { assertMayChange } from './role.ts'
+import { endOtherSessions } from './sessions.ts'
+
+type Member = components['schemas']['Member']
+type Options = { store: Pick<Store, 'db'>; audit: Pick<Audit, 'write'> }
+
+export type Members = {
+  list(accountId: string, page: PageRequest): Promise<Page<Member>>
+  /** Throws `not_found`, `last_owner`, and `insufficient_scope` for who may not; `remove` too. */
+  changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
+  /** Ends what a person may in the account at once. */
+  remove(caller: Caller, personId: string, actor: Actor): Promise<void>
+}
+type RoleChange = { role: Role; actor: Actor }
+
+/** Who belongs to an account, as its administrators see and change it. */
+export function createMembers({ store: { db }, audit }: Options): Members {
+  return {
+    list: async (accountId, page) => {
+      const rows = await select(db, accountId, page)
+      return pageOf(rows, page.limit, {
+        placeOf: ({ joined_at: at, id }) => [at, id],
+        tell: toMember,
+      })
+    },
+    changeRole: (caller, personId, { role, actor }) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await find(transaction, caller.accountId, personId)
+        if (role === row.role) return toMember(row)
+        assertMayChange(caller, row.role, role)
+        if (row.role === 'owner') await assertOtherOwner(transaction, row)
+        await transaction
+          .updateTable('members')
+          .set({ role })
+          .where('account_id', '=', caller.accountId)
+          .where('person_id', '=', personId)
+          .execute()
+        await audit.write(transaction, actor, {
+          account_id: caller.accountId,
+          action: 'member.update',
+          target: personId,
+          before: { role: row.role },
+          after: { role },
+        })
+        return toMember({ ...row, role })
+      }),
+    remove: (caller, personId, actor) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await find(transaction, caller.accountId, personId)
+        assertMayChange(caller, row.role)
+        if (row.role === 'owner') await assertOtherOwner(transaction, row)
+        await transaction
+          .deleteFrom('members')
+          .where('account_id', '=', caller.accountId)
+          .where('person_id', '=', personId)
+          .execute()
+        const left = await membershipsOf(transaction, personId)
+        if (left.length === 0) await endOtherSessions(transaction, personId, null)
+        await audit.write(transaction, actor, {
+          account_id: caller.accountId,
+          action: 'member.delete',
+          target: personId,
+          before: { email: row.email, role: row.role },
+        })
+      }),
+  }
+}
+
+type MemberRow = Awaited<ReturnType<typeof find>>
+
+function members(db: Kysely<Tables>, accountId: string) {
+  return db
+    .selectFrom('members')
+    .innerJoin('people', 'people.id', 'members.person_id')
+    .select(['people.id', 'people.email', 'people.name'])
+    .select(['members.account_id', 'members.role', 'members.joined_at'])
+    .where('members.account_id', '=', accountId)
+}
+
+async function find(db: Kysely<Tables>, accountId: string, personId: string) {
+  const row = await members(db, accountId)
+    .where('members.person_id', '=', personId)
+    .executeTakeFirst()
+  if (row !== undefined) return row
+  const text = 'The account has no such member. GET /api/members lists them.'
+  throw new GatewayError('not_found', text, { param: 'id' })
+}
+
+/** Read in the transaction that changes it: of two owners who go at once, one stays. */
+async function assertOtherOwner(
+  transaction: Transaction<Tables>,
+  { account_id: accountId, id }: MemberRow,
+): Promise<void> {
+  const other = await transaction
+    .selectFrom('members')
+    .select('person_id')
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .where('person_id', '!=', id)
+    .limit(1)
+    .executeTakeFirst()
+  if (other !== undefined) return
+  const text = 'This is the last owner of the account. Make somebody else an owner first.'
+  throw new GatewayError('last_owner', text)
+}
+
+function select(db: Kysely<Tables>, accountId: string, { limit, cursor, order }: PageRequest) {
+  let rows = members(db, accountId)
+  if (cursor !== undefined) {
+    const [at, id] = placeIn(cursor, ['number', 'string'])
+    const beyond = sql.raw(order === 'asc' ? '>' : '<')
+    rows = rows.where(sql<boolean>`(members.joined_at, people.id) ${beyond} (${at}, ${id})`)
+  }
+  return rows
+    .orderBy('members.joined_at', order)
+    .orderBy('people.id', order)
+    .limit(limit + 1)
+    .execute()
+}
+
+function toMember({ joined_at: joinedAt, ...row }: MemberRow): Member {
+  return { ...row, object: 'member', joined_at: timeText(joinedAt) }
+}

@@ -1,0 +1,169 @@
+import type { Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor, PersonCaller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { InvitationsTable, Tables } from '../storage/tables.ts'
+import { noAllowance } from './allowance.ts'
+import {
+  beginIn,
+  confirm,
+  tell,
+  verify,
+  type EntranceOptions,
+  type LetIn,
+  type Stranger,
+} from './entrance.ts'
+import { newId } from './id.ts'
+import { findInvitation, useInvitation } from './invitations.ts'
+import { addMember } from './memberships.ts'
+import { assertStrong } from './password.ts'
+import { findByEmail, insertPerson, plainEmail, type NewPerson } from './people.ts'
+import type { Sessions } from './sessions.ts'
+
+type SignedIn = components['schemas']['SignedIn']
+
+/** Who accepts with a token; a new person has a name and a password. */
+type Accepting = components['schemas']['AcceptInvitationRequest']
+
+type Options = EntranceOptions & {
+  sessions: Pick<Sessions, 'current'>
+  attempts: { signUp(origin: string): void }
+  /** Whether strangers may make an account of their own. */
+  signUp: 'open' | 'closed'
+}
+
+export type Newcomers = {
+  /** Makes a person with an account of their own. Throws `sign_up_closed`, `email_taken`. */
+  signUp(person: NewPerson, from: Stranger): Promise<LetIn>
+  /**
+   * Makes a member of who is not signed in. Throws `invalid_value` for the token or a weak password,
+   * `missing_required_parameter`, and `invalid_credentials` where the e-mail is somebody's already.
+   */
+  accept(accepting: Accepting, from: Stranger): Promise<LetIn>
+  /** Makes a member of who is signed in. Throws `invalid_value` for the token, `already_member`. */
+  join(caller: PersonCaller, token: string, by: Actor & { origin: string }): Promise<SignedIn>
+}
+
+/** Where people come in for the first time: into an account of their own, or one that invites them. */
+export function createNewcomers(options: Options): Newcomers {
+  const { store, sessions, people, attempts, clock } = options
+  const { db } = store
+  const invitationOf = async (token: string, origin: string) => {
+    const succeeded = attempts.begin({ origin })
+    const invitation = await findInvitation(db, token, clock())
+    succeeded()
+    return invitation
+  }
+  return {
+    signUp: (person, from) => signUp(person, from, options),
+    accept: async (accepting, from) => {
+      const { email } = await invitationOf(accepting.token, from.origin)
+      const enter =
+        (await findByEmail(db, email)) === undefined
+          ? await newPerson(accepting, email, options)
+          : await knownPerson(accepting, email, { from, options })
+      const [id, begun] = await db.transaction().execute(async (transaction) => {
+        const invitation = await useInvitation(transaction, accepting.token, clock())
+        const personId = await enter(transaction)
+        const by = { id: personId, address: from.address }
+        await add(transaction, invitation, { personId, by, options })
+        return [personId, await beginIn(transaction, personId, { from, options })] as const
+      })
+      return tell(people, id, begun)
+    },
+    join: async (caller, token, { origin, ...by }) => {
+      const { id: personId, csrfToken } = caller.person
+      const { email } = await invitationOf(token, origin)
+      if ((await people.retrieve(personId)).email !== email) throw otherEmail()
+      await db.transaction().execute(async (transaction) => {
+        const invitation = await useInvitation(transaction, token, clock())
+        await add(transaction, invitation, { personId, by, options })
+      })
+      const [session, person] = await Promise.all([
+        sessions.current(caller),
+        people.retrieve(personId),
+      ])
+      return { object: 'signed_in', csrf_token: csrfToken, session, person }
+    },
+  }
+}
+
+/** Gives the person, within the transaction that lets them in. */
+type Enter = (transaction: Transaction<Tables>) => Promise<string>
+
+async function newPerson(
+  { name, password }: Accepting,
+  email: string,
+  { passwords, clock }: Pick<Options, 'passwords' | 'clock'>,
+): Promise<Enter> {
+  if (name === undefined) throw missing('name')
+  if (password === undefined) throw missing('password')
+  assertStrong(password, email, 'password')
+  const hash = await passwords.hash(password)
+  return (transaction) => insertPerson(transaction, { email, name, hash, now: clock() })
+}
+
+async function knownPerson(
+  { password }: Accepting,
+  email: string,
+  { from, options }: { from: Stranger; options: Options },
+): Promise<Enter> {
+  if (password === undefined) throw missing('password')
+  const verified = await verify(options, { email, password }, from)
+  return async (transaction) => {
+    await confirm(transaction, verified)
+    return verified.id
+  }
+}
+
+type Joining = { personId: string; by: Actor; options: Pick<Options, 'audit' | 'clock'> }
+
+async function add(
+  transaction: Transaction<Tables>,
+  { id, account_id: accountId, role, email }: InvitationsTable,
+  { personId, by, options: { audit, clock } }: Joining,
+): Promise<void> {
+  await addMember(transaction, { accountId, personId, role, now: clock() })
+  const act = { account_id: accountId, action: 'invitation.accept', target: id } as const
+  await audit.write(transaction, by, { ...act, after: { person: personId, email, role } })
+}
+
+async function signUp(
+  { email: given, name, password }: NewPerson,
+  from: Stranger,
+  options: Options,
+): Promise<LetIn> {
+  const { store, audit, passwords, people, attempts, clock } = options
+  if (options.signUp === 'closed') {
+    const text = 'Nobody signs up here. Ask an administrator for an invitation.'
+    throw new GatewayError('sign_up_closed', text)
+  }
+  attempts.signUp(from.origin)
+  const email = plainEmail(given)
+  assertStrong(password, email, 'password')
+  const hash = await passwords.hash(password)
+  const [id, begun] = await store.db.transaction().execute(async (transaction) => {
+    const now = clock()
+    const personId = await insertPerson(transaction, { email, name, hash, now })
+    const account = { id: newId('acc'), name: name.trim(), created_at: now, is_operator: 0 }
+    const row = { ...account, ...noAllowance }
+    await transaction.insertInto('accounts').values(row).execute()
+    await addMember(transaction, { accountId: row.id, personId, role: 'owner', now })
+    const act = { account_id: row.id, action: 'person.sign_up', target: personId } as const
+    const by = { id: personId, address: from.address }
+    await audit.write(transaction, by, { ...act, after: { email, name: row.name } })
+    return [personId, await beginIn(transaction, personId, { from, options })] as const
+  })
+  return tell(people, id, begun)
+}
+
+function missing(param: 'name' | 'password'): GatewayError {
+  const text = `'${param}' is missing. Sign in with the invited e-mail first, or send it.`
+  return new GatewayError('missing_required_parameter', text, { param })
+}
+
+function otherEmail(): GatewayError {
+  const text =
+    'This invitation is for another e-mail than yours. Sign out, or sign in as the one who is invited.'
+  return new GatewayError('invalid_value', text, { param: 'token' })
+}

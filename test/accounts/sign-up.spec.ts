@@ -1,0 +1,65 @@
+import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+
+const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
+
+describe('signing up', () => {
+  let gateway: TestGateway | undefined
+  afterEach(() => gateway?.stop())
+
+  it('makes a person with an account of their own, where they are the owner', async () => {
+    gateway = await startGateway()
+    const response = await gateway.post('/api/people', ada, { key: null })
+    expect(response.status).to.equal(201)
+    const { person } = (await response.json()) as {
+      person: { memberships: { account_id: string; role: string }[] }
+    }
+    expect(person.memberships).to.have.length(1)
+    expect(person.memberships[0]).to.include({ role: 'owner', account_name: 'Ada' })
+    const headers = { cookie: response.headers.get('set-cookie')!.split(';')[0]! }
+    const accounts = await gateway.fetch('/api/accounts', { key: null, headers })
+    const { data } = (await accounts.json()) as { data: object[] }
+    // They do not run the gateway.
+    expect(data).to.have.length(1)
+    expect(data[0]).to.include({ id: person.memberships[0]!.account_id, is_operator: false })
+    const audit = await gateway.fetch('/api/audit?action=person.sign_up', { key: null, headers })
+    expect(((await audit.json()) as { data: object[] }).data).to.have.length(1)
+  })
+
+  it('is refused for an e-mail that somebody has, in any letter case, also to ten at once', async () => {
+    gateway = await startGateway()
+    const tries = Array.from({ length: 10 }, () => gateway!.post('/api/people', ada, { key: null }))
+    const statuses = (await Promise.all(tries)).map(({ status }) => status)
+    expect(statuses.toSorted((a, b) => a - b)).to.deep.equal([201, ...Array(9).fill(409)])
+    const [person, ...more] = await gateway.db.selectFrom('people').selectAll().execute()
+    expect([person!.email, more]).to.deep.equal([ada.email, []])
+    expect(await gateway.db.selectFrom('members').selectAll().execute()).to.have.length(1)
+    // Ten of one address are enough for a while: nobody finds out who is there by trying.
+    const error = { status: 429, code: 'rate_limit_exceeded' }
+    await expectError(await gateway.post('/api/people', ada, { key: null }), error)
+  })
+
+  it('is closed unless the setting opens it', async () => {
+    gateway = await startGateway({ variables: { SIGN_UP: undefined } })
+    const answer = await gateway.post('/api/people', ada, { key: null })
+    const error = { status: 403, code: 'sign_up_closed' }
+    const { message } = await expectError(answer, error)
+    expect(message).to.contain('invitation')
+    expect(await gateway.db.selectFrom('people').selectAll().execute()).to.deep.equal([])
+  })
+
+  it('takes no password that is common, and no name of two lines', async () => {
+    gateway = await startGateway()
+    const error = { status: 400, code: 'invalid_value' }
+    for (const change of [
+      { password: 'password123' },
+      { name: 'a\nb' },
+      { email: 'a\u0000@b.c' },
+    ]) {
+      const [param] = Object.keys(change)
+      const answer = await gateway.post('/api/people', { ...ada, ...change }, { key: null })
+      await expectError(answer, { ...error, param: param! })
+    }
+  })
+})
