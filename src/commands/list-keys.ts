@@ -1,3 +1,4 @@
+import { commandLine } from '../accounts/command-line.ts'
 import { given } from './body.ts'
 import { json, jsonText, parsed, text, type Command } from './command.ts'
 import { everyPage } from './every-page.ts'
@@ -8,8 +9,10 @@ import { withAccounts } from './open-accounts.ts'
 /** keys list: those of all accounts, or of one. */
 export const listKeys: Command = async (words, notice) => {
   const { values } = parsed(words, { account: text, ...json })
-  return withAccounts(notice, async ({ keys }) => {
-    const filter = given({ accountId: values.account })
+  const { account } = values
+  return withAccounts(notice, async ({ accounts, keys }) => {
+    if (account !== undefined) await accounts.retrieve(commandLine, account)
+    const filter = given({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no keys. `keys create` makes one.\n' }

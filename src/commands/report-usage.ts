@@ -81,7 +81,12 @@ function sinceText(since: string, now: number): string {
 
 /** The account that is named, else the first one. */
 async function accountOf({ db }: Store, id: string | undefined): Promise<string> {
-  const accounts = db.selectFrom('accounts').select('id').orderBy('created_at').orderBy('id')
+  const accounts = db
+    .selectFrom('accounts')
+    .select('id')
+    .orderBy('is_operator', 'desc')
+    .orderBy('created_at')
+    .orderBy('id')
   const found = await (id === undefined ? accounts : accounts.where('id', '=', id))
     .limit(1)
     .executeTakeFirst()

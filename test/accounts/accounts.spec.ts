@@ -37,6 +37,13 @@ describe('accounts', () => {
     expect(again).to.deep.equal({ id: first.id, created: false })
   })
 
+  it('begin with one, which stays the first when the clock is set back', async () => {
+    const { id } = await accounts.first()
+    now -= 3_600_000
+    await accounts.create(commandLine, { name: 'other' })
+    expect(await accounts.first()).to.deep.equal({ id, created: false })
+  })
+
   it('begin with one even when two processes start at the same moment', async () => {
     const other = await openTestStore(folder.path)
     const found = await Promise.all([

@@ -9,18 +9,16 @@ export type MadeKey = components['schemas']['CreatedApiKey']
 export function keyCalls(gateway: TestGateway) {
   const make = (key: string, settings: object = {}) =>
     gateway.post('/api/keys', { name: 'made', mode: 'test', ...settings }, { key })
+  const rotate = (key: string, id: string, overlapMinutes = 5) =>
+    gateway.post(`/api/keys/${id}/rotate`, { overlap_minutes: overlapMinutes }, { key })
   return {
     make,
-    made: async (key: string, settings: object = {}): Promise<MadeKey> => {
-      const answer = await make(key, settings)
-      const text = await answer.text()
-      expect(answer.status, text).to.equal(201)
-      return JSON.parse(text) as MadeKey
-    },
+    made: async (key: string, settings: object = {}) => madeIn(await make(key, settings)),
     change: (key: string, id: string, settings: object) =>
       gateway.post(`/api/keys/${id}`, settings, { key, method: 'PATCH' }),
-    rotate: (key: string, id: string, overlapMinutes = 5) =>
-      gateway.post(`/api/keys/${id}/rotate`, { overlap_minutes: overlapMinutes }, { key }),
+    rotate,
+    rotated: async (key: string, id: string, overlapMinutes = 5) =>
+      madeIn(await rotate(key, id, overlapMinutes)),
     revoke: (key: string, id: string) =>
       gateway.fetch(`/api/keys/${id}`, { key, method: 'DELETE' }),
     /** The row of a key by its secret. */
@@ -31,4 +29,10 @@ export function keyCalls(gateway: TestGateway) {
         .where('digest', '=', digestOf(key))
         .executeTakeFirstOrThrow(),
   }
+}
+
+async function madeIn(answer: Response): Promise<MadeKey> {
+  const text = await answer.text()
+  expect(answer.status, text).to.equal(201)
+  return JSON.parse(text) as MadeKey
 }

@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { completion } from '../support/chat-answers.ts'
+import { keyCalls } from '../support/key-calls.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
+
+/** What each call costs: a thousand output tokens at $2 a million. */
+const costNanoUsd = 2_000_000
+const tokens = { prompt_tokens: 0, completion_tokens: 1000, total_tokens: 1000 }
+
+describe('keys that are counted together', () => {
+  let own: OwnEndpoint
+  let giver: string
+  let calls: ReturnType<typeof keyCalls>
+  let asked = 0
+  beforeEach(async () => {
+    own = await startOwnEndpoint({
+      file: { routes: { 'gpt-5-mini': ['own/house-1'] } },
+      limits: { key_cache_ms: 0 },
+      // All is in one minute and one day.
+      clock: () => Date.parse('2026-11-22T12:00:00Z'),
+    })
+    own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 2 })
+    calls = keyCalls(own.gateway)
+    giver = await own.gateway.createKey('live', { scopes: ['inference', 'keys:write'] })
+  })
+  afterEach(() => own.stop())
+
+  const ask = async (key: string) => {
+    const messages = [{ role: 'user', content: `hello ${asked++}` }]
+    const body = { model: 'gpt-5-mini', messages, max_completion_tokens: 1000 }
+    const answer = await own.gateway.post('/v1/chat/completions', body, { key })
+    await answer.text()
+    return answer.status
+  }
+  /** The giver, its children, a grandchild, and those that replace some of them. */
+  const family = async (): Promise<string[]> => {
+    const child = await calls.made(giver, { mode: 'live', scopes: ['inference', 'keys:write'] })
+    const grandchild = await calls.made(child.key, { mode: 'live' })
+    const { id } = await calls.rowOf(giver)
+    const replaced = [
+      await calls.rotated(giver, grandchild.id),
+      await calls.rotated(own.gateway.adminKey, id),
+    ]
+    const keys = [giver, ...[child, grandchild, ...replaced].map(({ key }) => key)]
+    keys.push((await calls.made(keys.at(-1)!, { mode: 'live' })).key)
+    return keys
+  }
+  const statuses = async (keys: string[], each: number) => {
+    const all = Array.from({ length: each }, () => keys).flat()
+    return Map.groupBy(await Promise.all(all.map(ask)), (status) => status)
+  }
+
+  it('make no more calls a minute than their first one may', async () => {
+    await own.gateway.allow({ requests_per_minute: 7 }, giver)
+    const found = await statuses(await family(), 5)
+    expect(found.get(200)).to.have.length(7)
+    expect(found.get(429)).to.have.length(23)
+    expect(own.upstream.requests).to.have.length(7)
+  })
+
+  it('have no more calls at once than their first one may', async () => {
+    await own.gateway.allow({ concurrency: 2 }, giver)
+    const keys = await family()
+    own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 200 })
+    const found = await statuses(keys, 2)
+    expect(found.get(200)).to.have.length(2)
+    expect(found.get(429)).to.have.length(10)
+  })
+
+  it('spend no more than their first one may', async () => {
+    await own.gateway.allow(
+      { budget_nano_usd: 5 * costNanoUsd + costNanoUsd / 2, budget_period: 'day' },
+      giver,
+    )
+    const keys = await family()
+    const found = await statuses(keys, 5)
+    expect(found.get(200)).to.have.length(5)
+    expect(found.get(402)).to.have.length(25)
+    // Each tells the same of what they have together.
+    for (const key of keys) {
+      const answer = await own.gateway.fetch('/api/key', { key })
+      const { budget } = (await answer.json()) as components['schemas']['OwnKey']
+      expect(budget).to.have.nested.property('spent.nano_usd', 5 * costNanoUsd)
+      expect(budget).to.have.nested.property('reserved.nano_usd', 0)
+    }
+  })
+
+  it('count what was used before a key was replaced', async () => {
+    await own.gateway.allow(
+      { requests_per_minute: 3, budget_nano_usd: 100 * costNanoUsd, budget_period: 'total' },
+      giver,
+    )
+    expect([await ask(giver), await ask(giver)]).to.deep.equal([200, 200])
+    const { id } = await calls.rowOf(giver)
+    const { key } = await calls.rotated(own.gateway.adminKey, id, 0)
+    await until('both are settled', async () => (await own.gateway.usage()).length === 2)
+    const told = await own.gateway.fetch('/api/key', { key })
+    expect(await told.json()).to.have.nested.property('budget.spent.nano_usd', 2 * costNanoUsd)
+    expect([await ask(key), await ask(key)]).to.deep.equal([200, 429])
+  })
+})

@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+
+type Schemas = components['schemas']
+
+describe('the commands for accounts and keys', () => {
+  let folder: TemporaryFolder
+  before(() => (folder = makeFolder()))
+  after(() => folder.remove())
+
+  const run = (words: string) =>
+    runProgram('src/command-line.ts', words.split(' '), {
+      folder: folder.path,
+      variables: { DATA_DIR: folder.path },
+    })
+  const told = async <T>(words: string) => {
+    const { code, stdout, stderr } = await run(`${words} --json`)
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+    return JSON.parse(stdout) as T
+  }
+
+  it('make, show, replace and end what /api would', async () => {
+    const limited = '--requests-per-minute 5 --tokens-per-minute 6 --images-per-minute 7'
+    const spending = '--concurrency 0 --budget-usd 2.50 --budget-period month'
+    const account = await told<Schemas['Account']>(
+      `accounts create --name harbour ${limited} ${spending}`,
+    )
+    const limits = {
+      requests_per_minute: 5,
+      tokens_per_minute: 6,
+      images_per_minute: 7,
+      concurrency: 0,
+    }
+    const budget = { amount: { usd: '2.5', nano_usd: 2_500_000_000 }, period: 'month' }
+    expect(account).to.deep.include({ object: 'account', name: 'harbour', limits, budget })
+    expect(account.is_operator).to.equal(false)
+    const accounts = await told<Schemas['Account'][]>('accounts list')
+    expect(accounts.map(({ name, is_operator: runs }) => [name, runs])).to.have.deep.members([
+      ['default', true],
+      ['harbour', false],
+    ])
+
+    const options = `--account ${account.id} --mode live --name build --scopes inference,usage:read`
+    const bounds = '--models GPT-5-mini --allow-ip 10.0.0.0/8 --allow-ip ::1 --expires-in-days 30'
+    const made = await told<Schemas['CreatedApiKey']>(
+      `keys create ${options} ${bounds} ${limited} ${spending}`,
+    )
+    expect(made).to.deep.include({
+      object: 'api_key',
+      account_id: account.id,
+      scopes: ['inference', 'usage:read'],
+      models: ['gpt-5-mini'],
+      allowed_addresses: ['10.0.0.0/8', '::1'],
+      limits,
+      budget,
+      state: 'active',
+    })
+    const days = (Date.parse(made.expires_at!) - Date.parse(made.created_at)) / 86_400_000
+    expect(days).to.be.closeTo(30, 0.01)
+
+    const fresh = await told<Schemas['CreatedApiKey']>(
+      `keys rotate ${made.id} --overlap-minutes 60`,
+    )
+    expect(fresh).to.deep.include({ limits, budget, scopes: made.scopes })
+    const listed = await told<Schemas['ApiKey'][]>(`keys list --account ${account.id}`)
+    expect(listed.map(({ id, replaced_by: next }) => [id, next])).to.deep.equal([
+      [made.id, fresh.id],
+      [fresh.id, null],
+    ])
+    expect(JSON.stringify(listed)).to.not.include(made.key).and.to.not.include(fresh.key)
+    const ended = await told<Schemas['ApiKey']>(`keys revoke ${fresh.id}`)
+    expect(ended).to.include({ id: fresh.id, state: 'revoked' })
+    expect((await run(`keys revoke ${fresh.id}`)).stdout).to.equal(
+      `${fresh.id} is revoked already.\n`,
+    )
+  })
+
+  for (const [words, message] of [
+    ['accounts create', /^Say --name/],
+    ['accounts create --name x --budget-usd 1', /^--budget-period is required/],
+    ['keys create --mode test --name x --concurrency=-1', /^--concurrency must be/],
+    ['keys create --mode test --name x --budget-usd much --budget-period day', /^--budget-usd/],
+    ['keys create --mode test --name x --allow-ip 10.0.0.0/99', /^--allow-ip .*"10.0.0.0\/99"/],
+    ['keys create --mode test --name x --scopes root', /^--scopes must be one of/],
+    ['keys create --mode test --name x --models a,', /^--models: a name is empty/],
+    ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days takes/],
+    ['keys create --mode test --name x --scope admin', /Did you mean '--scopes'/],
+    ['keys rotate', /^Say which key/],
+    ['keys rotate key_none --overlap-minutes 99999', /^--overlap-minutes must be at most 10080/],
+    ['keys revoke key_none', /^There is no such key/],
+    ['keys list --account acc_none', /^There is no such account/],
+  ] as [words: string, message: RegExp][]) {
+    it(`refuse '${words}', in the words of the command line`, async () => {
+      const { code, stdout, stderr } = await run(words)
+      expect({ code, stdout }, stderr).to.deep.equal({ code: 2, stdout: '' })
+      expect(stderr)
+        .to.match(message)
+        .and.not.match(/\n +at /)
+    })
+  }
+})
