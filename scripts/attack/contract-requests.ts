@@ -21,7 +21,14 @@ export type Keys = {
   liveKey: string
   operatorKey: string
   /** Of another account, whose things are named. */
-  administrator: { key: string; accountId: string; keyIds: readonly string[] }
+  administrator: {
+    key: string
+    accountId: string
+    keyIds: readonly string[]
+    requestIds: readonly string[]
+  }
+  /** The cookies of somebody who is signed in, as headers. */
+  person: readonly (readonly [string, string])[]
 }
 
 const words: Words = {
@@ -114,11 +121,14 @@ function targetOf(
 
 /** What stands in a path: mostly something that there is. */
 function namesFor({ path }: OperationRow, { administrator }: Keys): fc.Arbitrary<string> {
-  const known = path.startsWith('/api/keys')
-    ? administrator.keyIds
-    : [path.startsWith('/api/accounts') ? administrator.accountId : 'alibaba/qwen-image-plus']
+  const known: Record<string, readonly string[]> = {
+    '/api/keys': administrator.keyIds,
+    '/api/accounts': [administrator.accountId],
+    '/api/requests': administrator.requestIds,
+  }
+  const start = Object.keys(known).find((one) => path.startsWith(one)) ?? ''
   return fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom(...known) },
+    { weight: 6, arbitrary: fc.constantFrom(...(known[start] ?? ['alibaba/qwen-image-plus'])) },
     { weight: 5, arbitrary: fc.constantFrom('gpt-5-mini', '%00', 'a%2Fb', '..', '%') },
   )
 }
@@ -139,17 +149,17 @@ function queryOf({ parameters = [] }: OperationRow): fc.Arbitrary<string> {
 }
 
 function headersOf(
-  { parameters = [], path }: OperationRow,
-  { testKey, liveKey, operatorKey, administrator }: Keys,
+  { parameters = [], path, operationId }: OperationRow,
+  { testKey, liveKey, operatorKey, administrator, person }: Keys,
 ): fc.Arbitrary<(readonly [string, string])[]> {
   const own = parameters
     .map((parameter) => resolve(parameter))
     .filter((parameter) => parameter.in === 'header')
     .map(({ name }) => name)
   const bearer = (key: string) => ['authorization', `Bearer ${key}`] as const
-  const isAdministration = path.startsWith('/api/')
+  const ownKey = path.startsWith('/api/') ? administrator.key : testKey
   const key = oneOrRarely<readonly [string, string]>(
-    bearer(isAdministration ? administrator.key : testKey),
+    bearer(operationId === 'createAccount' ? operatorKey : ownKey),
     [
       bearer(liveKey),
       ['x-api-key', liveKey],
@@ -167,10 +177,16 @@ function headersOf(
     fc.nat(3000).map((length) => 'x'.repeat(length)),
   )
   const further = fc.array(fc.tuple(name, value), { maxLength: 3 })
+  // They would end the session that the others need.
+  const isPersonal = personal.test(path) && operationId !== 'deleteCurrentSession'
+  const credentials = isPersonal ? oneOrRarely(person, [[]], 6) : key.map((one) => [one])
   return fc
-    .tuple(key, fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, further))
-    .map(([first, others]) => [first, ...others])
+    .tuple(credentials, fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, further))
+    .map(([first, others]) => [...first, ...others])
 }
+
+/** Where people alone have something, whoever has a key. */
+const personal = /^\/api\/(me|sessions\/)/
 
 type Body = { bytes: Buffer; type: string | undefined }
 const noBody: Body = { bytes: Buffer.alloc(0), type: undefined }
@@ -182,10 +198,14 @@ function bodyFor(operation: OperationRow): fc.Arbitrary<Body> {
     return oneOrRarely(noBody, [stray], 20)
   }
   const values = operation.operationId === 'postMcp' ? toolMessage : jsonValues(schema)
+  const changed = fc.array(mutation, { maxLength: 3 })
+  // Its objects are small: a few changes leave none of them good.
+  const isSmall = operation.path.startsWith('/api/')
+  const changes = isSmall ? fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, changed) : changed
   const json = fc
-    .tuple(values, fc.array(mutation, { maxLength: 3 }), textMutation, contentType)
-    .map(([value, changes, write, type]) => ({
-      bytes: write(JSON.stringify(changes.reduce<unknown>(mutated, value)) ?? ''),
+    .tuple(values, changes, textMutation, contentType)
+    .map(([value, wrong, write, type]) => ({
+      bytes: write(JSON.stringify(wrong.reduce<unknown>(mutated, value)) ?? ''),
       type,
     }))
   const isForm = 'multipart/form-data' in operation.requestBody!.content
@@ -203,11 +223,15 @@ function jsonValues(schema: Schema): fc.Arbitrary<unknown> {
   const given = sample(schema, words) as object
   const hasModel = 'model' in (schema.properties ?? {})
   const base = hasModel ? { ...given, model: words['model'] } : given
-  const values = memberProbes(schema, base, words).map(({ value }) => value as object)
+  const probes = memberProbes(schema, base, words)
+  const [all, good] = [probes, probes.filter(({ allowed }) => allowed)].map((some) => {
+    const values = fc.constantFrom(...some.map(({ value }) => value as object))
+    return fc.array(values, { minLength: 1, maxLength: 3 })
+  }) as [fc.Arbitrary<object[]>, fc.Arbitrary<object[]>]
   const models = fc.constantFrom('own/house-1', 'gpt-5-mini', 'claude-sonnet-4-6', 'auto', 'x')
   return fc
     .tuple(
-      fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 3 }),
+      hasModel ? all : fc.oneof(all, good),
       fc.oneof({ weight: 5, arbitrary: models }, { weight: 1, arbitrary: hostileValue }),
     )
     .map(([chosen, model]) => Object.assign({}, ...chosen, hasModel ? { model } : {}) as object)

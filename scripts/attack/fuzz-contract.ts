@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { kindOf, type Attack, type Context, type Failure, type Outcome } from './attack.ts'
 import { createAccount, createKey } from './administration.ts'
@@ -20,7 +21,8 @@ export const fuzzContract: Attack = { name: 'contract', isDrawn: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
   const logBefore = target.log().length
-  const keys = { ...target, administrator: await openAccount(target, keysMade[dose]) }
+  const administrator = await openAccount(target, keysMade[dose])
+  const keys: Keys = { ...target, administrator, person: await signIn(target) }
   const arbitrary = contractRequests(keys)
   const secrets = [target.testKey, target.liveKey, target.operatorKey, keys.administrator.key]
   const lines = Array.from({ length: concurrent }, () => openLine(target.url))
@@ -61,7 +63,36 @@ async function openAccount(
   const accountId = await createAccount(target, { name: 'fuzzed' })
   const { key } = await createKey(target, accountId, { scopes: ['admin'] })
   const made = Array.from({ length: keys }, () => createKey(target, accountId))
-  return { key, accountId, keyIds: (await Promise.all(made)).map(({ id }) => id) }
+  const { key: caller } = await createKey(target, accountId)
+  const authorization = `Bearer ${caller}`
+  const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hi' }] }
+  const answer = await post(`${target.url}/v1/chat/completions`, { authorization }, chat)
+  const requestIds = [answer.headers.get('x-request-id')!]
+  return { key, accountId, requestIds, keyIds: (await Promise.all(made)).map(({ id }) => id) }
+}
+
+/** Makes a person who owns the first account. */
+async function signIn({ url, command }: Context['target']): Promise<Keys['person']> {
+  const { token } = JSON.parse(await command('setup-link', '--json')) as { token: string }
+  const somebody = { name: 'Somebody', email: `${randomUUID()}@example.com` }
+  const asked = { ...somebody, token, password: randomUUID() }
+  const answer = await post(`${url}/api/setup`, {}, asked)
+  const { csrf_token: csrf } = (await answer.json()) as { csrf_token: string }
+  const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
+  return [
+    ['cookie', cookie],
+    ['x-csrf-token', csrf],
+  ]
+}
+
+async function post(url: string, headers: Record<string, string>, body: object) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (answer.status < 300) return answer
+  throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`)
 }
 
 function tallied(tried: number, failures: Failure[], statuses: ReadonlyMap<number, number>) {

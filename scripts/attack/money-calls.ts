@@ -89,8 +89,9 @@ const chatModels = ['gpt-5-mini', 'gpt-5-mini', 'gpt-5-nano', 'gpt-5-nano', 'gpt
 
 function nextCall({ account, run }: Asking, chance: Chance): Call {
   const kind = ['chat', 'chat', 'stream', 'stream', 'image', 'tool', 'silent'][chance.below(7)]!
-  const question = chance.below(12)
-  const isNamed = chance.below(3) === 0 && kind !== 'silent'
+  const isNamed = chance.below(2) === 0 && kind !== 'silent'
+  // What is named comes again.
+  const question = chance.below(isNamed ? 3 : 12)
   const model = chatModels[chance.below(chatModels.length)]!
   const name = isNamed ? `${run}-${kind}-${model}-${question}` : undefined
   const headers: Record<string, string> = {

@@ -26,6 +26,7 @@ const backend = await new Backend({
       strict: false,
       validateSchema: false,
       allErrors: true,
+      formats: { binary: true, 'date-time': true, password: true },
       // Headers that the contract describes as numbers are texts on the wire.
       coerceTypes: context === ValidationContext.ResponseHeaders,
     }),

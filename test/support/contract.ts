@@ -136,7 +136,7 @@ const options = {
   strict: false,
   validateSchema: false,
   allErrors: true,
-  formats: { binary: true, 'date-time': true },
+  formats: { binary: true, 'date-time': true, password: true },
 } as const
 const ajv = new Ajv2020(options)
 ajv.addSchema(contract, 'contract')
