@@ -519,9 +519,14 @@ export interface components {
                 report_timeout_ms: number;
                 /**
                  * @description Reports and exports that wait for their turn to read the store; more are refused with 503.
-                 * @default 16
+                 * @default 32
                  */
                 reports_waiting_max: number;
+                /**
+                 * @description Reports and exports of one account at once; more are refused with 503.
+                 * @default 8
+                 */
+                reports_per_account_max: number;
                 /**
                  * @description Room that is taken in advance for rows of calls under way when the store takes none; 0 for none.
                  * @default 4194304
@@ -1325,9 +1330,16 @@ export const settings = [
   {
     "name": "limits.reports_waiting_max",
     "variable": null,
-    "standard": 16,
+    "standard": 32,
     "needsRestart": true,
     "description": "Reports and exports that wait for their turn to read the store; more are refused with 503."
+  },
+  {
+    "name": "limits.reports_per_account_max",
+    "variable": null,
+    "standard": 8,
+    "needsRestart": true,
+    "description": "Reports and exports of one account at once; more are refused with 503."
   },
   {
     "name": "limits.ledger_journal_bytes_max",

@@ -9,8 +9,11 @@ import type { Tables } from './tables.ts'
 /** Reads the store beside the connections that write to it (docs/storage.md#reports). */
 export type Reader = {
   db: Kysely<Tables>
-  /** Throws `overloaded` while too many wait for it: to be called before a new report begins. */
-  assertFree(): void
+  /**
+   * Begins a report of an account, which lasts until the function that it gives is called. Throws
+   * `overloaded` while too many wait, or the account has its share of them.
+   */
+  begin(accountId: string): () => void
   close(): Promise<void>
 }
 
@@ -18,13 +21,17 @@ type Options = Omit<FileOptions, 'readOnly'> & {
   /** How long one query may take. */
   timeoutMs: number
   waitingMax: number
+  /** Reports of one account that are under way. */
+  perAccountMax: number
 }
 
 const idleMs = 60_000
 
 /** A reader in a thread of its own, which its first query starts, and which ends when nobody asks. */
-export function openReader({ timeoutMs, waitingMax, ...options }: Options): Reader {
+export function openReader(options: Options): Reader {
+  const { timeoutMs, waitingMax, perAccountMax, ...file } = options
   const lock = createLock(Infinity)
+  const underWay = new Map<string, number>()
   let thread: StoreThread | undefined
   let idle: NodeJS.Timeout | undefined
   const stop = async () => {
@@ -33,7 +40,7 @@ export function openReader({ timeoutMs, waitingMax, ...options }: Options): Read
     await stopped?.stop()
   }
   const start = () => {
-    const started = startThread({ ...options, readOnly: true })
+    const started = startThread({ ...file, readOnly: true })
     started.limitAnswers(timeoutMs)
     return started
   }
@@ -61,8 +68,16 @@ export function openReader({ timeoutMs, waitingMax, ...options }: Options): Read
   const db = new Kysely<Tables>({ dialect: dialectOf(driver), plugins: [integersPlugin] })
   return {
     db,
-    assertFree: () => {
+    begin: (accountId) => {
+      const own = underWay.get(accountId) ?? 0
+      if (own >= perAccountMax) throw ownBusy(own)
       if (lock.waiting() >= waitingMax) throw busy()
+      underWay.set(accountId, own + 1)
+      return () => {
+        const left = underWay.get(accountId)! - 1
+        if (left === 0) underWay.delete(accountId)
+        else underWay.set(accountId, left)
+      }
     },
     close: () => db.destroy(),
   }
@@ -85,6 +100,11 @@ function timed(connection: DatabaseConnection, timeoutMs: number): DatabaseConne
 
 function busy(): GatewayError {
   const text = 'Too many reports are being made. Try again in a moment.'
+  return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
+}
+
+function ownBusy(count: number): GatewayError {
+  const text = `${count} reports and exports of this account are under way already. Wait until one of them has ended.`
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }
 

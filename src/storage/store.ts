@@ -48,6 +48,7 @@ type Options = {
     storeDamagedCopiesMax: number
     reportTimeoutMs: number
     reportsWaitingMax: number
+    reportsPerAccountMax: number
   }
 }
 
@@ -77,8 +78,14 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   })
   // Not before: a migration of a large store may take long.
   ready(limits.storeAnswerTimeoutMs)
-  const { reportTimeoutMs: timeoutMs, reportsWaitingMax: waitingMax } = limits
-  const reader = openReader({ path, durability, busyTimeoutMs, timeoutMs, waitingMax })
+  const reader = openReader({
+    path,
+    durability,
+    busyTimeoutMs,
+    timeoutMs: limits.reportTimeoutMs,
+    waitingMax: limits.reportsWaitingMax,
+    perAccountMax: limits.reportsPerAccountMax,
+  })
   return {
     db,
     reader,

@@ -43,14 +43,8 @@ export function createUsageReports({ reader, clock }: ReportOptions): UsageRepor
       const { accountId, mode, filter, groupBy } = request
       const range = timeRange(request, clock())
       const calls: Calls = { ...range, accountId, mode, filter }
-      reader.assertFree()
-      // Both in one transaction, so that the groups add up to the total.
-      const [total, page] = await reader.db.transaction().execute(async (db) => {
-        const { rows } = await sql<SumColumns>`
-          select ${readColumns([])} from (${sumsOf(calls, [])}) as sums`.execute(db)
-        const sums = sumsText(rows[0]!)
-        return [sums, await groupsOf(db, { request, calls, limit })] as const
-      })
+      const end = reader.begin(accountId)
+      const [total, page] = await read(reader.db, { request, calls, limit }).finally(end)
       const { data, has_more, next_cursor } = page
       const told = { account_id: accountId, mode, ...rangeText(range), group_by: [...groupBy] }
       return { object: 'usage_report', ...told, total, data, has_more, next_cursor }
@@ -61,6 +55,15 @@ export function createUsageReports({ reader, clock }: ReportOptions): UsageRepor
 /** A range in the contract's form. */
 export function rangeText({ from, to }: { from: number; to: number }) {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+}
+
+/** The sums and the groups, in one transaction, so that they add up to each other. */
+function read(db: Kysely<Tables>, asked: GroupsAsked) {
+  return db.transaction().execute(async (transaction) => {
+    const { rows } = await sql<SumColumns>`
+      select ${readColumns([])} from (${sumsOf(asked.calls, [])}) as sums`.execute(transaction)
+    return [sumsText(rows[0]!), await groupsOf(transaction, asked)] as const
+  })
 }
 
 type GroupsAsked = { request: ReportRequest; calls: Calls; limit: number }

@@ -40,18 +40,8 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
   return {
     list: async (filter, page) => {
       const span = spanOf(filter, page)
-      reader.assertFree()
-      const filters = filtersOf(filter)
-      const end = filters.length === 0 ? undefined : await endOfSearch(db, span)
-      const rows = await select<NamedRow>(db, {
-        columns: sql`usage.*, ${keyName} as key_name`,
-        span: { ...span, end },
-        filters,
-        limit: page.limit + 1,
-      })
-      const found = pageOf(rows, page.limit, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
-      if (found.has_more || end === undefined) return found
-      return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
+      const end = reader.begin(filter.accountId)
+      return pageIn(db, { span, filters: filtersOf(filter), limit: page.limit }).finally(end)
     },
     find: async (accountId, id) => {
       const row = await findRow(db, accountId, id)
@@ -60,6 +50,21 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
       throw new GatewayError('not_found', text, { param: 'id' })
     },
   }
+}
+
+type PageAsked = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
+
+async function pageIn(db: Kysely<Tables>, { span, filters, limit }: PageAsked) {
+  const end = filters.length === 0 ? undefined : await endOfSearch(db, span)
+  const rows = await select<NamedRow>(db, {
+    columns: sql`usage.*, ${keyName} as key_name`,
+    span: { ...span, end },
+    filters,
+    limit: limit + 1,
+  })
+  const found = pageOf(rows, limit, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
+  if (found.has_more || end === undefined) return found
+  return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
 }
 
 const keyName = sql<string | null>`(select name from api_keys where api_keys.id = usage.key_id)`
