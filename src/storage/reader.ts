@@ -4,6 +4,7 @@ import { integersPlugin } from './integers.ts'
 import { connectionOf, createLock, dialectOf, execute } from './sqlite-dialect.ts'
 import type { FileOptions } from './sqlite-file.ts'
 import { startThread, type StoreThread } from './sqlite-thread.ts'
+import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
 /** Reads the store beside the connections that write to it (docs/storage.md#reports). */
@@ -23,13 +24,17 @@ type Options = Omit<FileOptions, 'readOnly'> & {
   waitingMax: number
   /** Reports of one account that are under way. */
   perAccountMax: number
+  /** Copies the store's log into its file; never throws. */
+  restartLog(): Promise<void>
+  /** How often those who read one after the other make room for that. */
+  logRestartMs: number
 }
 
 const idleMs = 60_000
 
 /** A reader in a thread of its own, which its first query starts, and which ends when nobody asks. */
 export function openReader(options: Options): Reader {
-  const { timeoutMs, waitingMax, perAccountMax, ...file } = options
+  const { timeoutMs, waitingMax, perAccountMax, restartLog, logRestartMs, ...file } = options
   const lock = createLock(Infinity)
   const underWay = new Map<string, number>()
   let thread: StoreThread | undefined
@@ -44,11 +49,18 @@ export function openReader(options: Options): Reader {
     started.limitAnswers(timeoutMs)
     return started
   }
+  let restartedAt = performance.now()
+  const restartLogAtTimes = async () => {
+    if (performance.now() - restartedAt < logRestartMs) return
+    await restartLog()
+    restartedAt = performance.now()
+  }
   const driver: Driver = {
     init: async () => undefined,
     acquireConnection: async () => {
       await lock.acquire()
       clearTimeout(idle)
+      await restartLogAtTimes()
       thread ??= start()
       return timed(connectionOf(thread, thread.current()), timeoutMs)
     },
@@ -83,7 +95,7 @@ export function openReader(options: Options): Reader {
   }
 }
 
-/** Tells a query that took too long from one that failed. */
+/** Tells a query that took too long, and a reader that is not there, from a query that failed. */
 function timed(connection: DatabaseConnection, timeoutMs: number): DatabaseConnection {
   return {
     ...connection,
@@ -92,7 +104,9 @@ function timed(connection: DatabaseConnection, timeoutMs: number): DatabaseConne
       try {
         return await connection.executeQuery(query, options)
       } catch (cause) {
-        throw performance.now() - startedAt < timeoutMs ? cause : tooLong(timeoutMs, cause)
+        if (performance.now() - startedAt >= timeoutMs) throw tooLong(timeoutMs, cause)
+        if (!(cause instanceof StoreError) || cause.concernsStatement) throw cause
+        throw absent(cause)
       }
     },
   }
@@ -106,6 +120,12 @@ function busy(): GatewayError {
 function ownBusy(count: number): GatewayError {
   const text = `${count} reports and exports of this account are under way already. Wait until one of them has ended.`
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
+}
+
+/** As behind one that took too long, until its thread has ended. */
+function absent(cause: StoreError): GatewayError {
+  const text = 'Reports cannot be made at the moment. Try again.'
+  return new GatewayError('overloaded', text, { retryAfterSeconds: 2, cause })
 }
 
 function tooLong(timeoutMs: number, cause: unknown): GatewayError {

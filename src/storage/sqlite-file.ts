@@ -116,6 +116,11 @@ export function createCommits(options: FileOptions, thread: Thread) {
   }
 
   return {
+    /** Copies the log into the file; to be called while nobody reads, else it cannot begin anew. */
+    restartLog: async (): Promise<void> => {
+      if (checkpoint === undefined) restart()
+      await checkpoint
+    },
     /**
      * Opens the loop's connection: as long as one is open, SQLite keeps the files of its log, also
      * when the thread ends and another one is started. Without waiting; a commit opens it later else.

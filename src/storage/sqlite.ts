@@ -13,6 +13,8 @@ type SqliteThread = {
   dialect: Dialect
   /** Runs statements in one transaction; resolves with the rows that each changed. */
   commit(statements: readonly Statement[], options?: CommitOptions): Promise<readonly number[]>
+  /** Copies the log into the file, so that it begins anew; never throws. */
+  restartLog(): Promise<void>
   /** To be called when the file has its tables: from now on the thread may take so long over one query. */
   ready(answerTimeoutMs: number): void
 }
@@ -62,6 +64,7 @@ export function openSqlite(options: Options): SqliteThread {
   return {
     dialect: dialectOf(driver),
     commit: commits.commit,
+    restartLog: commits.restartLog,
     ready: (answerTimeoutMs) => {
       thread.limitAnswers(answerTimeoutMs)
       commits.hold()

@@ -52,6 +52,9 @@ type Options = {
   }
 }
 
+/** Between two of them the log grows by what is committed meanwhile. */
+const logRestartMs = 1000
+
 /** The file of the store in `dataDir`. */
 export const storePath = (dataDir: string): string => join(dataDir, 'gateway.db')
 
@@ -64,7 +67,7 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
   const opened = closeToOthers(dataDir)
   const found = await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
   makeFile(path)
-  const { dialect, commit, ready } = openSqlite({
+  const { dialect, commit, ready, restartLog } = openSqlite({
     path,
     durability,
     busyTimeoutMs,
@@ -85,6 +88,8 @@ export async function openStore({ dataDir, durability, limits }: Options): Promi
     timeoutMs: limits.reportTimeoutMs,
     waitingMax: limits.reportsWaitingMax,
     perAccountMax: limits.reportsPerAccountMax,
+    restartLog,
+    logRestartMs,
   })
   return {
     db,

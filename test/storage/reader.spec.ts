@@ -1,0 +1,110 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Kysely, sql } from 'kysely'
+import { GatewayError } from '../../src/core/error.ts'
+import { openReader } from '../../src/storage/reader.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { storePath, type Store } from '../../src/storage/store.ts'
+import type { Tables } from '../../src/storage/tables.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+/** A query that takes longer than it may. */
+const slow = sql`
+  WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
+  SELECT count(*) FROM n`
+
+describe('the reader of reports', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  let written: number
+  const open = async (limits: Parameters<typeof openTestStore>[2] = {}) => {
+    store = await openTestStore(folder.path, 'normal', limits)
+  }
+  beforeEach(() => {
+    folder = makeFolder()
+    written = 0
+  })
+  afterEach(async () => {
+    await store.close()
+    folder.remove()
+  })
+
+  const commit = async (count: number) => {
+    for (let left = count; left > 0; left--) {
+      const row = usageRow(`req_${String(++written).padStart(8, '0')}`, written)
+      await store.commit([store.insertion('usage', row)])
+    }
+  }
+  const rowsSeen = async (db = store.reader.db) => {
+    const found = await db
+      .selectFrom('usage')
+      .select((one) => one.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return found.count
+  }
+  const logBytes = () => statSync(`${storePath(folder.path)}-wal`).size
+
+  it('keeps the log while it reads, which is used again from its start when it has ended', async () => {
+    await open()
+    await commit(1000)
+    const usual = logBytes()
+    await store.reader.db.transaction().execute(async (reading) => {
+      const before = await rowsSeen(reading)
+      await commit(2000)
+      // What it reads stays as it was, and commits wait for nobody.
+      expect(await rowsSeen(reading)).to.equal(before)
+    })
+    const grown = logBytes()
+    expect(grown).to.be.above(2 * usual)
+    // More than before: they go where the ones before them were.
+    await commit(4000)
+    expect(logBytes()).to.be.below(1.1 * grown)
+    expect(await rowsSeen()).to.equal(written)
+  })
+
+  it('lets the log begin anew between reports that follow each other', async () => {
+    await open()
+    const path = join(folder.path, 'log.db')
+    const file = { path, durability: 'normal', busyTimeoutMs: 100 } as const
+    const { dialect, commit: write, restartLog, ready } = openSqlite({ ...file, queueMax: 10 })
+    const db = new Kysely<Tables>({ dialect })
+    await sql`create table texts (text text)`.execute(db)
+    ready(10_000)
+    const often = { timeoutMs: 10_000, waitingMax: 1, perAccountMax: 1, logRestartMs: 0 }
+    const reader = openReader({ ...file, ...often, restartLog })
+    const insert = { sql: 'insert into texts values (?)', parameters: ['t'.repeat(4000)] }
+    const sizes: number[] = []
+    for (let report = 0; report < 8; report++) {
+      await reader.db.transaction().execute(async (reading) => {
+        await sql`select count(*) from texts`.execute(reading)
+        // So many that checkpoints are tried meanwhile.
+        for (let left = 700; left > 0; left--) await write([insert])
+      })
+      sizes.push(statSync(`${path}-wal`).size)
+    }
+    await reader.close()
+    await db.destroy()
+    expect(Math.max(...sizes), String(sizes)).to.be.below(2 * sizes[0]!)
+  })
+
+  it('tells who asks for too much, and is there again for the next', async () => {
+    await open({ reportTimeoutMs: 300 })
+    await commit(1)
+    const failure = await slow.execute(store.reader.db).catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(GatewayError)
+    expect(failure).to.include({ code: 'overloaded' })
+    expect((failure as GatewayError).message).to.equal(
+      'The report takes longer than 300 ms. Ask for a shorter range.',
+    )
+    const next = await rowsSeen().catch((error: unknown) => error)
+    expect(next).to.be.instanceOf(GatewayError)
+    expect(next).to.include({ code: 'overloaded', retryAfterSeconds: 2 })
+    // Those who write have never waited.
+    await commit(1)
+    await until('it reads', async () => (await rowsSeen().catch(() => 0)) === written)
+  })
+})
