@@ -36,11 +36,12 @@ const healthMsMax = 1000
 
 /** Runs attacks one after the other against gateways that have to outlive them. */
 export async function runAttacks({ attacks, onStart, ...options }: Running): Promise<Row[]> {
-  const { project, folder, dose } = options
-  const doubles = await startDoubles()
+  const { project, folder } = options
   const prepared = await prepareStore({ project, folder })
-  const start: Context['start'] = (more = {}) =>
-    startTarget({
+  const doubles = await startDoubles()
+  const started: Target[] = []
+  const start: Context['start'] = async (more = {}) => {
+    const target = await startTarget({
       project,
       folder,
       doubles,
@@ -48,8 +49,26 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
       ...more,
       limits: { ...limits, ...more.limits },
     })
+    started.push(target)
+    return target
+  }
+  try {
+    return await attacked(attacks, onStart, { ...options, start })
+  } finally {
+    // Also those that an attack left behind that broke.
+    await Promise.all(started.map((target) => target.stop()))
+    await doubles.stop()
+  }
+}
+
+async function attacked(
+  attacks: readonly Attack[],
+  onStart: Running['onStart'],
+  options: Omit<Context, 'target'>,
+): Promise<Row[]> {
+  const { start, dose } = options
   const target = await start()
-  const context = { ...options, start, target }
+  const context = { ...options, target }
   // What the first requests load and compile is not what an attack leaves behind.
   await fuzzContract.run({ ...context, dose: 'quick' })
   const startMiB = processMiB(target.processId)
@@ -67,8 +86,6 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
   const row = memoryRow({ startMiB, peakMiB, leftMiB })
   row.outcome.failures.push(...(await lifeFaults(target)))
   rows.push(row)
-  await target.stop()
-  await doubles.stop()
   return rows
 }
 
