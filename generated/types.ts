@@ -1340,62 +1340,9 @@ export interface components {
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
-            data: components["schemas"]["ExportedRequest"][];
+            data: components["schemas"]["RequestRecord"][];
             /** @description How many `data` has. It is the last member, so that a file with it is whole. */
             rows: number;
-        };
-        /** @enum {string} */
-        ExportedRequestObject: "request";
-        /** @description One try of a provider. */
-        ExportedAttempt: {
-            provider: string;
-            upstream_model: string;
-            /** @description `ok`, or why it failed. */
-            outcome: string;
-            /** @description The status of the provider's answer; null where it did not answer. */
-            status: number | null;
-            duration_ms: number;
-        };
-        /** @description One call, as the ledger has it. */
-        ExportedRequest: {
-            object: components["schemas"]["ExportedRequestObject"];
-            /** @description The `x-request-id` of its answer. */
-            id: string;
-            /** @description When it began. */
-            at: components["schemas"]["Time"];
-            /** @description The id of the API key. */
-            key: string;
-            face: components["schemas"]["Face"];
-            modality: components["schemas"]["CallModality"];
-            /** @description The model that answered, else the one that was asked for. */
-            model: string;
-            /** @description The provider that answered; null when none did or the cache answered. */
-            provider: string | null;
-            /** @description The model's name there. */
-            upstream_model: string | null;
-            /** @description The model that the provider says has answered, where it is another. */
-            served_model: string | null;
-            /** @description The tier that the provider served; null for the ordinary one. */
-            service_tier: string | null;
-            outcome: components["schemas"]["CallOutcome"];
-            /** @description The code of the error that was answered. */
-            error_code: string | null;
-            cache: components["schemas"]["CacheOutcome"];
-            input_tokens: number;
-            cached_input_tokens: number;
-            cache_write_tokens: number;
-            audio_input_tokens: number;
-            image_input_tokens: number;
-            output_tokens: number;
-            reasoning_tokens: number;
-            audio_output_tokens: number;
-            image_output_tokens: number;
-            images: number;
-            /** @description Null when no price is known. */
-            cost: components["schemas"]["Money"] | null;
-            cost_status: components["schemas"]["CostStatus"];
-            duration_ms: number;
-            attempts: components["schemas"]["ExportedAttempt"][];
         };
         /** @enum {string} */
         UsageReportObject: "usage_report";
@@ -6991,45 +6938,78 @@ export interface operations {
                      *       "to": "2026-12-01T00:00:00.000Z",
                      *       "data": [
                      *         {
+                     *           "id": "req_01a202c5d236fab9fecc777406b8e6c8",
                      *           "object": "request",
-                     *           "id": "req_019cdb2e31a0b7c1d2e3f4a5b6c7d8e9",
                      *           "at": "2026-11-22T12:00:00.000Z",
-                     *           "key": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "key_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "key_name": "build server",
+                     *           "mode": "live",
                      *           "face": "chat",
                      *           "modality": "chat",
                      *           "model": "gpt-5-mini",
                      *           "provider": "openai",
                      *           "upstream_model": "gpt-5-mini",
-                     *           "served_model": null,
+                     *           "served_model": "gpt-5-mini-2025-08-07",
                      *           "service_tier": null,
                      *           "outcome": "ok",
                      *           "error_code": null,
                      *           "cache": "miss",
-                     *           "input_tokens": 12,
-                     *           "cached_input_tokens": 0,
-                     *           "cache_write_tokens": 0,
-                     *           "audio_input_tokens": 0,
-                     *           "image_input_tokens": 0,
-                     *           "output_tokens": 155,
-                     *           "reasoning_tokens": 64,
-                     *           "audio_output_tokens": 0,
-                     *           "image_output_tokens": 0,
-                     *           "images": 0,
-                     *           "cost": {
-                     *             "usd": "0.000313",
-                     *             "nano_usd": 313000
+                     *           "usage": {
+                     *             "input_tokens": 1200,
+                     *             "cached_input_tokens": 1024,
+                     *             "cache_write_tokens": 0,
+                     *             "audio_input_tokens": 0,
+                     *             "image_input_tokens": 0,
+                     *             "output_tokens": 310,
+                     *             "reasoning_tokens": 128,
+                     *             "audio_output_tokens": 0,
+                     *             "image_output_tokens": 0,
+                     *             "images": 0
                      *           },
-                     *           "cost_status": "exact",
-                     *           "duration_ms": 2560,
+                     *           "cost": {
+                     *             "amount": {
+                     *               "usd": "0.0006896",
+                     *               "nano_usd": 689600
+                     *             },
+                     *             "status": "exact",
+                     *             "is_charged": true,
+                     *             "lines": [
+                     *               {
+                     *                 "what": "input_tokens",
+                     *                 "units": 176,
+                     *                 "unit_price": "0.00000025",
+                     *                 "amount": "0.000044"
+                     *               },
+                     *               {
+                     *                 "what": "output_tokens",
+                     *                 "units": 310,
+                     *                 "unit_price": "0.000002",
+                     *                 "amount": "0.00062"
+                     *               },
+                     *               {
+                     *                 "what": "cached_input_tokens",
+                     *                 "units": 1024,
+                     *                 "unit_price": "0.000000025",
+                     *                 "amount": "0.0000256"
+                     *               }
+                     *             ],
+                     *             "exact_usd": "0.0006896",
+                     *             "multiplier": "1",
+                     *             "off_peak": null,
+                     *             "picture": null,
+                     *             "upstream": null
+                     *           },
                      *           "attempts": [
                      *             {
                      *               "provider": "openai",
                      *               "upstream_model": "gpt-5-mini",
                      *               "outcome": "ok",
-                     *               "status": 200,
-                     *               "duration_ms": 2540
+                     *               "status": null,
+                     *               "duration_ms": 1874.2
                      *             }
-                     *           ]
+                     *           ],
+                     *           "duration_ms": 1876
                      *         }
                      *       ],
                      *       "rows": 1

@@ -4,7 +4,7 @@ import { fileAnswer, formatOf, type Columns, type Exported } from './exported-fi
 import { rangeAsked, type ReportRequest } from './report-usage.ts'
 
 type Schemas = components['schemas']
-type Request = Schemas['ExportedRequest']
+type Request = Schemas['RequestRecord']
 type Head = Omit<Schemas['RequestExport'], 'data' | 'rows'>
 
 export type ExportRequests = (
@@ -28,7 +28,8 @@ export function exportRequests({
 const columns: Columns<Request> = {
   id: (row) => row.id,
   at: (row) => row.at,
-  key: (row) => row.key,
+  key_id: (row) => row.key_id,
+  key_name: (row) => row.key_name,
   face: (row) => row.face,
   modality: (row) => row.modality,
   model: (row) => row.model,
@@ -39,19 +40,19 @@ const columns: Columns<Request> = {
   outcome: (row) => row.outcome,
   error_code: (row) => row.error_code,
   cache: (row) => row.cache,
-  input_tokens: (row) => row.input_tokens,
-  cached_input_tokens: (row) => row.cached_input_tokens,
-  cache_write_tokens: (row) => row.cache_write_tokens,
-  audio_input_tokens: (row) => row.audio_input_tokens,
-  image_input_tokens: (row) => row.image_input_tokens,
-  output_tokens: (row) => row.output_tokens,
-  reasoning_tokens: (row) => row.reasoning_tokens,
-  audio_output_tokens: (row) => row.audio_output_tokens,
-  image_output_tokens: (row) => row.image_output_tokens,
-  images: (row) => row.images,
-  cost_usd: (row) => row.cost?.usd ?? null,
-  cost_nano_usd: (row) => row.cost?.nano_usd ?? null,
-  cost_status: (row) => row.cost_status,
+  input_tokens: ({ usage }) => usage.input_tokens,
+  cached_input_tokens: ({ usage }) => usage.cached_input_tokens,
+  cache_write_tokens: ({ usage }) => usage.cache_write_tokens,
+  audio_input_tokens: ({ usage }) => usage.audio_input_tokens,
+  image_input_tokens: ({ usage }) => usage.image_input_tokens,
+  output_tokens: ({ usage }) => usage.output_tokens,
+  reasoning_tokens: ({ usage }) => usage.reasoning_tokens,
+  audio_output_tokens: ({ usage }) => usage.audio_output_tokens,
+  image_output_tokens: ({ usage }) => usage.image_output_tokens,
+  images: ({ usage }) => usage.images,
+  cost_usd: (row) => row.cost.amount?.usd ?? null,
+  cost_nano_usd: (row) => row.cost.amount?.nano_usd ?? null,
+  cost_status: (row) => row.cost.status,
   duration_ms: (row) => row.duration_ms,
   attempts: (row) => JSON.stringify(row.attempts),
 }

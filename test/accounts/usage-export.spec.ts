@@ -84,8 +84,8 @@ describe('exports of usage', () => {
       object: 'request',
       id: 'req_000000',
       at: '2026-11-01T00:00:00.000Z',
-      key: 'key_1',
-      cost: { usd: '1.5', nano_usd: 1_500_000_000 },
+      key_id: 'key_1',
+      key_name: null,
       attempts: [
         {
           provider: 'p',
@@ -102,6 +102,8 @@ describe('exports of usage', () => {
     const [head, line, end] = lines.slice(0, 3).map((one) => JSON.parse(one) as object)
     expect(head).to.include({ object: 'request_export', to: '2026-12-01T00:00:00.000Z' })
     expect(line).to.deep.include(told)
+    const listed = (await json<{ data: object[] }>(`requests?${range}`)).data
+    expect(line).to.deep.equal(listed[0])
     expect(end).to.deep.equal({ object: 'export_end', rows: 1 })
     const csv = await ask(`requests/export?${range}&format=csv`)
     expect(csv.headers.get('content-type')).to.match(/^text\/csv/)

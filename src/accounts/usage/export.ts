@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { pageOf, placeIn, type Page } from '../../core/page.ts'
-import { moneyOf } from '../../core/price.ts'
-import type { UsageTable } from '../../storage/tables.ts'
 import { dayMs, hourMs, timeRange, type TimeRange } from './range.ts'
 import { groupsOf, rangeText, type ReportOptions, type ReportRequest } from './report.ts'
+import { toRecord } from './request-record.ts'
+import { keyName } from './requests.ts'
 import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
@@ -19,7 +19,7 @@ export type UsageExports = {
   /** All groups of a report. Throws a GatewayError, as its pages do. */
   groups(request: GroupsAsked): Exported<Schemas['UsageExport'], Schemas['UsageGroup']>
   /** All requests of a range. Throws a GatewayError, as its pages do. */
-  requests(asked: RequestsAsked): Exported<Schemas['RequestExport'], Schemas['ExportedRequest']>
+  requests(asked: RequestsAsked): Exported<Schemas['RequestExport'], Schemas['RequestRecord']>
 }
 
 /** Few enough that to read them from the thread holds up no call. */
@@ -147,13 +147,14 @@ async function requestsOf(
   { db }: ReportOptions['reader'],
   { from, to, ...calls }: Calls,
   { order, cursor }: PageAsked,
-): Promise<Page<Schemas['ExportedRequest']>> {
+): Promise<Page<Schemas['RequestRecord']>> {
   const [at, id] = cursor === undefined ? [] : placeIn(cursor, ['number', 'string'])
   const passed = at === undefined ? undefined : Number(at)
   const newer = order === 'asc'
   let rows = db
     .selectFrom('usage')
     .selectAll()
+    .select(keyName.as('key_name'))
     .where(conditions(calls))
     // One bound on each side: SQLite takes the first of several, and would read what was passed.
     .where('at', '>=', newer ? (passed ?? from) : from)
@@ -167,57 +168,5 @@ async function requestsOf(
     .orderBy('id', order)
     .limit(pageRows + 1)
     .execute()
-  return pageOf(found, pageRows, { placeOf: ({ at, id }) => [at, id], tell: requestText })
-}
-
-/** An attempt as the ledger keeps it. */
-type KeptAttempt = {
-  provider: string
-  upstreamModel: string
-  outcome: string
-  status?: number
-  durationMs: number
-}
-
-function requestText(row: UsageTable): Schemas['ExportedRequest'] {
-  // Only `ledger` writes attempts.
-  const attempts = JSON.parse(row.attempts) as KeptAttempt[]
-  const told = {
-    object: 'request',
-    id: row.id,
-    at: new Date(row.at).toISOString(),
-    key: row.key_id,
-    face: row.face,
-    modality: row.modality,
-    model: row.model,
-    provider: row.provider,
-    upstream_model: row.upstream_model,
-    served_model: row.served_model,
-    service_tier: row.service_tier,
-    outcome: row.outcome,
-    error_code: row.error_code,
-    cache: row.cache,
-    input_tokens: row.input_tokens,
-    cached_input_tokens: row.cached_input_tokens,
-    cache_write_tokens: row.cache_write_tokens,
-    audio_input_tokens: row.audio_input_tokens,
-    image_input_tokens: row.image_input_tokens,
-    output_tokens: row.output_tokens,
-    reasoning_tokens: row.reasoning_tokens,
-    audio_output_tokens: row.audio_output_tokens,
-    image_output_tokens: row.image_output_tokens,
-    images: row.images,
-    cost: row.cost_nano_usd === null ? null : moneyOf(row.cost_nano_usd),
-    cost_status: row.cost_status,
-    duration_ms: row.duration_ms,
-    attempts: attempts.map((one) => ({
-      provider: one.provider,
-      upstream_model: one.upstreamModel,
-      outcome: one.outcome,
-      status: one.status ?? null,
-      duration_ms: one.durationMs,
-    })),
-  }
-  // The texts of a row are those of the contract's lists.
-  return told as Schemas['ExportedRequest']
+  return pageOf(found, pageRows, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
 }

@@ -67,7 +67,10 @@ async function pageIn(db: Kysely<Tables>, { span, filters, limit }: PageAsked) {
   return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
 }
 
-const keyName = sql<string | null>`(select name from api_keys where api_keys.id = usage.key_id)`
+/** The name of a call's key. */
+export const keyName = sql<
+  string | null
+>`(select name from api_keys where api_keys.id = usage.key_id)`
 
 /** Where its id says, else among the few that are elsewhere. */
 async function findRow(
