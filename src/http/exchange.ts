@@ -215,14 +215,21 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!
 }
 
+/** The last id of this process, without the part that is by chance. */
+let last = { atMs: Number.NaN, place: 0 }
+
 /**
- * A unique request id that sorts by time, so that the ledger's index grows at its end instead of
- * changing a random page for each row, and a row is found by its id (storage/request-place.ts).
+ * A unique request id that sorts by time, those of one millisecond in their order, so that the
+ * ledger's index grows at its end instead of changing a random page for each row, and a row is found
+ * by its id (storage/request-place.ts).
  */
 export function newRequestId(nowMs: number): string {
-  const time = nowMs.toString(16).padStart(12, '0')
   const chance = randomUUID()
-  return `req_${time}${chance.slice(24)}${chance.slice(0, 8)}`
+  // Begins with 44 random bits, so that other processes have others.
+  const place = nowMs === last.atMs ? last.place + 1 : Number.parseInt(chance.slice(25), 16)
+  last = { atMs: nowMs, place }
+  const hex = (value: number) => value.toString(16).padStart(12, '0')
+  return `req_${hex(nowMs)}${hex(place)}${chance.slice(0, 8)}`
 }
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
