@@ -1,10 +1,10 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
+import { orderedId } from '../core/ordered-id.ts'
 import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { AuditEventsTable, Tables } from '../storage/tables.ts'
-import { newId } from './id.ts'
 
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
@@ -27,9 +27,10 @@ export type Audit = {
 export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Audit {
   return {
     write: async (transaction, by, { account_id, action, target, before, after }) => {
+      const at = clock()
       const row: AuditEventsTable = {
-        id: newId('adt'),
-        at: clock(),
+        id: orderedId('adt', at),
+        at,
         account_id,
         action,
         by: by.id,

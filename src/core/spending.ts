@@ -66,6 +66,6 @@ export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperC
 function withoutPrice({ model: { row } }: Route) {
   const message =
     `No price of '${row.id}' is known, so that no budget can cover it. ` +
-    'Choose another model, use a key and an account without a budget, or have its price set.'
+    'Choose another model, use a key and an account without a budget, or give it a price in the setting `catalog`.'
   return { param: 'model', message, code: 'model_not_allowed' } as const
 }

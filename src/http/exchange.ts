@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Budget, Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
+import { orderedId } from '../core/ordered-id.ts'
 import { send, type Answer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
@@ -215,21 +215,9 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!
 }
 
-/** The last id of this process, without the part that is by chance. */
-let last = { atMs: Number.NaN, place: 0 }
-
-/**
- * A unique request id that sorts by time, those of one millisecond in their order, so that the
- * ledger's index grows at its end instead of changing a random page for each row, and a row is found
- * by its id (storage/request-place.ts).
- */
+/** The id of a request, by whose time its row is found (storage/request-place.ts). */
 export function newRequestId(nowMs: number): string {
-  const chance = randomUUID()
-  // Begins with 44 random bits, so that other processes have others.
-  const place = nowMs === last.atMs ? last.place + 1 : Number.parseInt(chance.slice(25), 16)
-  last = { atMs: nowMs, place }
-  const hex = (value: number) => value.toString(16).padStart(12, '0')
-  return `req_${hex(nowMs)}${hex(place)}${chance.slice(0, 8)}`
+  return orderedId('req', nowMs)
 }
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
