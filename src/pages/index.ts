@@ -2,6 +2,7 @@ import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
 import { referenceFiles } from './api-reference.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
+import { oneTimeLinkFiles } from './one-time-links.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
 
 type Options = {
@@ -16,6 +17,7 @@ const project = new URL('../../', import.meta.url)
 const forEverybody = { 'access-control-allow-origin': '*' }
 const files: Readonly<Record<string, StaticFile>> = {
   ...referenceFiles,
+  ...oneTimeLinkFiles,
   '/openapi.json': {
     type: 'application/json',
     content: new URL('generated/openapi.json', project),

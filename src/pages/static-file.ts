@@ -9,6 +9,7 @@ export type StaticFile = {
   type: string
   /** Its text, or where it is. */
   content: string | URL
+  /** These win. */
   headers?: Record<string, string>
 }
 
@@ -70,7 +71,7 @@ async function makeForm(
   else bytes = typeof content === 'string' ? Buffer.from(content) : await readFile(content)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
   // Asked about each time, so that a new version of the gateway is seen at once.
-  const about = { ...headers, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' }
+  const about = { etag, 'cache-control': 'no-cache', vary: 'accept-encoding', ...headers }
   const contentHeaders = {
     ...about,
     'content-type': type,

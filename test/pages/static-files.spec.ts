@@ -23,6 +23,8 @@ const paths = [
   '/openapi.yaml',
   '/favicon.ico',
   '/robots.txt',
+  '/dashboard/one-time-link.js',
+  '/dashboard/one-time-link.css',
 ]
 const origins = new URL('../../third-party/swagger-ui/', import.meta.url)
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }
