@@ -99,8 +99,8 @@ describe('a call beside one that is under way', () => {
     await until('the first is under way', () => times() === 1)
     const two = second()
     if (!isShared) await until('the second is asked for too', () => times() > 1, 2000)
-    // What is sent now arrives later.
-    else for (let count = 0; count < 3; count++) await own.gateway.fetch('/health')
+    // What is sent now arrives later, also later than what the store is asked for first.
+    else for (let count = 0; count < 25; count++) await own.gateway.fetch('/health')
     gate.resolve()
     for (const response of await Promise.all([one, two])) await response.text()
     return times()
