@@ -17,13 +17,18 @@ export interface components {
             /** @description How callers reach the gateway from outside, without a path. Default `http://HOST:PORT`. */
             base_url?: string;
             /**
-             * @description Folder of the embedded store.
+             * @description Folder of the embedded store, and of rows that a store could not take yet.
              * @default ./data
              */
             data_dir: string;
-            /** @description For a store outside of the process. Not supported in this version. */
+            /**
+             * @description Processes that answer on the port, up to 128; `auto` is one for each core.
+             * @default 1
+             */
+            workers: string;
+            /** @description PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`. */
             database_url?: string;
-            /** @description For limits and cache outside of the process. Not supported in this version. */
+            /** @description Redis for what replicas count and remember together, as `redis://host:6379`. */
             redis_url?: string;
             /** @description Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it. */
             upload_dir?: string;
@@ -646,21 +651,28 @@ export const settings = [
     "variable": "DATA_DIR",
     "standard": "./data",
     "needsRestart": true,
-    "description": "Folder of the embedded store."
+    "description": "Folder of the embedded store, and of rows that a store could not take yet."
+  },
+  {
+    "name": "workers",
+    "variable": "WORKERS",
+    "standard": "1",
+    "needsRestart": true,
+    "description": "Processes that answer on the port, up to 128; `auto` is one for each core."
   },
   {
     "name": "database_url",
     "variable": "DATABASE_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "For a store outside of the process. Not supported in this version."
+    "description": "PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`."
   },
   {
     "name": "redis_url",
     "variable": "REDIS_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "For limits and cache outside of the process. Not supported in this version."
+    "description": "Redis for what replicas count and remember together, as `redis://host:6379`."
   },
   {
     "name": "upload_dir",

@@ -11,8 +11,8 @@ import { readNetwork } from './core/networks.ts'
 import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
 import { namePrefixes as prefixes, vendors } from './providers/index.ts'
-import { checkKeys } from './providers/key-shape.ts'
 import { complaintsAboutIds } from './providers/reserved-ids.ts'
+import { ownEndpoint, vendorEndpoints, type Variables } from './config-endpoints.ts'
 import { complaintText } from './setting-complaint.ts'
 
 type Settings = components['schemas']['Settings']
@@ -30,6 +30,8 @@ export type Config = {
   readonly port: number
   /** Undefined when callers use the address that the server listens on. */
   readonly baseUrl: string | undefined
+  /** Processes that answer; `auto` for one a core. */
+  readonly workers: number | 'auto'
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
@@ -52,6 +54,10 @@ export type Config = {
 /** Settings that must not appear in logs, answers or the store. */
 export type Secrets = {
   readonly metricsToken: string | undefined
+  /** Of PostgreSQL, with its password; undefined for the embedded store. */
+  readonly databaseUrl: string | undefined
+  /** Of Redis, with its password; undefined where processes share nothing but the store. */
+  readonly redisUrl: string | undefined
   readonly providerKeys: ProviderKeys
 }
 
@@ -60,8 +66,7 @@ export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** Environment variables by name. */
-export type Variables = Readonly<Record<string, string | undefined>>
+export type { Variables }
 
 /** The variables of `.env` in the working directory; those of the process override them. */
 export function readVariables(): Variables {
@@ -117,6 +122,7 @@ export function loadConfig(variables: Variables): Loaded {
     host: checked.host,
     port: checked.port,
     baseUrl: checked.base_url,
+    workers: checked.workers === 'auto' ? ('auto' as const) : Number(checked.workers),
     dataDir: resolve(checked.data_dir),
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
@@ -135,6 +141,8 @@ export function loadConfig(variables: Variables): Loaded {
   }
   const secrets = {
     metricsToken: checked.metrics_token,
+    databaseUrl: checked.database_url,
+    redisUrl: checked.redis_url,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
   return freeze({ config, secrets, doubts })
@@ -184,7 +192,7 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
 }
 
 function complaintsAbout(merged: Record<string, unknown>): string[] {
-  const { database_url: database, redis_url: redis } = merged
+  const { database_url: database, redis_url: redis, workers } = merged
   const { upload_dir: uploads, trusted_proxies: proxies } = merged
   return [
     ...(database === undefined
@@ -193,6 +201,9 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
     ...(redis === undefined
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
+    ...(['1', undefined].includes(workers as string | undefined)
+      ? []
+      : ['WORKERS: this version answers in one process. Unset WORKERS.']),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
     ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
   ]
@@ -212,69 +223,6 @@ function complaintsAboutUploads(folder: string): string[] {
   } catch (error) {
     return [`UPLOAD_DIR: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
   }
-}
-
-type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
-
-function vendorEndpoints(
-  variables: Variables,
-  complaints: string[],
-  doubts: string[],
-): FoundEndpoint[] {
-  return vendors.flatMap((vendor) => {
-    const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
-    if (variable === undefined) return []
-    const keys = keysIn(variables[variable])
-    const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
-    if (!isAddress(base)) {
-      complaints.push(`${vendor.baseUrlVariable} is not an address such as ${vendor.baseUrl}.`)
-    }
-    const isOwnAddress = withoutSlash(base) === vendor.baseUrl
-    const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
-    complaints.push(...wrong)
-    doubts.push(...doubtful)
-    const models = vendor.anyModel ? '*' : 'catalog'
-    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys }
-  })
-}
-
-function ownEndpoint(
-  {
-    id,
-    base_url: baseUrl,
-    api_key_env: variable,
-    fetches_images: fetchesImages,
-    models,
-  }: NonNullable<Settings['providers']>[number],
-  variables: Variables,
-  complaints: string[],
-): FoundEndpoint {
-  const keys = variable === undefined ? [] : keysIn(variables[variable])
-  if (variable !== undefined && keys.length === 0) {
-    complaints.push(`${variable} is not set, but the provider '${id}' takes its key from it.`)
-  }
-  if (!isAddress(baseUrl)) {
-    complaints.push(`The base_url of the provider '${id}' is not an address.`)
-  }
-  return { endpoint: { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }, keys }
-}
-
-/** Addresses are printed, so they must not contain credentials. */
-function isAddress(text: string): boolean {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) return false
-  return url.username === '' && url.password === ''
-}
-
-function withoutSlash(address: string): string {
-  return address.replace(/\/+$/, '')
-}
-
-function keysIn(text = ''): string[] {
-  return text
-    .split(',')
-    .map((key) => key.trim())
-    .filter((key) => key !== '')
 }
 
 /** Where browsers reach the gateway, as far as its settings tell. */

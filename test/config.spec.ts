@@ -269,7 +269,7 @@ describe('settings', () => {
       providers: [{ ...own, api_key_env: 'OWN_KEY' }],
     })
     expect(JSON.stringify(config)).to.not.include('secret')
-    expect(secrets).to.deep.equal({
+    expect(JSON.parse(JSON.stringify(secrets))).to.deep.equal({
       metricsToken: 'secret-token',
       providerKeys: { openai: ['secret-one', 'secret-two'], own: ['secret-three'] },
     })

@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { chownSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { freePort } from '../../../scripts/free-port.ts'
+import { pathOf } from '../../../scripts/test-servers/programs.ts'
+import { programPath, startDaemon, type Daemon } from './daemon.ts'
+
+/** A throw-away PostgreSQL. */
+export type TestPostgres = Daemon & {
+  port: number
+  /** The address of a new, empty database. */
+  createDatabase(): Promise<string>
+  /** Starts it again after it was killed, with the same data and port. */
+  restart(): Promise<void>
+}
+
+const superuser = 'gateway'
+
+/** Starts a PostgreSQL of its own; `settings` are those of postgresql.conf. */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'))
+  const user = unprivileged()
+  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const initialise = ['-D', data, '-U', superuser, '-A', 'trust', '-E', 'UTF8', '--no-sync']
+  programPath('postgres')
+  execFileSync(pathOf('initdb')!, [...initialise, '--locale=C.UTF-8'], {
+    cwd: folder,
+    stdio: 'pipe',
+    ...user,
+  })
+  const port = await freePort()
+  const all = { listen_addresses: '127.0.0.1', fsync: 'off', ...settings }
+  const words = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const start = () =>
+    startDaemon({
+      program: 'postgres',
+      words: ['-D', data, '-p', String(port), '-k', folder, ...words],
+      ready: /ready to accept connections/,
+      stopSignal: 'SIGQUIT',
+      user,
+      folder,
+    })
+  let daemon = await start()
+  const url = (database: string) => `postgres://${superuser}@127.0.0.1:${port}/${database}`
+  return {
+    port,
+    kill: (signal) => daemon.kill(signal),
+    restart: async () => {
+      await daemon.stop({ keepsFolder: true })
+      daemon = await start()
+    },
+    createDatabase: async () => {
+      const name = `test_${randomUUID().replaceAll('-', '')}`
+      const client = new pg.Client({ connectionString: url('postgres') })
+      await client.connect()
+      try {
+        await client.query(`create database ${name}`)
+      } finally {
+        await client.end()
+      }
+      return url(name)
+    },
+    stop: (options) => daemon.stop(options),
+  }
+}
+
+let shared: Promise<TestPostgres> | undefined
+
+/** The PostgreSQL of this process, for specs that need a database and do no harm to the server. */
+export function sharedPostgres(): Promise<TestPostgres> {
+  shared ??= startPostgres()
+  return shared
+}
+
+/** PostgreSQL refuses to run as root; its package has made a user. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (kind: '-u' | '-g') =>
+    Number(execFileSync('id', [kind, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}

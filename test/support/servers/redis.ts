@@ -1,0 +1,48 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../../scripts/free-port.ts'
+import { startDaemon, type Daemon } from './daemon.ts'
+
+/** A throw-away Redis, empty at each start. */
+export type TestRedis = Daemon & {
+  url: string
+  /** Starts it again after it was killed, on the same port. */
+  restart(): Promise<void>
+}
+
+/** Starts a Redis of its own, in some 20 ms; `words` are further options of its command line. */
+export async function startRedis(words: readonly string[] = []): Promise<TestRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'))
+  const port = await freePort()
+  const start = () =>
+    startDaemon({
+      program: 'redis-server',
+      words: [
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--dir',
+        folder,
+        '--save',
+        '',
+        '--appendonly',
+        'no',
+        ...words,
+      ],
+      ready: /Ready to accept connections/,
+      stopSignal: 'SIGKILL',
+      folder,
+    })
+  let daemon = await start()
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill: (signal) => daemon.kill(signal),
+    restart: async () => {
+      await daemon.stop({ keepsFolder: true })
+      daemon = await start()
+    },
+    stop: (options) => daemon.stop(options),
+  }
+}
