@@ -30,11 +30,13 @@ const outputMax = 100_000
 
 /** The server ends when its standard input does, so also when this process is killed; so does its folder. */
 const watched = `
-"$@" </dev/null & child=$!
-echo "pid $child"
+{
+  sh -c 'echo $$ >pid; echo "pid $$"; exec "$@"' sh "$@" </dev/null
+  echo "ended with $?"
+} &
 read -r last
-kill -$STOP_SIGNAL $child 2>/dev/null
-wait $child
+kill -$STOP_SIGNAL "$(cat pid)" 2>/dev/null
+wait
 [ "$last" = keep ] || rm -rf "$PWD"
 `
 
@@ -65,8 +67,8 @@ export async function startDaemon(options: Options): Promise<Daemon> {
   const until = performance.now() + startTimeoutMs
   const isUp = async () => ready?.test(output) ?? (await isReady?.()) ?? true
   while (!(await isUp())) {
-    if (child.exitCode !== null || performance.now() > until) {
-      child.stdin.end()
+    if (/^ended with/m.test(output) || performance.now() > until) {
+      child.stdin.end('keep\n')
       throw new Error(`${program} did not start.\n${output}`)
     }
     await sleep(10)

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { chownSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from '../../../scripts/free-port.ts'
 import { pathOf } from '../../../scripts/test-servers/programs.ts'
@@ -53,7 +54,7 @@ export async function startPostgres(
     kill: (signal) => daemon.kill(signal),
     restart: async () => {
       await daemon.stop({ keepsFolder: true })
-      daemon = await start()
+      daemon = await startAgain(start)
     },
     createDatabase: async () => {
       const name = `test_${randomUUID().replaceAll('-', '')}`
@@ -67,6 +68,18 @@ export async function startPostgres(
       return url(name)
     },
     stop: (options) => daemon.stop(options),
+  }
+}
+
+/** The processes of connections outlive a killed server for a moment, and keep the next one out. */
+async function startAgain(start: () => Promise<Daemon>): Promise<Daemon> {
+  for (let left = 50; ; left--) {
+    try {
+      return await start()
+    } catch (error) {
+      if (left === 0) throw error
+      await sleep(100)
+    }
   }
 }
 
