@@ -6,15 +6,19 @@ import { createInterface } from 'node:readline'
 // The driver and the mock share a core, so that the measured process has the other for itself.
 export const driverCore = 0
 export const measuredCore = 1
+/** Processes that are several share the driver's core. */
+export const bothCores = `${driverCore},${measuredCore}`
 
 const stopTimeoutMs = 10_000
 
-export type Child = { processId: number; core: number; process: ChildProcess }
+type Cores = number | typeof bothCores
+
+export type Child = { processId: number; core: Cores; process: ChildProcess }
 
 export type Children = ReturnType<typeof childProcesses>
 
 type StartOptions = {
-  core: number
+  core: Cores
   flags?: string[]
   args?: string[]
   cwd?: string

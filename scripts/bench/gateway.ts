@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.ts'
-import { measuredCore, type Child, type Children } from './children.ts'
+import { bothCores, measuredCore, type Child, type Children } from './children.ts'
+import type { Stores } from './stores.ts'
 import { fillHistory } from './usage-history.ts'
 
 const sources = join(import.meta.dirname, '../../src')
@@ -87,6 +88,8 @@ export const startGateway = async ({
   tuned,
   limited = false,
   historyRows = 0,
+  stores,
+  workers = 1,
 }: {
   children: Children
   folder: string
@@ -95,6 +98,10 @@ export const startGateway = async ({
   /** Its caller has every limit and a budget. */
   limited?: boolean
   historyRows?: number
+  /** Outside of the process; its own else. */
+  stores?: Stores | undefined
+  /** Processes that answer, on both cores where there are several. */
+  workers?: number
 }): Promise<{ child: Child; port: number; key: string }> => {
   if (!existsSync(join(sources, 'main.ts')))
     throw new Error('There is no src/main.ts yet; --only floor measures the floor alone.')
@@ -110,6 +117,8 @@ export const startGateway = async ({
     DATA_DIR: join(cwd, 'data'),
     CONFIG_FILE: join(cwd, 'gateway.yaml'),
     MOCK_API_KEY: 'bench',
+    ...(stores && { DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl }),
+    ...(workers > 1 && { WORKERS: String(workers) }),
     ...vendorVariables('ANTHROPIC', upstream),
     ...vendorVariables('GEMINI', upstream),
     ...vendorVariables('DASHSCOPE', upstream),
@@ -119,7 +128,7 @@ export const startGateway = async ({
   const key = await createKey({ cwd, env }, limited)
   if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
-    core: measuredCore,
+    core: workers > 1 ? bothCores : measuredCore,
     flags: start.flags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,

@@ -10,6 +10,16 @@ export const processCpuUs = (processId: number): number => {
   return threads.reduce((sumUs, thread) => sumUs + threadCpuUs(`${folder}/${thread}`), 0)
 }
 
+/** The same of a process and of those that it has started. */
+export const processesCpuUs = (processId: number): number => {
+  const path = `/proc/${processId}/task/${processId}/children`
+  const children = (attempt(() => readFileSync(path, 'latin1')) ?? '').split(' ').filter(Boolean)
+  return children.reduce(
+    (sumUs, child) => sumUs + processesCpuUs(Number(child)),
+    processCpuUs(processId),
+  )
+}
+
 // A thread may end between the listing and the reading.
 const threadCpuUs = (folder: string): number => {
   const schedstat = attempt(() => readFileSync(`${folder}/schedstat`, 'latin1')) ?? '0'

@@ -1,10 +1,24 @@
 import { join } from 'node:path'
-import { driverCore, measuredCore, printedPort, type Child, type Children } from './children.ts'
+import {
+  bothCores,
+  driverCore,
+  measuredCore,
+  printedPort,
+  type Child,
+  type Children,
+} from './children.ts'
 import { expectationFor, type Expectation } from './expectation.ts'
 import { routedModels, start, startGateway } from './gateway.ts'
 import { holdStreams } from './hold.ts'
-import { coreBusyUs, processCpuUs, processMiB, processPeakMiB } from './kernel-counters.ts'
+import {
+  coreBusyUs,
+  processCpuUs,
+  processesCpuUs,
+  processMiB,
+  processPeakMiB,
+} from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
+import { startStores } from './stores.ts'
 import { requestFor } from './request.ts'
 import { median, quantile } from './statistics.ts'
 import { askForReports, makeReports } from './usage-history.ts'
@@ -99,8 +113,11 @@ const startServer = async (
     const child = children.start(join(import.meta.dirname, 'core.ts'), options)
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
+  const stores = candidate === 'shared' ? await startStores() : undefined
   const gateway = await startGateway({
     ...bench,
+    stores,
+    workers: candidate === 'workers' ? 2 : 1,
     tuned: candidate === 'tuned',
     limited: candidate === 'limited',
     historyRows: workload.historyRows ?? 0,
@@ -219,12 +236,15 @@ const countedRun = async (
 
 const readCounters = ({ alive }: Children, { child }: Server) => {
   const oursUs = (core: number): number =>
-    [...alive]
-      .filter((ours) => ours.core === core)
-      .reduce((sumUs, ours) => sumUs + processCpuUs(ours.processId), 0)
+    // Nobody tells on which core those of both have run.
+    [...alive].some((ours) => ours.core === bothCores)
+      ? Number.NaN
+      : [...alive]
+          .filter((ours) => ours.core === core)
+          .reduce((sumUs, ours) => sumUs + processCpuUs(ours.processId), 0)
   return {
     clockUs: performance.now() * 1000,
-    cpuUs: processCpuUs(child.processId),
+    cpuUs: processesCpuUs(child.processId),
     othersOnDriverCoreUs: coreBusyUs(driverCore) - oursUs(driverCore) - processCpuUs(process.pid),
     othersOnMeasuredCoreUs: coreBusyUs(measuredCore) - oursUs(measuredCore),
   }

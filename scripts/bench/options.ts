@@ -11,6 +11,8 @@ const candidates: Candidate[] = [
   'openai',
   'quiet',
   'limited',
+  'shared',
+  'workers',
   'bare',
   'booked',
 ]

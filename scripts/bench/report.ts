@@ -44,8 +44,10 @@ export const bookkeepingLine = (results: Result[]): string => {
 /** How much of the driver's and of the measured core other processes took, on average. */
 export const othersPercent = (rows: Measured[]): [number, number] => {
   // Sampled by the kernel's tick, a core's busy time may come out below what our processes used.
-  const average = (read: (row: Measured) => number): number =>
-    (100 * rows.reduce((sum, row) => sum + Math.max(0, read(row)), 0)) / rows.length
+  const average = (read: (row: Measured) => number): number => {
+    const told = rows.map(read).filter((share) => !Number.isNaN(share))
+    return (100 * told.reduce((sum, share) => sum + Math.max(0, share), 0)) / told.length
+  }
   return [average((row) => row.othersOnDriverCore), average((row) => row.othersOnMeasuredCore)]
 }
 

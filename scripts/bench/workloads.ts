@@ -3,7 +3,8 @@
  * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
  * the gateway before an upstream like OpenAI's where the others translate from another wire, `quiet`
  * the gateway of which nobody asks a report meanwhile, `limited` the gateway whose caller has every limit and
- * a budget, `bare` and `booked` the core without and with all that is kept of a call.
+ * a budget, `shared` the gateway with its store in PostgreSQL and Redis for the rest, `workers` the gateway in
+ * two processes on both cores, `bare` and `booked` the core without and with all that is kept of a call.
  */
 export type Candidate =
   | 'floor'
@@ -15,6 +16,8 @@ export type Candidate =
   | 'openai'
   | 'quiet'
   | 'limited'
+  | 'shared'
+  | 'workers'
   | 'bare'
   | 'booked'
 
@@ -117,6 +120,24 @@ export const workloads: Workload[] = [
     candidates: ['gateway', 'limited'],
     against: 'gateway',
     target: { of: 'limited', most: { ratio: 1.15 } },
+  },
+  {
+    name: 'chatShared',
+    kind: 'chat',
+    model: 'plain',
+    connections: 64,
+    candidates: ['gateway', 'shared'],
+    against: 'gateway',
+    target: { of: 'shared', most: { ratio: 1.6 } },
+  },
+  {
+    name: 'chatWorkers',
+    kind: 'chat',
+    model: 'plain',
+    connections: 64,
+    candidates: ['gateway', 'workers'],
+    against: 'gateway',
+    target: { of: 'workers', most: { ratio: 1.1 } },
   },
   {
     name: bookkeeping,
