@@ -21,6 +21,7 @@ import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
 import { bindPages } from './pages/index.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
+import { readGatewaySecret } from './storage/gateway-secret.ts'
 import { guardStore, type GuardedStore } from './storage/store-guard.ts'
 import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
@@ -88,6 +89,7 @@ export async function assemble({
   const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
   for (const notice of opened.notices) events.storeNoticed(notice)
   const store = await guardStore({ store: opened, config, monotonic, events })
+  const secret = await readGatewaySecret(store.db)
   const known = assembleAccounts({ store, limits, clock, monotonic })
   const people = assemblePeople({ config, store, events, clock, monotonic })
   const { contract, toolServer, current, keys, reload, ...answers } = assembleAnswers({
@@ -96,6 +98,7 @@ export async function assemble({
     secrets,
     loaded,
     store,
+    secret,
     events,
     budget,
     people,

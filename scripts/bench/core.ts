@@ -12,6 +12,7 @@ import type { ChatAdapter, ChatCompletion, ChatRequest } from '../../src/core/ch
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import { newRequestId } from '../../src/http/exchange.ts'
 import { openStore } from '../../src/storage/store.ts'
+import { readGatewaySecret } from '../../src/storage/gateway-secret.ts'
 import { guardStore } from '../../src/storage/store-guard.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -76,6 +77,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     config,
     limits: () => limits,
     store,
+    secret: await readGatewaySecret(store.db),
     events,
     budget,
     publicNet: {},

@@ -2,6 +2,7 @@ import { createBudgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import type { Budget } from '../bytes/budget.ts'
 import type { Config } from '../config.ts'
+import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import { createRecollection } from '../core/recall/recollection.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
 import { createDarkroom } from '../pictures/finish.ts'
@@ -11,6 +12,7 @@ import { RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-health.ts'
 import { createLines } from '../providers/transport/lines.ts'
+import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
@@ -20,6 +22,7 @@ type Options = {
   /** The limits as they are now. */
   limits: () => Config['limits']
   store: GuardedStore
+  secret: GatewaySecret
   events: Events
   budget: Budget
   publicNet: PublicNet
@@ -36,7 +39,7 @@ export type Lasting = ReturnType<typeof assembleLasting>
  * the end.
  */
 export function assembleLasting(options: Options) {
-  const { config, limits, store, events, budget, publicNet, clock, monotonic } = options
+  const { config, limits, store, secret, events, budget, publicNet, clock, monotonic } = options
   const { uploadDir } = config
   const first = config.limits
   return {
@@ -50,7 +53,7 @@ export function assembleLasting(options: Options) {
     }),
     darkroom: createDarkroom(first, budget),
     lines: createLines(monotonic),
-    recollection: createRecollection(),
+    recollection: createRecollection(secret.keyFor('fingerprints', fingerprintKeyBytes)),
     cache: createResponseCache({ bytesMax: first.cacheBytesMax, limits, clock, monotonic }),
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
     rateLimit: new RateLimit({ defaults: limits, monotonic, onFault: events.faulted }),

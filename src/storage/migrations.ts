@@ -3,6 +3,7 @@ import { Migrator, type Migration } from 'kysely/migration'
 import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
 import { createBudgets } from './migrations/budgets.ts'
+import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
@@ -64,6 +65,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0011_people': { up: createPeople },
   '0012_key_rotation': { up: addKeyRotation },
   '0013_key_creators': { up: addKeyCreators },
+  '0014_gateway_secrets': { up: (db) => createGatewaySecrets(db, dialect) },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -15,6 +15,7 @@ export type Tables = {
   invitations: InvitationsTable
   setup_links: SetUpLinksTable
   write_checks: WriteChecksTable
+  gateway_secrets: GatewaySecretsTable
 }
 
 /** What an account or a key may use and spend. */
@@ -216,6 +217,12 @@ type SetUpLinksTable = {
 type WriteChecksTable = {
   id: string
   at: number
+}
+
+type GatewaySecretsTable = {
+  id: string
+  secret: Uint8Array
+  created_at: number
 }
 
 type IntegerColumn = {

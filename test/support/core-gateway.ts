@@ -4,6 +4,7 @@ import { createDeadlines } from '../../src/core/deadline.ts'
 import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
+import { fingerprintKeyBytes } from '../../src/core/recall/fingerprint.ts'
 import { createRecollection } from '../../src/core/recall/recollection.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
 import type { Route } from '../../src/core/route.ts'
@@ -47,7 +48,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
 /** The parts of a core that remembers, limits and records nothing. */
 export function corePartsOf(routes: Route[]): GatewayParts {
   return {
-    ...createRecollection(),
+    ...createRecollection(Buffer.alloc(fingerprintKeyBytes)),
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,

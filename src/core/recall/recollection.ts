@@ -5,6 +5,7 @@ import type { Remembered } from './remembered.ts'
 /** By what calls recognise each other; it outlives the settings that they began with. */
 export type Recollection = { fingerprint: Fingerprint; inFlight: InFlight<Remembered> }
 
-export function createRecollection(): Recollection {
-  return { fingerprint: createFingerprint(), inFlight: createInFlight() }
+/** `key` is that of `createFingerprint`. */
+export function createRecollection(key: Buffer): Recollection {
+  return { fingerprint: createFingerprint(key), inFlight: createInFlight() }
 }

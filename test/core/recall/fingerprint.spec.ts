@@ -1,11 +1,13 @@
+import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createFingerprint } from '../../../src/core/recall/fingerprint.ts'
+import { createFingerprint, fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
 
 const bytes = fc.uint8Array({ maxLength: 80 }).map((array) => Buffer.from(array))
 
 describe('the fingerprint of a picture', () => {
-  const fingerprint = createFingerprint()
+  const key = randomBytes(fingerprintKeyBytes)
+  const fingerprint = createFingerprint(key)
 
   it('is the same in whatever pieces it came', () => {
     fc.assert(
@@ -25,7 +27,23 @@ describe('the fingerprint of a picture', () => {
     expect(new Set(names).size).to.equal(names.length)
   })
 
-  it('can be told by nobody outside of the process', () => {
-    expect(createFingerprint()([Buffer.from('a')])).to.not.equal(fingerprint([Buffer.from('a')]))
+  it('is the same wherever the key is, and can be told by nobody without it', () => {
+    const pieces = [Buffer.from('a')]
+    expect(createFingerprint(Buffer.from(key))(pieces)).to.equal(fingerprint(pieces))
+    for (const at of [0, fingerprintKeyBytes - 1]) {
+      const other = Buffer.from(key)
+      other[at] = other[at]! ^ 1
+      expect(createFingerprint(other)(pieces)).to.not.equal(fingerprint(pieces))
+    }
+  })
+
+  it('never shows the tag of the bytes, which would give the key away', () => {
+    const cipher = createCipheriv('aes-128-gcm', key.subarray(0, 16), Buffer.alloc(12))
+    cipher.setAAD(Buffer.from('a'))
+    cipher.final()
+    const tag = cipher.getAuthTag()
+    const told = Buffer.from(fingerprint([Buffer.from('a')]), 'base64url')
+    expect(told.includes(tag)).to.equal(false)
+    expect(told).to.have.length(32)
   })
 })
