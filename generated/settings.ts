@@ -423,6 +423,21 @@ export interface components {
                  */
                 reservation_check_interval_ms: number;
                 /**
+                 * @description Questions of one worker to the primary that wait for an answer; only with `WORKERS` above 1.
+                 * @default 10000
+                 */
+                primary_questions_max: number;
+                /**
+                 * @description How long a worker waits for an answer of the primary, and the primary for one of a worker.
+                 * @default 1000
+                 */
+                primary_answer_timeout_ms: number;
+                /**
+                 * @description Size of a message between a worker and the primary; four of them may wait to be read.
+                 * @default 16777216
+                 */
+                primary_message_bytes_max: number;
+                /**
                  * @description How long a person stays signed in at most.
                  * @default 2592000
                  */
@@ -1198,6 +1213,27 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "How often is looked for what calls of processes that died hold of budgets, to give it back."
+  },
+  {
+    "name": "limits.primary_questions_max",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "Questions of one worker to the primary that wait for an answer; only with `WORKERS` above 1."
+  },
+  {
+    "name": "limits.primary_answer_timeout_ms",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "How long a worker waits for an answer of the primary, and the primary for one of a worker."
+  },
+  {
+    "name": "limits.primary_message_bytes_max",
+    "variable": null,
+    "standard": 16777216,
+    "needsRestart": true,
+    "description": "Size of a message between a worker and the primary; four of them may wait to be read."
   },
   {
     "name": "limits.session_ttl_seconds",

@@ -7,7 +7,8 @@ import { contract } from './support/contract.ts'
 
 const root = join(import.meta.dirname, '..')
 const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
-const parts = ['providers', 'policy', 'accounts', 'catalog', 'storage', 'telemetry', 'pictures']
+const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
+const parts = [...callParts, 'storage', 'telemetry', 'peers']
 const ground = ['core', 'bytes', 'generated']
 
 /** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
@@ -30,8 +31,10 @@ const mayImport: Record<string, string[]> = {
   core: ['bytes', 'generated'],
   bytes: [],
   ...Object.fromEntries(parts.map((part) => [part, ground])),
-  policy: ['storage', ...ground],
-  accounts: ['storage', ...ground],
+  peers: ground,
+  policy: ['storage', 'peers', ...ground],
+  accounts: ['storage', 'peers', ...ground],
+  telemetry: ['peers', ...ground],
 }
 /** What the core must not know. */
 const outside = ['koa', '@koa/router', 'kysely', 'keyv', 'undici', 'sharp', 'pino', 'node:http']
