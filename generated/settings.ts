@@ -28,8 +28,13 @@ export interface components {
             workers: string;
             /** @description PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`. */
             database_url?: string;
-            /** @description Redis for what replicas count and remember together, as `redis://host:6379`. */
+            /** @description Redis for what replicas count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS. */
             redis_url?: string;
+            /**
+             * @description How names begin in Redis; gateways with the same prefix and database there belong together.
+             * @default gateway:
+             */
+            redis_key_prefix: string;
             /** @description Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it. */
             upload_dir?: string;
             /**
@@ -623,6 +628,21 @@ export interface components {
                  */
                 upload_bytes_max: number;
                 /**
+                 * @description How long a connection to Redis may take.
+                 * @default 1000
+                 */
+                redis_connect_timeout_ms: number;
+                /**
+                 * @description How long Redis may take for a command; then the gateway does without it.
+                 * @default 250
+                 */
+                redis_command_timeout_ms: number;
+                /**
+                 * @description How often Redis is asked whether it is there, and how long it may take to say so.
+                 * @default 500
+                 */
+                redis_ping_interval_ms: number;
+                /**
                  * @description How long open requests may go on after a signal to stop, the notice included.
                  * @default 30000
                  */
@@ -687,7 +707,14 @@ export const settings = [
     "variable": "REDIS_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "Redis for what replicas count and remember together, as `redis://host:6379`."
+    "description": "Redis for what replicas count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS."
+  },
+  {
+    "name": "redis_key_prefix",
+    "variable": "REDIS_KEY_PREFIX",
+    "standard": "gateway:",
+    "needsRestart": true,
+    "description": "How names begin in Redis; gateways with the same prefix and database there belong together."
   },
   {
     "name": "upload_dir",
@@ -1493,6 +1520,27 @@ export const settings = [
     "standard": 10737418240,
     "needsRestart": true,
     "description": "Bytes that UPLOAD_DIR may hold."
+  },
+  {
+    "name": "limits.redis_connect_timeout_ms",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "How long a connection to Redis may take."
+  },
+  {
+    "name": "limits.redis_command_timeout_ms",
+    "variable": null,
+    "standard": 250,
+    "needsRestart": true,
+    "description": "How long Redis may take for a command; then the gateway does without it."
+  },
+  {
+    "name": "limits.redis_ping_interval_ms",
+    "variable": null,
+    "standard": 500,
+    "needsRestart": true,
+    "description": "How often Redis is asked whether it is there, and how long it may take to say so."
   },
   {
     "name": "limits.drain_timeout_ms",

@@ -10,6 +10,7 @@ import type { OwnEntries } from './catalog/own-rows.ts'
 import { readNetwork } from './core/networks.ts'
 import { systemReason } from './core/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
+import { readRedisUrl } from './peers/redis-url.ts'
 import { namePrefixes as prefixes, vendors } from './providers/index.ts'
 import { complaintsAboutIds } from './providers/reserved-ids.ts'
 import { ownEndpoint, vendorEndpoints, type Variables } from './config-endpoints.ts'
@@ -32,6 +33,8 @@ export type Config = {
   readonly baseUrl: string | undefined
   /** Processes that answer; `auto` for one a core. */
   readonly workers: number | 'auto'
+  /** How names begin in Redis. */
+  readonly redisKeyPrefix: string
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
@@ -123,6 +126,7 @@ export function loadConfig(variables: Variables): Loaded {
     port: checked.port,
     baseUrl: checked.base_url,
     workers: checked.workers === 'auto' ? ('auto' as const) : Number(checked.workers),
+    redisKeyPrefix: checked.redis_key_prefix,
     dataDir: resolve(checked.data_dir),
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
@@ -201,12 +205,19 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
     ...(redis === undefined
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
+    ...(typeof redis === 'string' ? complaintsAboutRedis(redis) : []),
     ...(['1', undefined].includes(workers as string | undefined)
       ? []
       : ['WORKERS: this version answers in one process. Unset WORKERS.']),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
     ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
   ]
+}
+
+/** The address holds a password, so that none of it is told. */
+function complaintsAboutRedis(url: string): string[] {
+  const address = readRedisUrl(url)
+  return typeof address === 'string' ? [`REDIS_URL: ${address}`] : []
 }
 
 function complaintsAboutProxy(given: unknown): string[] {

@@ -22,7 +22,14 @@ const mayImport: Record<string, string[]> = {
   assemble: ['config.ts', 'config-changes.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   'welcome.ts': [],
   // The vendors' variables are the vendors' to name.
-  'config.ts': ['config-endpoints.ts', 'setting-complaint.ts', 'catalog', 'providers', ...ground],
+  'config.ts': [
+    'config-endpoints.ts',
+    'setting-complaint.ts',
+    'catalog',
+    'providers',
+    'peers',
+    ...ground,
+  ],
   'config-endpoints.ts': ['providers', ...ground],
   'config-changes.ts': ['config.ts', 'providers', 'generated'],
   'setting-complaint.ts': ['generated'],

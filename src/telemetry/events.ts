@@ -116,6 +116,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
     ...storeEvents(now),
+    ...redisEvents(now, metrics),
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
     },
@@ -168,6 +169,28 @@ function storeEvents(now: () => Log) {
     },
     rowRefused(row: object, error: Error): void {
       now().error({ row, cause: causeOf(error) }, 'row of the journal refused')
+    },
+  }
+}
+
+/** What is told of Redis: when it goes, when it is back, and why it does not do what it is asked. */
+function redisEvents(now: () => Log, metrics: Metrics) {
+  return {
+    redisUsed(redis: string): void {
+      metrics.redisUp(1)
+      now().info({ redis }, 'redis answers')
+    },
+    redisLost(redis: string, { reason, remedy }: { reason: string; remedy: string }): void {
+      metrics.redisUp(0)
+      const text = 'redis does not answer: each process counts and remembers on its own'
+      now().error({ redis, reason, remedy }, text)
+    },
+    redisBack(redis: string, awayMs: number): void {
+      metrics.redisUp(1)
+      now().warn({ redis, awayMs }, 'redis answers again')
+    },
+    redisRefused(redis: string, { reason, remedy }: { reason: string; remedy: string }): void {
+      now().error({ redis, reason, remedy }, 'redis refuses commands')
     },
   }
 }

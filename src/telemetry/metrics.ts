@@ -23,6 +23,11 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
     recorded: ledger.add,
+    redisUp: lateGauge({
+      name: 'gateway_redis_up',
+      help: 'Whether Redis answers, where REDIS_URL names one.',
+      registers,
+    }),
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',
@@ -52,6 +57,15 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       labelNames: ['provider', 'outcome'],
       registers,
     }),
+  }
+}
+
+/** A gauge that is there from its first value on: without a subject it would say something untrue. */
+function lateGauge(options: ConstructorParameters<typeof Gauge>[0]): (value: number) => void {
+  let gauge: Gauge | undefined
+  return (value) => {
+    gauge ??= new Gauge(options)
+    gauge.set(value)
   }
 }
 

@@ -1,0 +1,253 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { openRedis, type Redis } from '../../src/peers/redis.ts'
+import { readRedisUrl, type RedisAddress } from '../../src/peers/redis-url.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { programPath } from '../support/servers/daemon.ts'
+import { startRedis, type TestRedis } from '../support/servers/redis.ts'
+import { until } from '../support/until.ts'
+
+const limits = {
+  redisConnectTimeoutMs: 300,
+  redisCommandTimeoutMs: 150,
+  redisPingIntervalMs: 100,
+}
+
+/** Takes the server 30 ms. */
+const slowScript = `
+  local from = redis.call('TIME')
+  repeat
+    local now = redis.call('TIME')
+  until (now[1] - from[1]) * 1000000 + (now[2] - from[2]) > 30000
+  return 'done'
+`
+
+type Told = { what: string; reason?: string; remedy?: string }
+
+/** Opens the connection; what the operator is told is collected. */
+async function open(url: string, keyPrefix = 'gateway:') {
+  const told: Told[] = []
+  const redis = await openRedis({
+    address: readRedisUrl(url) as RedisAddress,
+    keyPrefix,
+    limits,
+    events: {
+      redisLost: (_, { reason, remedy }) => told.push({ what: 'lost', reason, remedy }),
+      redisBack: () => told.push({ what: 'back' }),
+      redisRefused: (_, { reason, remedy }) => told.push({ what: 'refused', reason, remedy }),
+    },
+  })
+  opened.push(redis)
+  return { redis, told }
+}
+
+const opened: Redis[] = []
+const servers: TestRedis[] = []
+
+async function start(words: readonly string[] = []): Promise<TestRedis> {
+  const server = await startRedis(words)
+  servers.push(server)
+  return server
+}
+
+/** Milliseconds until the work has ended, and with what. */
+async function timed<T>(work: Promise<T>): Promise<{ ms: number; end: T | string }> {
+  const from = performance.now()
+  const end = await work.catch((error: Error) => error.name)
+  return { ms: performance.now() - from, end }
+}
+
+describe('the connection to Redis', () => {
+  before(function () {
+    programPath('redis-server', this)
+  })
+  afterEach(async () => {
+    for (const redis of opened.splice(0)) redis.close()
+    await Promise.all(servers.splice(0).map((server) => server.stop()))
+  })
+
+  it('runs commands below its prefix', async () => {
+    const { url } = await start()
+    const { redis, told } = await open(url)
+    await redis.run((commands) => commands.set('a', '1'))
+    expect(redis.isUp()).to.equal(true)
+    const { redis: bare } = await open(url, 'gateway')
+    expect(await bare.run((commands) => commands.get(':a'))).to.equal('1')
+    expect(told).to.deep.equal([])
+  })
+
+  it('carries messages to those of the same prefix and database alone', async () => {
+    const { url } = await start()
+    const heard: string[] = []
+    for (const [name, address, prefix] of [
+      ['same', url, 'gateway:'],
+      ['other database', `${url}/1`, 'gateway:'],
+      ['other prefix', url, 'second:'],
+    ] as const) {
+      const { redis } = await open(address, prefix)
+      redis.subscribe('news', (message) => heard.push(`${name}: ${message}`))
+    }
+    const { redis } = await open(url)
+    await until('it is heard', async () => {
+      await redis.publish('news', 'hello')
+      return heard.length > 0
+    })
+    expect(new Set(heard)).to.deep.equal(new Set(['same: hello']))
+  })
+
+  it('is back with its subscriptions soon after a server that was killed is', async () => {
+    const server = await start()
+    const { redis, told } = await open(server.url)
+    const seen: string[] = []
+    const heard: string[] = []
+    redis.listen({ onDown: () => seen.push('down'), onUp: () => seen.push('up') })
+    redis.subscribe('news', (message) => heard.push(message))
+    server.kill('SIGKILL')
+    await until('it is seen', () => !redis.isUp())
+    const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
+    expect(end).to.equal('RedisDown')
+    expect(ms).to.be.below(50)
+    await server.restart()
+    const from = performance.now()
+    await until('it is back', () => redis.isUp())
+    expect(performance.now() - from).to.be.below(2000)
+    await redis.publish('news', 'hello')
+    await until('it is heard', () => heard.includes('hello'))
+    expect(seen).to.deep.equal(['down', 'up'])
+    expect(told.map(({ what }) => what)).to.deep.equal(['lost', 'back'])
+  })
+
+  it('notices a server that freezes, and rejects what it was asked in time', async () => {
+    const server = await start()
+    const { redis, told } = await open(server.url)
+    server.kill('SIGSTOP')
+    const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
+    expect(end).to.equal('RedisDown')
+    expect(ms).to.be.within(100, 1000)
+    await until('it is seen', () => !redis.isUp(), 2000)
+    server.kill('SIGCONT')
+    await until('it is back', () => redis.isUp(), 2000)
+    expect(await redis.run((commands) => commands.ping())).to.equal('PONG')
+    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+      ['lost', 'It does not answer in time'],
+      ['back', undefined],
+    ])
+  })
+
+  it('takes an answer that came while this process was busy', async () => {
+    const { url } = await start()
+    const { redis } = await open(url)
+    const asked = redis.run((commands) => commands.eval(slowScript), 60)
+    await sleep(10)
+    // Timers come before sockets in the turn after this one.
+    await immediately()
+    const busyUntil = performance.now() + 300
+    while (performance.now() < busyUntil);
+    expect(await asked).to.equal('done')
+    expect(redis.isUp()).to.equal(true)
+  })
+
+  it('starts where nothing listens, and connects when something does', async () => {
+    const port = await freePort()
+    const { redis, told } = await open(`redis://127.0.0.1:${port}`)
+    expect(redis.isUp()).to.equal(false)
+    await start(['--port', String(port)])
+    await until('it is there', () => redis.isUp(), 2000)
+    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+      ['lost', 'nothing listens there'],
+      ['back', undefined],
+    ])
+  })
+
+  it('starts where a server is frozen', async () => {
+    const server = await start()
+    server.kill('SIGSTOP')
+    const { redis } = await open(server.url)
+    expect(redis.isUp()).to.equal(false)
+    server.kill('SIGCONT')
+    await until('it is there', () => redis.isUp(), 2000)
+  })
+
+  it('does not start with a wrong user, password or database', async () => {
+    const server = await start(['--requirepass', 'sesame'])
+    const at = (rest: string) => server.url.replace('redis://', rest)
+    const { redis } = await open(at('redis://:sesame@'))
+    expect(redis.isUp()).to.equal(true)
+    const cases: readonly (readonly [string, RegExp])[] = [
+      [server.url, /asks for a password/],
+      [at('redis://:wrong@'), /user or password is wrong/],
+      [at('redis://nobody:sesame@'), /user or password is wrong/],
+      [`${at('redis://:sesame@')}/99`, /no database of that number/],
+    ]
+    for (const [url, reason] of cases) {
+      const error = await open(url).then(
+        () => expect.fail(`opened ${url}`),
+        (thrown: Error) => thrown,
+      )
+      expect(error.name).to.equal('RedisRefusal')
+      expect(error.message).to.match(reason)
+      expect(error.message).to.not.match(/sesame|wrong@/)
+    }
+  })
+
+  it('starts where TLS and none do not fit, and says where to look', async () => {
+    const server = await start()
+    const { redis, told } = await open(server.url.replace('redis://', 'rediss://'))
+    expect(redis.isUp()).to.equal(false)
+    expect(told[0]?.remedy).to.include('TLS')
+  })
+
+  it('says so when the password is another one after a while', async () => {
+    const server = await start()
+    const { redis, told } = await open(server.url)
+    const { redis: other } = await open(server.url)
+    await other.run((commands) => commands.configSet('requirepass', 'sesame'))
+    await other
+      .run((commands) => commands.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal']))
+      .catch(() => undefined)
+    await until('it is told', () =>
+      told.some(({ reason }) => /asks for a password/.test(reason ?? '')),
+    )
+    expect(redis.isUp()).to.equal(false)
+  })
+
+  it('tells of a server that is full, and goes on', async () => {
+    const { url } = await start(['--maxmemory', '1mb', '--maxmemory-policy', 'noeviction'])
+    const { redis, told } = await open(url)
+    const fill = () => redis.run((commands) => commands.set('a', 'x'.repeat(2_000_000)))
+    for (let time = 0; time < 3; time++) await timed(fill())
+    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+      ['refused', 'its memory is full and it evicts nothing'],
+    ])
+    expect(redis.isUp()).to.equal(true)
+  })
+
+  it('goes on where a server evicts', async () => {
+    const { url } = await start(['--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru'])
+    const { redis, told } = await open(url)
+    for (let index = 0; index < 40; index++) {
+      await redis.run((commands) => commands.set(`a${index}`, 'x'.repeat(200_000)))
+    }
+    expect(await redis.run((commands) => commands.get('a0'))).to.equal(null)
+    expect(told).to.deep.equal([])
+  })
+
+  it('speaks TLS with a server whose certificate verifies, and with no other', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+    const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+    const subject = ['-nodes', '-days', '2', '-subj', '/CN=localhost']
+    const files = ['-keyout', key, '-out', certificate]
+    execFileSync('openssl', [...words, ...subject, ...files], { stdio: 'pipe' })
+    const port = await freePort()
+    const tls = ['--tls-port', String(port), '--tls-auth-clients', 'no']
+    await start([...tls, '--tls-cert-file', certificate, '--tls-key-file', key])
+    const error = await open(`rediss://localhost:${port}`).catch((thrown: Error) => thrown)
+    expect((error as Error).message).to.match(/certificate does not verify.*NODE_EXTRA_CA_CERTS/)
+    rmSync(folder, { recursive: true })
+  })
+})
