@@ -503,6 +503,11 @@ export interface components {
                  */
                 store_busy_timeout_ms: number;
                 /**
+                 * @description How long a start waits for another gateway that takes requests with the store of DATA_DIR; then it ends.
+                 * @default 10000
+                 */
+                data_dir_wait_ms: number;
+                /**
                  * @description How long the store may take over one query; then its thread is started anew.
                  * @default 30000
                  */
@@ -1345,6 +1350,13 @@ export const settings = [
     "standard": 5000,
     "needsRestart": true,
     "description": "How long the store waits for another process that is writing to it."
+  },
+  {
+    "name": "limits.data_dir_wait_ms",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "How long a start waits for another gateway that takes requests with the store of DATA_DIR; then it ends."
   },
   {
     "name": "limits.store_answer_timeout_ms",

@@ -60,6 +60,8 @@ type Options = {
   publicNet?: PublicNet
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
+  /** Called when the port closes. */
+  onPortClosed?: () => void
   /** Collects garbage; thoroughly where nothing else is to do. */
   collector?: Collector | undefined
 }
@@ -79,6 +81,7 @@ export async function assemble({
   random = Math.random,
   publicNet = {},
   moreTools = [],
+  onPortClosed = () => undefined,
   collector,
 }: Options): Promise<Assembled> {
   const { limits } = config
@@ -114,7 +117,8 @@ export async function assemble({
   })
   const { accounts, followKey } = known
   const clocks = { clock, monotonic }
-  const server = serverOf({ contract, toolServer, limits, events, budget, followKey, ...clocks })
+  const parts = { contract, toolServer, limits, events, budget, followKey, onPortClosed }
+  const server = serverOf({ ...parts, ...clocks })
   bindPages(server.router, {
     readMetrics: () => {
       log.settle()
@@ -139,12 +143,14 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
   events: Events
   budget: Budget
   followKey: KeyWatch['follow']
+  onPortClosed: () => void
   clock: () => number
   monotonic: () => number
 }
 
 /** The HTTP server of the contract, with a router for all else. */
-function serverOf({ contract, toolServer, limits, events, budget, ...rest }: ServerParts) {
+function serverOf({ contract, toolServer, limits, events, budget, ...more }: ServerParts) {
+  const { onPortClosed, ...rest } = more
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
     ...rest,
@@ -152,8 +158,11 @@ function serverOf({ contract, toolServer, limits, events, budget, ...rest }: Ser
     router,
     limits,
     errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
+    onDrain: () => {
+      toolServer.close()
+      onPortClosed()
+    },
     allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
-    onDrain: toolServer.close,
     events,
     budget,
   })

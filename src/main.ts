@@ -9,10 +9,14 @@ import {
   readVariables,
   setFontConfiguration,
   siteAddress,
+  type Config,
+  type Secrets,
 } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
 import { obeySignals } from './signals.ts'
+import { serveFolder, type FolderLock } from './storage/folder-lock.ts'
+import { makeFolder } from './storage/folder.ts'
 import { StoreError } from './storage/store-error.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
@@ -22,7 +26,15 @@ async function main(): Promise<void> {
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config.logLevel)
   const readSettings = () => loadConfig(readVariables())
-  const assembled = await assemble({ config, secrets, log, readSettings, ...collection() })
+  const lock = await serve(config, secrets, (text) => log.warn(text))
+  const assembled = await assemble({
+    config,
+    secrets,
+    log,
+    readSettings,
+    onPortClosed: () => lock?.release(),
+    ...collection(),
+  })
   const { server, accounts, keys, people, events, reload, providerIds, close } = assembled
   const port = await listen(server, config)
   obeySignals({
@@ -48,6 +60,17 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => undefined)
   process.stdout.write(welcome({ baseUrl, testKey, setUp, providerIds, doubts }))
   events.started(baseUrl, providerIds, assembled.retiring)
+}
+
+/** Takes the folder of the embedded store, which one gateway serves at a time. */
+async function serve(
+  { dataDir, limits }: Config,
+  { databaseUrl }: Secrets,
+  onWait: (text: string) => void,
+): Promise<FolderLock | undefined> {
+  if (databaseUrl !== undefined) return undefined
+  makeFolder(dataDir)
+  return serveFolder({ dataDir, waitMs: limits.dataDirWaitMs, onWait })
 }
 
 /** What `npm start` exposes to collect garbage; without that flag V8 does as it likes. */

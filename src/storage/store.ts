@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Kysely, type CompiledQuery } from 'kysely'
 import { examine } from './examine.ts'
 import { closeToOthers, makeFile, makeFolder } from './folder.ts'
+import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
 import { migrate, updateRemedy } from './migrations.ts'
 import { openReader, type Reader } from './reader.ts'
@@ -59,8 +60,25 @@ const logRestartMs = 1000
 export const storePath = (dataDir: string): string => join(dataDir, 'gateway.db')
 
 /** Opens the embedded store in `dataDir`, creating and migrating it as needed. */
-export async function openStore({ dataDir, durability, limits }: Options): Promise<Store> {
-  makeFolder(dataDir)
+export async function openStore(options: Options): Promise<Store> {
+  makeFolder(options.dataDir)
+  const lock = await useFolder(options.dataDir)
+  try {
+    const store = await openFiles(options)
+    return {
+      ...store,
+      close: async () => {
+        await store.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function openFiles({ dataDir, durability, limits }: Options): Promise<Store> {
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
   const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits

@@ -1,0 +1,96 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { changeFolder, serveFolder, useFolder } from '../../src/storage/folder-lock.ts'
+import { StoreError } from '../../src/storage/store-error.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
+
+describe('the lock of a folder', () => {
+  let folder: TemporaryFolder
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(() => folder.remove())
+
+  const serve = (waitMs = 0, told: string[] = []) =>
+    serveFolder({ dataDir: folder.path, waitMs, onWait: (text) => told.push(text) })
+  const refusal = async (attempt: Promise<unknown>) => {
+    const error = await attempt.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).to.be.instanceOf(StoreError)
+    return (error as StoreError).message
+  }
+
+  it('lets many use it and one of them serve', async () => {
+    const users = [await useFolder(folder.path), await useFolder(folder.path)]
+    const serving = await serve()
+    users.push(await useFolder(folder.path))
+    const told: string[] = []
+    const message = await refusal(serve(0, told))
+    expect(message).to.match(
+      new RegExp(
+        `^DATA_DIR: ${folder.path} is in use: a gateway takes requests with it \\(process ${process.pid} on .+, since 20.+\\)\\. Stop that one, or give this one a DATA_DIR of its own\\. .*WORKERS`,
+      ),
+    )
+    expect(told).to.have.length(1)
+    serving.release()
+    const next = await serve()
+    for (const lock of [...users, next]) lock.release()
+  })
+
+  it('waits for one that stops in time, and says so once', async () => {
+    const serving = await serve()
+    setTimeout(serving.release, 120)
+    const told: string[] = []
+    const next = await serve(10_000, told)
+    expect(told).to.have.length(1)
+    expect(told[0]).to.include(`process ${process.pid} on `)
+    // What the first one does afterwards is nothing to the second.
+    serving.release()
+    await refusal(serve())
+    next.release()
+  })
+
+  it('is given for a change while nobody has the store open, and to nobody else meanwhile', async () => {
+    const store = await openTestStore(folder.path)
+    expect(await refusal(changeFolder(folder.path, 'restore'))).to.include(
+      'a command, or a gateway that finishes what it has begun, has its store open. Try again',
+    )
+    const serving = await serve()
+    expect(await refusal(changeFolder(folder.path, 'restore'))).to.match(
+      /a gateway takes requests with it \(process .*\)\. Stop it first\.$/,
+    )
+    serving.release()
+    await store.close()
+    const lock = await changeFolder(folder.path, 'restore')
+    const attempts = [
+      () => openTestStore(folder.path),
+      serve,
+      () => changeFolder(folder.path, 'import'),
+    ]
+    for (const attempt of attempts)
+      expect(await refusal(attempt())).to.include('a backup is restored into it (process ')
+    lock.release()
+    await (await openTestStore(folder.path)).close()
+  })
+
+  it('is an empty file that nobody else may open, and leaves no word of who had it', async () => {
+    const serving = await serve()
+    serving.release()
+    expect(readdirSync(folder.path)).to.deep.equal(['gateway.lock'])
+    const { size, mode } = statSync(join(folder.path, 'gateway.lock'))
+    expect({ size, mode: mode & 0o777 }).to.deep.equal({ size: 0, mode: 0o600 })
+  })
+
+  it('says in words that a file is no lock', async () => {
+    writeFileSync(join(folder.path, 'gateway.lock'), 'x'.repeat(4096))
+    const attempts = [
+      () => useFolder(folder.path),
+      serve,
+      () => changeFolder(folder.path, 'import'),
+    ]
+    for (const attempt of attempts)
+      expect(await refusal(attempt())).to.match(/gateway\.lock cannot be locked: .*\. .+\.$/)
+  })
+})
