@@ -88,7 +88,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   return {
     key,
     identify: (authorization) => identify({ authorization, apiKey: undefined }),
-    admit: (caller, demand) => lasting.rateLimit.admit(caller, demand),
+    admit: (...call) => lasting.rateLimit.admit(...call),
     reserve: lasting.budgets.reserve,
     record: lasting.record,
   }

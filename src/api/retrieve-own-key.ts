@@ -8,7 +8,9 @@ type Schemas = components['schemas']
 type BudgetState = Schemas['BudgetState'] | null
 
 /** The limits of a caller as they stand. */
-export type LookAtLimits = (caller: Caller) => readonly LimitState[]
+export type LookAtLimits = (
+  caller: Caller,
+) => readonly LimitState[] | Promise<readonly LimitState[]>
 
 /** What has become of the budgets of a caller's account and key; null where there is none. */
 export type BudgetsOf = (caller: Caller) => Promise<[account: BudgetState, key: BudgetState]>
@@ -22,7 +24,7 @@ export function retrieveOwnKey(
     const { keyId, accountId, mode, scopes, models, allowances } = caller
     const [account, key] = allowances
     const [ofAccount, ofKey] = await budgetsOf(caller)
-    const states = lookAtLimits(caller)
+    const states = await lookAtLimits(caller)
     const json: Schemas['OwnKey'] = {
       id: keyId,
       object: 'api_key',

@@ -33,7 +33,7 @@ export function assembleCalls(options: Options): Gateway {
   const { catalog, vendorModels, routes, readSources } = parts
   const { rateLimit, budgets, cache, record, recollection, darkroom } = lasting
   return createGateway({
-    admit: (caller, demand) => rateLimit.admit(caller, demand),
+    admit: (...call) => rateLimit.admit(...call),
     settingsDigest: digestOf(config),
     recall: cache.recall,
     remember: cache.remember,

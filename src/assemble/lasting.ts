@@ -7,8 +7,9 @@ import { createRecollection } from '../core/recall/recollection.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createCountsInMemory } from '../policy/counts-in-memory.ts'
 import { createIdempotency } from '../policy/idempotency.ts'
-import { RateLimit } from '../policy/rate-limit.ts'
+import { RateLimit, windowSeconds } from '../policy/rate-limit.ts'
 import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-health.ts'
 import { createLines } from '../providers/transport/lines.ts'
@@ -56,7 +57,11 @@ export function assembleLasting(options: Options) {
     recollection: createRecollection(secret.keyFor('fingerprints', fingerprintKeyBytes)),
     cache: createResponseCache({ bytesMax: first.cacheBytesMax, limits, clock, monotonic }),
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
-    rateLimit: new RateLimit({ defaults: limits, monotonic, onFault: events.faulted }),
+    rateLimit: new RateLimit({
+      counts: createCountsInMemory({ windowSeconds, monotonic, onFault: events.faulted }),
+      defaults: limits,
+      monotonic,
+    }),
     record: createLedger(store, first, events.recorded),
     idempotency: createIdempotency({ store, limits, clock, onFault: events.faulted }),
     budgets: createBudgets({ store, clock, limits: first }),

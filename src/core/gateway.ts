@@ -85,7 +85,7 @@ async function pass<Made, Answer>(
   work: Work<Made, Answer>,
 ): Promise<Answer> {
   parts.assertKeeps()
-  const admission = await parts.admit(context.caller, work.demand)
+  const admission = await parts.admit(context.caller, work.demand, work.timeoutMs)
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs, admission })
   let making: Making<Remembered> | undefined

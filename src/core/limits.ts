@@ -35,5 +35,5 @@ export type Admission = {
   end: (used: Used | undefined) => void
 }
 
-/** Lets a call in. Throws `rate_limit_exceeded`; then nothing is counted. */
-export type Admit = (caller: Caller, demand: Demand) => Promise<Admission>
+/** Lets a call in that lasts no longer than `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is counted. */
+export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promise<Admission>

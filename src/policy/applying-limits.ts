@@ -1,13 +1,11 @@
 import type { Caller, UsageLimits } from '../core/caller.ts'
 import type { LimitState, WindowKind } from '../core/limits.ts'
-import { WindowLimiter, type Windows } from './windows.ts'
 
 /** A limit of a caller that is counted in windows. */
 export type WindowLimit = Pick<LimitState, 'owner' | 'limit'> & {
   kind: WindowKind
   /** Names its windows. */
   key: string
-  limiter: WindowLimiter
 }
 /** A limit of the calls that a caller has at once. */
 export type CallLimit = Pick<LimitState, 'owner' | 'limit'> & { ownerId: string }
@@ -22,9 +20,7 @@ const windowKinds = [
 /** The limits that apply to a caller: those of the account, else the defaults, and those of the key. */
 export function createApplyingLimits(
   defaults: () => UsageLimits,
-  windows: Windows,
 ): (caller: Caller) => ApplyingLimits {
-  const limiterOf = createLimiters(windows)
   let inForce: UsageLimits | undefined
   let known = new WeakMap<Caller, ApplyingLimits>()
 
@@ -38,7 +34,7 @@ export function createApplyingLimits(
       windows: windowKinds.flatMap(([kind, name]) =>
         owners.flatMap(({ owner, ownerId, limits: { [name]: limit } }): WindowLimit[] => {
           if (limit === null) return []
-          return [{ kind, owner, key: `${kind}:${ownerId}`, limit, limiter: limiterOf(limit) }]
+          return [{ kind, owner, key: `${kind}:${ownerId}`, limit }]
         }),
       ),
       calls: owners.flatMap(({ owner, ownerId, limits: { concurrency: limit } }): CallLimit[] =>
@@ -56,21 +52,6 @@ export function createApplyingLimits(
     let limits = known.get(caller)
     if (limits === undefined) known.set(caller, (limits = read(caller, now)))
     return limits
-  }
-}
-
-/** Limiters of this many different limits are kept; others are made again when they are needed. */
-const limitersMax = 1000
-
-function createLimiters(windows: Windows): (points: number) => WindowLimiter {
-  const limiters = new Map<number, WindowLimiter>()
-  return (points) => {
-    const known = limiters.get(points)
-    if (known !== undefined) return known
-    if (limiters.size === limitersMax) limiters.clear()
-    const limiter = new WindowLimiter(windows, points)
-    limiters.set(points, limiter)
-    return limiter
   }
 }
 

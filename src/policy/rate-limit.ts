@@ -1,137 +1,126 @@
 import type { Caller, UsageLimits } from '../core/caller.ts'
 import type { Admission, Demand, LimitState, Used, WindowKind } from '../core/limits.ts'
-import {
-  createApplyingLimits,
-  type ApplyingLimits,
-  type CallLimit,
-  type WindowLimit,
-} from './applying-limits.ts'
-import { createCallsAtOnce } from './calls-at-once.ts'
+import { createApplyingLimits, type ApplyingLimits, type WindowLimit } from './applying-limits.ts'
+import { hasRoom, shareOf, type Counted, type LimitCounts, type Taken } from './limit-counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'
-import { createWindows } from './windows.ts'
 
-const windowSeconds = 60
+/** How long a window lasts. */
+export const windowSeconds = 60
 
 /** What a call needs of a window. */
 type Need = { of: WindowLimit; points: number }
-/** What it has taken, and what it left of the window that ends at `endsAt`. */
-type Taken = Need & { remaining: number; endsAt: number }
+/** What is used of a window, the call included, and when the window ends. */
+type Seen = Need & { used: number; endsAt: number }
 
 type Options = {
+  counts: LimitCounts
   /** What an account may use where it has no limits of its own. */
   defaults: () => UsageLimits
   /** Milliseconds of a clock that nobody sets. */
   monotonic: () => number
-  /** Told when what a call really used could not be counted. */
-  onFault: (error: unknown) => void
 }
 
 /** The rate limits of accounts and keys (docs/behaviour.md#rate-limits). */
 export class RateLimit {
   readonly #options: Options
-  readonly #windows
-  readonly #calls = createCallsAtOnce()
   readonly #limitsOf: (caller: Caller) => ApplyingLimits
 
   constructor(options: Options) {
     this.#options = options
-    this.#windows = createWindows(windowSeconds, options.monotonic)
-    this.#limitsOf = createApplyingLimits(options.defaults, this.#windows)
+    this.#limitsOf = createApplyingLimits(options.defaults)
   }
 
-  /** Lets a call in. Throws `rate_limit_exceeded`; then nothing is counted. */
-  async admit(caller: Caller, demand: Demand): Promise<Admission> {
-    const limits = this.#limitsOf(caller)
-    const needs = limits.windows.map((of) => ({ of, points: pointsOf(of, demand) }))
-    // Counting begins in the turn of the event loop in which all limits are looked at: nobody comes
-    // between, and a call that one of them refuses is counted by none.
-    const refused = this.#refusing(needs, limits.calls)
-    if (refused.length > 0) throw refusalOf(refused, this.look(caller))
-    for (const { ownerId } of limits.calls) this.#calls.begin(ownerId)
-    const taken = await Promise.all(needs.map((need) => this.#take(need)))
-    return this.#admission(taken, limits.calls)
+  /**
+   * Lets a call in that lasts no longer than `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is
+   * counted.
+   */
+  async admit(caller: Caller, demand: Demand, timeoutMs: number): Promise<Admission> {
+    const { windows, calls } = this.#limitsOf(caller)
+    const needs = windows.map((of): Need => ({ of, points: pointsOf(of, demand) }))
+    const taking = this.#options.counts.take({ windows: needs, calls, timeoutMs })
+    const taken = taking instanceof Promise ? await taking : taking
+    if (taken.end === undefined) throw this.#refusal(needs, calls, taken)
+    return this.#admission(this.#seen(needs, taken), calls, taken)
   }
 
   /** The limits of a caller as they stand. */
-  look(caller: Caller): readonly LimitState[] {
+  look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]> {
     const { windows, calls } = this.#limitsOf(caller)
-    return this.#states(
-      windows.map((of) => this.#untaken(of)),
-      calls,
-    )
+    const needs = windows.map((of): Need => ({ of, points: 0 }))
+    const statesOf = (counted: Counted) =>
+      this.#states(this.#seen(needs, counted), calls, counted, counted.running())
+    const counted = this.#options.counts.look({ windows: needs, calls })
+    return counted instanceof Promise ? counted.then(statesOf) : statesOf(counted)
   }
 
   /** How many windows and owners of running calls are in memory. */
   size(): number {
-    return this.#windows.size() + this.#calls.size()
+    return this.#options.counts.size()
   }
 
-  #refusing(needs: readonly Need[], calls: readonly CallLimit[]): Refused[] {
+  #refusal(needs: readonly Need[], calls: ApplyingLimits['calls'], counted: Counted) {
+    const { processes } = counted
+    const seen = this.#seen(needs, counted)
+    const states = this.#states(seen, calls, counted, counted.running())
     const refused: Refused[] = []
-    for (const { of, points } of needs) {
-      const { used = 0 } = this.#windows.look(of.key) ?? {}
-      if (points === 0 || used + points <= of.limit) continue
-      refused.push({ state: this.#state(this.#untaken(of)), needed: points })
+    seen.forEach((one, index) => {
+      if (hasRoom(one, one.used, processes)) return
+      refused.push({ state: states[index]!, needed: one.points })
+    })
+    for (const state of states.slice(seen.length)) {
+      if (state.remaining === 0) refused.push({ state, needed: 1 })
     }
-    for (const one of calls) {
-      if (this.#calls.of(one.ownerId) < one.limit) continue
-      refused.push({ state: this.#callState(one), needed: 1 })
-    }
-    return refused
+    return refusalOf(refused, states)
   }
 
-  async #take({ of, points }: Need): Promise<Taken> {
-    if (points === 0) return this.#untaken(of)
+  #seen(needs: readonly Need[], { windows }: Counted): Seen[] {
     const now = this.#options.monotonic()
-    const { remainingPoints, msBeforeNext } = await of.limiter.consume(of.key, points)
-    return { of, points, remaining: remainingPoints, endsAt: now + msBeforeNext }
+    return needs.map(({ of, points }, index) => {
+      const { used, leftMs } = windows[index]!
+      return { of, points, used, endsAt: now + leftMs }
+    })
   }
 
-  #untaken(of: WindowLimit): Taken {
-    const { used = 0, endsAt = 0 } = this.#windows.look(of.key) ?? {}
-    return { of, points: 0, remaining: Math.max(0, of.limit - used), endsAt }
-  }
-
-  #admission(taken: readonly Taken[], calls: readonly CallLimit[]): Admission {
+  #admission(seen: readonly Seen[], calls: ApplyingLimits['calls'], taken: Taken): Admission {
     let hasEnded = false
     return {
-      limits: () => this.#states(taken, calls),
+      limits: () => this.#states(seen, calls, taken, taken.running()),
       end: (used) => {
         if (hasEnded) return
         hasEnded = true
-        for (const { ownerId } of calls) this.#calls.end(ownerId)
-        if (used !== undefined) for (const one of taken) this.#settle(one, used)
+        taken.end?.(used && this.#settle(seen, used))
       },
     }
   }
 
-  /** Counts what a call really used in place of what it took. */
-  #settle(taken: Taken, used: Used): void {
-    const { of, points, remaining, endsAt } = taken
-    const more = usedOf(of.kind, used) - points
-    // The end of a window has given back what was taken of it.
-    if (more === 0 || (more < 0 && endsAt <= this.#options.monotonic())) return
-    taken.remaining = Math.min(of.limit, Math.max(0, remaining - more))
-    const { limiter, key } = of
-    const counted = more > 0 ? limiter.penalty(key, more) : limiter.reward(key, -more)
-    counted.catch(this.#options.onFault)
+  /** Puts what a call really used in place of what it took; gives the differences. */
+  #settle(seen: readonly Seen[], used: Used): number[] {
+    const now = this.#options.monotonic()
+    return seen.map((one) => {
+      const more = usedOf(one.of.kind, used) - one.points
+      // The end of a window has given back what was taken of it.
+      if (more > 0 || one.endsAt > now) one.used += more
+      return more
+    })
   }
 
-  #states(taken: readonly Taken[], calls: readonly CallLimit[]): LimitState[] {
-    const states = taken.map((one) => this.#state(one))
-    for (const one of calls) states.push(this.#callState(one))
+  #states(
+    seen: readonly Seen[],
+    calls: ApplyingLimits['calls'],
+    { processes }: Counted,
+    running: readonly number[],
+  ): LimitState[] {
+    const now = this.#options.monotonic()
+    const states = seen.map(({ of: { kind, owner, limit }, used, endsAt }): LimitState => {
+      const remaining = Math.max(0, shareOf(limit, processes) - Math.max(0, used))
+      const resetSeconds = Math.ceil(Math.max(0, endsAt - now) / 1000)
+      return { kind, owner, limit, remaining, window: { seconds: windowSeconds, resetSeconds } }
+    })
+    calls.forEach(({ owner, limit }, index) => {
+      const remaining = Math.max(0, shareOf(limit, processes) - running[index]!)
+      states.push({ kind: 'concurrency', owner, limit, remaining })
+    })
     return states
-  }
-
-  #state({ of: { kind, owner, limit }, remaining, endsAt }: Taken): LimitState {
-    const leftMs = Math.max(0, endsAt - this.#options.monotonic())
-    const window = { seconds: windowSeconds, resetSeconds: Math.ceil(leftMs / 1000) }
-    return { kind, owner, limit, remaining, window }
-  }
-
-  #callState({ owner, ownerId, limit }: CallLimit): LimitState {
-    const remaining = Math.max(0, limit - this.#calls.of(ownerId))
-    return { kind: 'concurrency', owner, limit, remaining }
   }
 }
 

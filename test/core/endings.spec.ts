@@ -6,7 +6,7 @@ import { callerLeft } from '../../src/core/deadline.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
 import { contextOf, gatewayWith } from '../support/core-gateway.ts'
-import { callerWith, limitsAt } from '../support/limits.ts'
+import { callerWith, limitsInMemory } from '../support/limits.ts'
 import { routeOf } from '../support/route.ts'
 
 const asked: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
@@ -63,9 +63,9 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     return vendor.shift() ?? 'answers'
   })
   const faults: unknown[] = []
-  const { rateLimit } = limitsAt()
+  const limits = limitsInMemory()
   const { gateway } = gatewayWith([route], {
-    admit: (one, demand) => rateLimit.admit(one, demand),
+    admit: limits.admit,
     recall: () => undefined,
     remember: () => {
       if (remembered.shift() === false) throw new Error('No memory.')
@@ -87,7 +87,7 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     )
   }
   const running = () => {
-    const atOnce = rateLimit.look(caller).find(({ kind }) => kind === 'concurrency')
+    const atOnce = limits.lookNow(caller).find(({ kind }) => kind === 'concurrency')
     return 100 - atOnce!.remaining
   }
   return { call, faults, running }
@@ -168,10 +168,10 @@ describe('a stream', () => {
           stream: async () => ({ forward }),
         }),
       }
-      const { rateLimit } = limitsAt()
-      const left = () => rateLimit.look(caller).map(({ remaining }) => remaining)
+      const limits = limitsInMemory()
+      const left = () => limits.lookNow(caller).map(({ remaining }) => remaining)
       const { gateway } = gatewayWith([routeOf('one', { chat: streaming })], {
-        admit: (who, demand) => rateLimit.admit(who, demand),
+        admit: limits.admit,
         record: () => (one.isKept ? Promise.resolve() : Promise.reject(new Error('Disk full.'))),
       })
       const ending = new AbortController()

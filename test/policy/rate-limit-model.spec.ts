@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { UsageLimits } from '../../src/core/caller.ts'
+import type { Caller, UsageLimits } from '../../src/core/caller.ts'
 import type { Admission, Used } from '../../src/core/limits.ts'
-import { callerWith, demandOf, limitsAt, refusal } from '../support/limits.ts'
+import { callerWith, countedIn, demandOf, refusal, type TestLimits } from '../support/limits.ts'
 
 describe('the limits of an account and two keys', () => {
   type Act =
@@ -144,57 +144,64 @@ describe('the limits of an account and two keys', () => {
     Date.now = realNow
   })
 
-  it('are kept whatever happens in whatever order, and whatever the clock of the wall does', async () => {
-    const property = fc.asyncProperty(
-      fc.tuple(asLimits, asLimits, asLimits),
-      fc.array(asAct, { minLength: 10, maxLength: 60 }),
-      async (limits, acts) => {
-        const { rateLimit, time, faults } = limitsAt()
-        const model = new Model([...limits])
-        let wall = realNow()
-        Date.now = () => wall
-        // As a key that is looked up again brings its limits.
-        const callers = () =>
-          [0, 1].map((key) => callerWith(model.limits[key + 1]!, model.limits[0], String(key)))
-        let [one, two] = callers()
-        const calls: { admitted: Promise<Admission>; end: (used: Used | undefined) => void }[] = []
-        for (const act of acts) {
-          if (act.act === 'call') {
-            const caller = (act.key === 0 ? one : two)!
-            const expected = model.call(act.key, {
-              inputTokens: act.tokens,
-              outputTokens: 0,
-              images: act.images,
-            })
-            const admitted = rateLimit.admit(caller, demandOf(act.images, act.tokens))
-            if (expected === undefined) await refusal(admitted)
-            else calls.push({ admitted, end: expected })
-          } else if (act.act === 'end' && calls.length > 0) {
-            const { admitted, end } = calls[act.call % calls.length]!
-            ;(await admitted).end(act.used)
-            end(act.used)
-          } else if (act.act === 'pass') {
-            time.now += act.ms
-            model.now += act.ms
-            wall += act.ms
-          } else if (act.act === 'jump') {
-            wall += act.ms
-          } else if (act.act === 'change') {
-            model.limits[act.owner] = act.limits
-            ;[one, two] = callers()
-          }
-          expect(rateLimit.look(one!).map(({ remaining }) => remaining)).to.have.members(
-            model.left(0),
-          )
-          expect(rateLimit.look(two!).map(({ remaining }) => remaining)).to.have.members(
-            model.left(1),
-          )
-          expect(rateLimit.size()).to.be.at.most(12)
-        }
-        await Promise.all(calls.map(({ admitted }) => admitted))
-        expect(faults).to.deep.equal([])
-      },
-    )
-    await fc.assert(property, { numRuns: 1000 })
-  })
+  for (const [place, start] of Object.entries(countedIn)) {
+    it(`are kept in ${place}, whatever happens in whatever order, and whatever the clock of the wall does`, async () => {
+      const property = fc.asyncProperty(
+        fc.tuple(asLimits, asLimits, asLimits),
+        fc.array(asAct, { minLength: 10, maxLength: 60 }),
+        (limits, acts) => play(start, [...limits], acts),
+      )
+      await fc.assert(property, { numRuns: place === 'memory' ? 1000 : 60 })
+    })
+  }
+
+  async function play(
+    start: () => Promise<TestLimits> | TestLimits,
+    limits: UsageLimits[],
+    acts: readonly Act[],
+  ) {
+    const counted = await start()
+    const model = new Model(limits)
+    let wall = realNow()
+    Date.now = () => wall
+    // As a key that is looked up again brings its limits.
+    const callers = () =>
+      [0, 1].map((key) => callerWith(model.limits[key + 1]!, model.limits[0], String(key)))
+    let [one, two] = callers()
+    const calls: { admitted: Promise<Admission>; end: (used: Used | undefined) => void }[] = []
+    const left = async (caller: Caller) =>
+      (await counted.look(caller)).map(({ remaining }) => remaining)
+    for (const act of acts) {
+      if (act.act === 'call') {
+        const caller = (act.key === 0 ? one : two)!
+        const expected = model.call(act.key, {
+          inputTokens: act.tokens,
+          outputTokens: 0,
+          images: act.images,
+        })
+        const admitted = counted.admit(caller, demandOf(act.images, act.tokens))
+        if (expected === undefined) await refusal(admitted)
+        else calls.push({ admitted, end: expected })
+      } else if (act.act === 'end' && calls.length > 0) {
+        const { admitted, end } = calls[act.call % calls.length]!
+        ;(await admitted).end(act.used)
+        end(act.used)
+      } else if (act.act === 'pass') {
+        await counted.pass(act.ms)
+        model.now += act.ms
+        wall += act.ms
+      } else if (act.act === 'jump') {
+        wall += act.ms
+      } else if (act.act === 'change') {
+        model.limits[act.owner] = act.limits
+        ;[one, two] = callers()
+      }
+      expect(await left(one!)).to.have.members(model.left(0))
+      expect(await left(two!)).to.have.members(model.left(1))
+      expect(counted.size?.() ?? 0).to.be.at.most(12)
+    }
+    await Promise.all(calls.map(({ admitted }) => admitted))
+    expect(counted.faults).to.deep.equal([])
+    await counted.stop()
+  }
 })

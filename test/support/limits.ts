@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import type { Caller, UsageLimits } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
-import type { Demand, Used } from '../../src/core/limits.ts'
-import { RateLimit } from '../../src/policy/rate-limit.ts'
+import type { Admission, Demand, LimitState, Used } from '../../src/core/limits.ts'
+import { createCountsInMemory } from '../../src/policy/counts-in-memory.ts'
+import { RateLimit, windowSeconds } from '../../src/policy/rate-limit.ts'
 import { callerOf, unlimited } from './callers.ts'
 
 const none = unlimited('').limits
@@ -14,17 +15,53 @@ export const demandOf = (images = 0, tokens = 0): Demand => ({
 /** What a call has used that failed. */
 export const nothing: Used = { inputTokens: 0, outputTokens: 0, images: 0 }
 
-/** Limits whose time passes when the test says so. */
-export function limitsAt() {
+/** Limits that are counted somewhere; time passes when the test says so. */
+export type TestLimits = {
+  admit(caller: Caller, demand: Demand): Promise<Admission>
+  look(caller: Caller): Promise<readonly LimitState[]>
+  pass(ms: number): Promise<void> | void
+  /** Where an account has no limits of its own. */
+  settings: { limits: UsageLimits }
+  /** What went wrong behind an answer. */
+  faults: readonly unknown[]
+  /** What is in memory for them. */
+  size?(): number
+  stop(): Promise<void> | void
+}
+
+/** How long a call of these tests may last. */
+export const callTimeoutMs = 120_000
+
+type LimitsInMemory = {
+  /** At once: nobody else is asked. */
+  lookNow(caller: Caller): readonly LimitState[]
+  size(): number
+}
+
+/** Limits in the memory of one process. */
+export function limitsInMemory(): TestLimits & LimitsInMemory {
   const time = { now: 0 }
   const settings = { limits: none }
   const faults: unknown[] = []
-  const rateLimit = new RateLimit({
-    defaults: () => settings.limits,
-    monotonic: () => time.now,
-    onFault: (fault) => void faults.push(fault),
-  })
-  return { rateLimit, time, settings, faults }
+  const monotonic = () => time.now
+  const onFault = (fault: unknown) => void faults.push(fault)
+  const counts = createCountsInMemory({ windowSeconds, monotonic, onFault })
+  const rateLimit = new RateLimit({ counts, defaults: () => settings.limits, monotonic })
+  return {
+    settings,
+    faults,
+    admit: (caller, demand) => rateLimit.admit(caller, demand, callTimeoutMs),
+    lookNow: (caller) => rateLimit.look(caller) as readonly LimitState[],
+    look: async (caller) => rateLimit.look(caller),
+    pass: (ms) => void (time.now += ms),
+    size: () => rateLimit.size(),
+    stop: () => undefined,
+  }
+}
+
+/** Each place where limits can be counted, for suites that hold for all of them. */
+export const countedIn: Readonly<Record<string, () => Promise<TestLimits> | TestLimits>> = {
+  memory: limitsInMemory,
 }
 
 /** A key of the one account, with these limits of both. */
