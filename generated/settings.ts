@@ -35,6 +35,55 @@ export interface components {
              * @default gateway:
              */
             redis_key_prefix: string;
+            /**
+             * @description What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored.
+             * @default passed_on
+             * @enum {string}
+             */
+            trace_context: "passed_on" | "taken" | "ignored";
+            /** @description Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded. */
+            otlp_endpoint?: string;
+            /** @description Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret. */
+            otlp_headers?: string;
+            /**
+             * @description How the collector is spoken to.
+             * @default http/protobuf
+             * @enum {string}
+             */
+            otlp_protocol: "http/protobuf" | "http/json";
+            /**
+             * @description How long one export may take, repetitions included.
+             * @default 10000
+             */
+            otlp_timeout_ms: number;
+            /**
+             * @description The gateway's name in traces and metrics.
+             * @default model-access-gateway
+             */
+            service_name: string;
+            /** @description What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`. */
+            resource_attributes?: string;
+            /**
+             * @description Which requests are traced; with `parentbased` it is as their callers decided.
+             * @default parentbased_always_on
+             * @enum {string}
+             */
+            traces_sampler: "always_on" | "always_off" | "traceidratio" | "parentbased_always_on" | "parentbased_always_off" | "parentbased_traceidratio";
+            /**
+             * @description The share of requests that `traceidratio` traces.
+             * @default 1
+             */
+            traces_sampler_arg: number;
+            /**
+             * @description How often metrics are sent to the collector.
+             * @default 60000
+             */
+            metric_export_interval_ms: number;
+            /**
+             * @description Whether nothing is sent to the collector, though its address is set.
+             * @default false
+             */
+            otel_sdk_disabled: boolean;
             /** @description Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it. */
             upload_dir?: string;
             /**
@@ -648,6 +697,16 @@ export interface components {
                  */
                 redis_ping_interval_ms: number;
                 /**
+                 * @description Spans that may wait for the collector of OpenTelemetry; more are dropped.
+                 * @default 4096
+                 */
+                telemetry_spans_max: number;
+                /**
+                 * @description How long the last traces and metrics may take to be sent, when the gateway stops.
+                 * @default 3000
+                 */
+                telemetry_flush_timeout_ms: number;
+                /**
                  * @description How long open requests may go on after a signal to stop, the notice included.
                  * @default 30000
                  */
@@ -720,6 +779,83 @@ export const settings = [
     "standard": "gateway:",
     "needsRestart": true,
     "description": "How names begin in Redis; gateways with the same prefix and database there belong together."
+  },
+  {
+    "name": "trace_context",
+    "variable": "TRACE_CONTEXT",
+    "standard": "passed_on",
+    "needsRestart": true,
+    "description": "What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored."
+  },
+  {
+    "name": "otlp_endpoint",
+    "variable": "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded."
+  },
+  {
+    "name": "otlp_headers",
+    "variable": "OTEL_EXPORTER_OTLP_HEADERS",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret."
+  },
+  {
+    "name": "otlp_protocol",
+    "variable": "OTEL_EXPORTER_OTLP_PROTOCOL",
+    "standard": "http/protobuf",
+    "needsRestart": true,
+    "description": "How the collector is spoken to."
+  },
+  {
+    "name": "otlp_timeout_ms",
+    "variable": "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "How long one export may take, repetitions included."
+  },
+  {
+    "name": "service_name",
+    "variable": "OTEL_SERVICE_NAME",
+    "standard": "model-access-gateway",
+    "needsRestart": true,
+    "description": "The gateway's name in traces and metrics."
+  },
+  {
+    "name": "resource_attributes",
+    "variable": "OTEL_RESOURCE_ATTRIBUTES",
+    "standard": null,
+    "needsRestart": true,
+    "description": "What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`."
+  },
+  {
+    "name": "traces_sampler",
+    "variable": "OTEL_TRACES_SAMPLER",
+    "standard": "parentbased_always_on",
+    "needsRestart": true,
+    "description": "Which requests are traced; with `parentbased` it is as their callers decided."
+  },
+  {
+    "name": "traces_sampler_arg",
+    "variable": "OTEL_TRACES_SAMPLER_ARG",
+    "standard": 1,
+    "needsRestart": true,
+    "description": "The share of requests that `traceidratio` traces."
+  },
+  {
+    "name": "metric_export_interval_ms",
+    "variable": "OTEL_METRIC_EXPORT_INTERVAL",
+    "standard": 60000,
+    "needsRestart": true,
+    "description": "How often metrics are sent to the collector."
+  },
+  {
+    "name": "otel_sdk_disabled",
+    "variable": "OTEL_SDK_DISABLED",
+    "standard": false,
+    "needsRestart": true,
+    "description": "Whether nothing is sent to the collector, though its address is set."
   },
   {
     "name": "upload_dir",
@@ -1553,6 +1689,20 @@ export const settings = [
     "standard": 500,
     "needsRestart": true,
     "description": "How often Redis is asked whether it is there, and how long it may take to say so."
+  },
+  {
+    "name": "limits.telemetry_spans_max",
+    "variable": null,
+    "standard": 4096,
+    "needsRestart": true,
+    "description": "Spans that may wait for the collector of OpenTelemetry; more are dropped."
+  },
+  {
+    "name": "limits.telemetry_flush_timeout_ms",
+    "variable": null,
+    "standard": 3000,
+    "needsRestart": true,
+    "description": "How long the last traces and metrics may take to be sent, when the gateway stops."
   },
   {
     "name": "limits.drain_timeout_ms",

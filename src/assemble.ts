@@ -12,6 +12,7 @@ import { collectAfter, type Collector } from './bytes/collection.ts'
 import type { Config, Loaded, Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
+import type { Tracing } from './core/trace.ts'
 import { errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer } from './http/error-answer.ts'
@@ -27,6 +28,7 @@ import { openStore, type Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
+import { startTracing } from './telemetry/tracing.ts'
 
 type Assembled = {
   server: GatewayServer
@@ -91,6 +93,7 @@ export async function assemble({
   // Both are slow and independent of each other.
   const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
   for (const notice of opened.notices) events.storeNoticed(notice)
+  const { tracing } = startTracing(config)
   const store = await guardStore({ store: opened, config, monotonic, events })
   const secret = await readGatewaySecret(store.db)
   const known = assembleAccounts({ store, limits, clock, monotonic })
@@ -112,13 +115,14 @@ export async function assemble({
     sleep,
     random,
     readSettings,
+    tracing,
     isDraining: () => server.draining(),
     setLogLevel: (level) => (log.level = level),
   })
   const { accounts, followKey } = known
   const clocks = { clock, monotonic }
-  const parts = { contract, toolServer, limits, events, budget, followKey, onPortClosed }
-  const server = serverOf({ ...parts, ...clocks })
+  const carried = { limits, events, budget, tracing, followKey, onPortClosed, ...clocks }
+  const server = serverOf({ contract, toolServer, ...carried })
   bindPages(server.router, {
     readMetrics: () => {
       log.settle()
@@ -142,6 +146,7 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
   limits: Config['limits']
   events: Events
   budget: Budget
+  tracing: Tracing | undefined
   followKey: KeyWatch['follow']
   onPortClosed: () => void
   clock: () => number

@@ -68,6 +68,7 @@ function isMoved(old: string | undefined, now: string | undefined): boolean {
 /** The value of a setting by its name in gateway.yaml. */
 function valueOf({ config, secrets }: Settings, name: string): unknown {
   if (name === 'metrics_token') return secrets.metricsToken
+  if (name === 'otlp_headers') return secrets.otlpHeaders
   if (name === 'providers') {
     const own = config.endpoints.filter(({ id }) => !vendors.some((vendor) => vendor.id === id))
     return own.map((endpoint) => [endpoint, secrets.providerKeys[endpoint.id]])

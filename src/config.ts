@@ -14,6 +14,12 @@ import { readRedisUrl } from './peers/redis-url.ts'
 import { namePrefixes as prefixes, vendors } from './providers/index.ts'
 import { complaintsAboutIds } from './providers/reserved-ids.ts'
 import { ownEndpoint, vendorEndpoints, type Variables } from './config-endpoints.ts'
+import {
+  collectorHeaders,
+  complaintsAboutTelemetry,
+  telemetryConfig,
+  type TelemetryConfig,
+} from './config-telemetry.ts'
 import { complaintText } from './setting-complaint.ts'
 
 type Settings = components['schemas']['Settings']
@@ -26,7 +32,7 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: SettingsLimits[Name] }
 
 /** The operator's settings without secrets, so that it may be printed. */
-export type Config = {
+export type Config = TelemetryConfig & {
   readonly host: string
   readonly port: number
   /** Undefined when callers use the address that the server listens on. */
@@ -57,6 +63,8 @@ export type Config = {
 /** Settings that must not appear in logs, answers or the store. */
 export type Secrets = {
   readonly metricsToken: string | undefined
+  /** For the collector of traces and metrics. */
+  readonly otlpHeaders: Readonly<Record<string, string>> | undefined
   /** Of PostgreSQL, with its password; undefined for the embedded store. */
   readonly databaseUrl: string | undefined
   /** Of Redis, with its password; undefined where processes share nothing but the store. */
@@ -140,11 +148,13 @@ export function loadConfig(variables: Variables): Loaded {
     routes: checked.routes,
     catalog: checked.catalog,
     routeOrder: checked.route_order,
+    ...telemetryConfig(checked),
     endpoints: found.map(({ endpoint }) => endpoint),
     limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
   }
   const secrets = {
     metricsToken: checked.metrics_token,
+    otlpHeaders: collectorHeaders(checked),
     databaseUrl: checked.database_url,
     redisUrl: checked.redis_url,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
@@ -211,6 +221,7 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
       : ['WORKERS: this version answers in one process. Unset WORKERS.']),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
     ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
+    ...complaintsAboutTelemetry(merged),
   ]
 }
 

@@ -133,6 +133,7 @@ async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
         },
         signal: AbortSignal.timeout(probeTimeoutMs),
         hold: uncounted,
+        traceHeaders: undefined,
         bytesMax: probeBytesMax,
       },
       (head) => ({ push: wholeReader().push, finish: () => head.status }),

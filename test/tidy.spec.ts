@@ -24,6 +24,7 @@ const mayImport: Record<string, string[]> = {
   // The vendors' variables are the vendors' to name.
   'config.ts': [
     'config-endpoints.ts',
+    'config-telemetry.ts',
     'setting-complaint.ts',
     'catalog',
     'providers',
@@ -31,6 +32,7 @@ const mayImport: Record<string, string[]> = {
     ...ground,
   ],
   'config-endpoints.ts': ['providers', ...ground],
+  'config-telemetry.ts': ['generated'],
   'config-changes.ts': ['config.ts', 'providers', 'generated'],
   'setting-complaint.ts': ['generated'],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),

@@ -4,6 +4,7 @@ import type { LastUse } from '../accounts/last-use.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
+import type { Tracing } from '../core/trace.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import { assembleAdministration } from './administration.ts'
 import { assembleFaces } from './faces.ts'
@@ -23,6 +24,7 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     identify: Identify
     readSettings: () => Loaded
     isDraining: () => boolean
+    tracing: Tracing | undefined
     setLogLevel: (level: Config['logLevel']) => void
   }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { Tracing } from '../core/trace.ts'
 import type { ActFor } from '../http/authorize.ts'
 import { createContractRouter, type loadContract } from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
@@ -19,6 +20,7 @@ type Options = {
   actFor: ActFor
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   claimKey: ClaimKey
+  tracing: Tracing | undefined
   monotonic: () => number
 }
 
@@ -32,6 +34,7 @@ export function assembleFaces(options: Options) {
     allowsOrigin,
     claimKey: options.claimKey,
     onFailure,
+    tracing: options.tracing,
     monotonic,
   })
   const contract = createContractRouter(options.loaded, {

@@ -12,6 +12,7 @@ import type { Remembered } from './recall/remembered.ts'
 import {
   cachedCost,
   costOfAnswer,
+  receiptWriter,
   unknownCost,
   usageRow,
   type Modality,
@@ -20,7 +21,8 @@ import {
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { Held } from './spending.ts'
-import { toldWarnings } from './told-warnings.ts'
+import type { TraceHeaders } from './trace-context.ts'
+import type { Trace, TracedTry, TracedWork } from './trace.ts'
 import type { UpperUsage } from './upper-cost.ts'
 
 /** The dependencies of a call. */
@@ -61,12 +63,14 @@ export type Call = {
   allowRepeat: boolean
   /** What is held of the caller's budgets for it, once something is (core/spending.ts). */
   held: Held | undefined
+  /** Follows it, where anybody does. */
+  trace: Trace | undefined
   /** An idempotency key for the vendor, another one for each try; undefined without the caller's. */
   nextVendorKey(): string | undefined
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
     selection: Selection,
-    attempt: (route: Route) => Promise<T>,
+    attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>,
     options?: TryOptions,
   ): Promise<{ value: T; route: Route }>
   /** The receipt of an answer that is still being delivered; its cost is not known yet. */
@@ -98,7 +102,11 @@ export function openCall(parts: CallParts, options: Options): Call {
   const tried = new Set<Route>()
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-  const keepRow = recorder(parts, () => {
+  const report = (route: Route, made: Attempt) => {
+    tried.add(route)
+    parts.report(route, made, context)
+  }
+  const keepRow = recorder(parts, context, () => {
     deadline.clear()
     const durationMs = monotonic() - begunAt
     return { model: options.model, context, modality, startedAt, durationMs, attempts }
@@ -107,18 +115,14 @@ export function openCall(parts: CallParts, options: Options): Call {
   const receipt = receiptWriter({ attempts, mode }, admission)
   const call: Call = {
     startedAt,
-    hold: context.hold,
     deadline,
-    ...repetition(context),
+    ...carried(context),
     held: undefined,
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
-      const report = (route: Route, made: Attempt) => {
-        tried.add(route)
-        parts.report(route, made, context)
-      }
-      const options = { selection, ready, attempt, attempts, deadline, monotonic, report, goesOn }
-      return failover({ ...options, policy: parts.failover })
+      const follow = followed(context, { modality, streams: goesOn })
+      const own = { attempts, deadline, monotonic, report, follow, policy: parts.failover }
+      return failover({ selection, ready, attempt, goesOn, ...own })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
@@ -158,37 +162,43 @@ export function openCall(parts: CallParts, options: Options): Call {
   return call
 }
 
-/** What keeps a vendor from doing the same twice. */
-function repetition(context: CallContext): Pick<Call, 'allowRepeat' | 'nextVendorKey'> {
-  const { allowRepeat, vendorKey } = context
+/** What a call has of its caller: some of it keeps a vendor from doing the same twice. */
+function carried(
+  context: CallContext,
+): Pick<Call, 'hold' | 'trace' | 'allowRepeat' | 'nextVendorKey'> {
+  const { hold, trace, allowRepeat, vendorKey } = context
   let tries = 0
   const nextVendorKey = () => (vendorKey === undefined ? undefined : `${vendorKey}-${++tries}`)
-  return { allowRepeat, nextVendorKey }
+  return { hold, trace, allowRepeat, nextVendorKey }
+}
+
+function followed(
+  { trace }: CallContext,
+  work: TracedWork,
+): ((route: Route) => TracedTry) | undefined {
+  return trace && ((route) => trace.tryBegins(route, work))
 }
 
 function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
   return held === undefined ? kept : kept.finally(held.settled)
 }
 
-type Same = Pick<Receipt, 'attempts' | 'mode'>
-
-/** Writes the receipt of a call, with what its caller's limits leave by then. */
-function receiptWriter(same: Same, admission: Admission) {
-  return (told: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
-    ...told,
-    ...same,
-    limits: admission.limits(),
-    warnings: toldWarnings(told.warnings),
-  })
-}
-
 type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
 type SoFar = Omit<Parameters<typeof usageRow>[0], keyof EndOfCall> & { model: string }
 
 /** Records once: a call whose row could not be kept has no second one, which says something else. */
-function recorder({ record }: CallParts, soFar: () => SoFar): (end: EndOfCall) => Promise<void> {
+function recorder(
+  { record }: CallParts,
+  { trace }: CallContext,
+  soFar: () => SoFar,
+): (end: EndOfCall) => Promise<void> {
   let recorded: Promise<void> | undefined
-  return (end) => (recorded ??= record(usageRow({ ...soFar(), ...end })))
+  const keep = (end: EndOfCall) => {
+    const row = usageRow({ ...soFar(), ...end })
+    trace?.recorded?.(row)
+    return record(row)
+  }
+  return (end) => (recorded ??= keep(end))
 }
 
 function lastOf(tried: ReadonlySet<Route>): Pick<Progress, 'model'> {

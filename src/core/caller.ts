@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
+import type { Trace } from './trace.ts'
 
 type Schemas = components['schemas']
 export type Mode = Schemas['Mode']
@@ -105,4 +106,6 @@ export type CallContext = {
   isRepeat: boolean
   /** What idempotency keys for vendors are made from, where the caller has given one. */
   vendorKey: string | undefined
+  /** Follows the call, where anybody does. */
+  trace?: Trace | undefined
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
 import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
 import type { Readiness, Route, Selection } from './route.ts'
+import type { TraceHeaders } from './trace-context.ts'
+import type { TracedTry } from './trace.ts'
 
 /** One try of one route, as stored in the ledger and listed in `x-gateway-attempts`. */
 export type Attempt = {
@@ -47,12 +49,14 @@ type Options<T> = {
   selection: Pick<Selection, 'routes' | 'routesMax' | 'admits' | 'refusal'>
   /** Checks a route just before its first try. */
   ready?: ((route: Route) => Readiness) | undefined
-  attempt: (route: Route) => Promise<T>
+  attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
   /** Receives each try, also when all of them fail. */
   attempts: Attempt[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
   monotonic: () => number
   report: (route: Route, attempt: Attempt) => void
+  /** Follows a try, where anybody does. */
+  follow?: ((route: Route) => TracedTry) | undefined
   policy: FailoverPolicy
   /** The attempt resolves when a stream begins; the caller reports the health at its end. */
   goesOn?: boolean
@@ -76,11 +80,14 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
       do {
         if (triesLeft-- <= 0) throw failureToReport(failures)
         const startedAt = begin(options, route)
+        const traced = options.follow?.(route)
         try {
-          const value = await attempt(route)
+          const value = await attempt(route, traced?.headers)
+          traced?.ended({ outcome: 'ok' })
           answered(options, route, startedAt)
           return { value, route }
         } catch (error) {
+          traced?.ended(endOf(error))
           failure = failed(options, route, startedAt, error)
         }
         failures.set(route, failure)
@@ -133,6 +140,12 @@ function failed<T>(
   const { kind: outcome, status } = error
   note(options, { route, outcome, status, durationMs: monotonic() - startedAt })
   return error
+}
+
+function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
+  if (!(error instanceof ProviderFailure)) return { outcome: 'internal_error' }
+  const { kind: outcome, status } = error
+  return status === undefined ? { outcome } : { outcome, status }
 }
 
 /** Ends a try whose error says nothing about the route's health. */

@@ -3,11 +3,12 @@ import type { CallContext, Face, Mode } from './caller.ts'
 import { costOf, type Cost, type CostStatus } from './cost.ts'
 import type { ErrorCode } from './error.ts'
 import type { Attempt } from './failover.ts'
-import type { LimitState } from './limits.ts'
+import type { Admission, LimitState } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './pricing.ts'
 import type { Route } from './route.ts'
+import { toldWarnings } from './told-warnings.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
@@ -95,6 +96,18 @@ export function usageRow(ending: Ending): UsageRow {
     attempts,
     durationMs: ending.durationMs,
   }
+}
+
+type Same = Pick<Receipt, 'attempts' | 'mode'>
+
+/** Writes the receipt of a call, with what its caller's limits leave by then. */
+export function receiptWriter(same: Same, admission: Admission) {
+  return (told: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
+    ...told,
+    ...same,
+    limits: admission.limits(),
+    warnings: toldWarnings(told.warnings),
+  })
 }
 
 /** What a vendor delivered in a call that began at `atMs`, Unix time in milliseconds. */

@@ -157,10 +157,10 @@ function registerHandlers(
       const query = readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
-      const { requestId, ending, hold, caller } = state
+      const { requestId, ending, hold, caller, trace } = state
       const others = giveWay(hold)
       if (others !== undefined) await others
-      const known = { caller, requestId, ending, hold, request, addressOf }
+      const known = { caller, requestId, ending, hold, trace, request, addressOf }
       const call = { ...known, ...content, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
       // TypeScript cannot relate this handler to the call below; both belong to operation `id`.

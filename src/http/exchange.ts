@@ -5,6 +5,7 @@ import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
 import { orderedId } from '../core/ordered-id.ts'
+import type { RequestTrace, Tracing } from '../core/trace.ts'
 import { send, type Answer } from './answer.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
@@ -41,6 +42,8 @@ export type ExchangeState = {
   /** The handler, when the path is one of the contract's without parameters. */
   operation?: OperationHandler | undefined
   caller?: Caller
+  /** Follows the exchange, where anybody does. */
+  trace?: RequestTrace | undefined
   /** Set for an answer through `send`; plain Koa middleware and Node handlers leave it unset. */
   answer?: Answer
 }
@@ -54,6 +57,7 @@ export type ExchangeOptions = {
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
+  tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>
   /** Ends the exchange when its key ends; the returned function leaves it alone from then on. */
   followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
@@ -70,7 +74,7 @@ type Context = Koa.ParameterizedContext<ExchangeState>
  * raw Node handler is only waited for.
  */
 export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
-  const { limits, closing, allowCrossOrigin } = options
+  const { limits, closing, allowCrossOrigin, tracing } = options
   const slots = createSlots(limits.concurrentRequestsMax)
   return async (context, next) => {
     const { req, res, state } = context
@@ -79,6 +83,8 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     state.hold = options.budget.open()
     // Answers that `send` does not write carry the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
+    // A probe tells nothing of anybody's work.
+    if (tracing !== undefined && !isProbe(req)) state.trace = tracing.request(req.headers)
     const record = openRecord(context, slots.take(), options)
     try {
       const isPreflight = allowCrossOrigin(req, res)
@@ -128,10 +134,11 @@ type ExchangeRecord = ReturnType<typeof openRecord>
 
 /** Follows an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
 function openRecord(
-  { req, res, state }: Context,
+  context: Context,
   leaveWork: () => void,
   { onExchange, followKey, monotonic }: ExchangeOptions,
 ) {
+  const { req, res, state } = context
   const leaveKey = followKey(state)
   const startedAt = monotonic()
   let left = false
@@ -163,7 +170,12 @@ function openRecord(
     const status = left && !res.headersSent ? statusOfLeft : res.statusCode
     const durationMs = monotonic() - startedAt
     const error = thrown instanceof ClientLeft ? undefined : thrown
-    onExchange({ requestId, method, path, status, durationMs, caller, error, left })
+    const exchange = { requestId, method, path, status, durationMs, caller, error, left }
+    if (state.trace?.ended !== undefined) {
+      const errorCode = error === undefined ? undefined : toGatewayError(error).code
+      state.trace.ended({ ...exchange, route: routeOf(context), errorCode })
+    }
+    onExchange(exchange)
   }
   return {
     leaveWork,
@@ -194,13 +206,22 @@ function leaveToOthers(
   record.endWithAnswer()
 }
 
-type Matched = { matched?: { methods: string[] }[] }
+type Matched = { matched?: { methods: string[]; path?: unknown }[] }
 
 /** The methods that the router has for a path. */
 function methodsOf(context: Context): string[] {
   // @koa/router adds `matched` to the context, which Koa's types do not know.
   const { matched = [] } = context as Matched
   return [...new Set(matched.flatMap((layer) => layer.methods))]
+}
+
+/** The path of a request as the contract or the router has it. */
+function routeOf({ req, state, ...context }: Context): string | undefined {
+  if (state.operation !== undefined) return pathOf(req).replace(/(?<=.)\/$/, '')
+  // The router adds what it matched, as above.
+  const { matched = [] } = context as Matched
+  const path = matched.at(-1)?.path
+  return typeof path === 'string' ? path.replaceAll(/[*:](\w+)/g, '{$1}') : undefined
 }
 
 /** Logged when the client left before an answer, as nginx does; never sent. */

@@ -11,6 +11,7 @@ import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/cal
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim } from '../core/idempotency.ts'
 import type { LeftTexts } from '../core/image/image.ts'
+import type { Trace } from '../core/trace.ts'
 import type { Answer } from './answer.ts'
 import type { ClientAddress } from './client-address.ts'
 
@@ -55,6 +56,8 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   ending: AbortController
   /** What the call holds of the memory. */
   hold: Hold
+  /** Follows the request, where anybody does. */
+  trace?: Trace | undefined
   /** For work under an idempotency key (`idempotent.ts`). */
   claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   request: IncomingMessage
@@ -83,13 +86,13 @@ type GatewayOptions = NonNullable<operations['createImage']['parameters']['heade
 
 /** The core's context of a call, with cache, strictness and fallback as its headers ask. */
 export function contextOf(
-  call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold'> & {
+  call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold' | 'trace'> & {
     options: GatewayOptions
     claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   },
   face: Face,
 ): CallContext {
-  const { caller, requestId, ending, hold, options } = call
+  const { caller, requestId, ending, hold, trace, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
@@ -110,5 +113,6 @@ export function contextOf(
     allowRepeat: options[repeatHeader] === 'true',
     isRepeat: call.claim?.isRepeat === true,
     vendorKey: call.claim?.vendorKey,
+    trace,
   }
 }

@@ -3,6 +3,8 @@ import { toGatewayError, type GatewayError } from '../core/error.ts'
 import { wasCancelled } from '../core/failure.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
 import { nearName } from '../core/near-name.ts'
+import type { TraceCarrier } from '../core/trace-context.ts'
+import type { Tracing } from '../core/trace.ts'
 import { assertValid } from '../http/check-error.ts'
 import { printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -21,6 +23,7 @@ type Options = {
   claimKey: ClaimKey
   /** Called for each call that ends with an error of the tool. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
+  tracing?: Pick<Tracing, 'tool'> | undefined
   monotonic: () => number
 }
 export type CallTool = (
@@ -35,7 +38,7 @@ export type CallTool = (
  */
 export function createCallTool(options: Options): CallTool {
   const { inForce, claimKey, onFailure } = options
-  return async (params, context, notify) => {
+  return async (params, asked, notify) => {
     const { tools, enter, leave } = inForce()
     const { name, arguments: given = {} } = params
     const tool = typeof name === 'string' ? tools.get(name) : undefined
@@ -45,6 +48,8 @@ export function createCallTool(options: Options): CallTool {
         typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
       throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
     }
+    const traced = options.tracing?.tool(tool.description.name, metaOf(params), asked.trace)
+    const context = traced === undefined ? asked : { ...asked, trace: traced }
     const { requestId } = context
     const key = tool.isGeneration ? keyIn(params) : undefined
     const work = announce(tool, { params, context, notify, options })
@@ -61,11 +66,13 @@ export function createCallTool(options: Options): CallTool {
           ? withMeta(await call(context), { requestId })
           : await callOnce({ key, ...keyed }, claimKey, call)
       work.end('finished')
+      traced?.ended?.(undefined)
       return result
     } catch (thrown) {
       const error = toGatewayError(thrown)
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
+      traced?.ended?.(error.code)
       return withMeta(printFailure(error.message), { requestId })
     } finally {
       leave()
@@ -125,7 +132,13 @@ function announce(tool: BoundTool, { params, context, notify, options }: Announc
   }
 }
 
-function tokenOf({ _meta: meta }: Params): MessageId | undefined {
+function tokenOf(params: Params): MessageId | undefined {
+  return metaOf(params).progressToken
+}
+
+type Meta = TraceCarrier & { progressToken?: MessageId }
+
+function metaOf({ _meta: meta }: Params): Meta {
   // `readMessages` has checked `_meta` of every request.
-  return (meta as { progressToken?: MessageId } | undefined)?.progressToken
+  return (meta as Meta | undefined) ?? {}
 }

@@ -1,6 +1,7 @@
 import type { CallContext } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
@@ -28,6 +29,7 @@ type Options = {
   allowsOrigin: AllowsOrigin
   claimKey: ClaimKey
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
+  tracing?: Tracing | undefined
   monotonic: () => number
 }
 
@@ -48,7 +50,7 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, inForce, allowsOrigin, claimKey, onFailure, monotonic } = options
+  const { config, inForce, allowsOrigin, claimKey, onFailure, tracing, monotonic } = options
   const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
@@ -61,6 +63,7 @@ export function createToolServer(options: Options): ToolServer {
     progressIntervalMs,
     claimKey,
     onFailure,
+    tracing,
     monotonic,
   })
   const answerAtOnce = createAnswerAtOnce({ inForce, levels })

@@ -28,8 +28,9 @@ export function modelLister(
     idleTimeoutMs: timeoutMs,
     errorTimeoutMs: timeoutMs,
   }
+  const unheld = { hold: uncounted, traceHeaders: undefined }
   return (signal) =>
-    receive({ dispatch, request, signal, hold: uncounted, bytesMax }, ({ status }) => {
+    receive({ dispatch, request, signal, ...unheld, bytesMax }, ({ status }) => {
       const whole = wholeReader()
       const finish = () => {
         if (status !== 200) throw new ProviderFailure('malformed', 'There is no list of models.')

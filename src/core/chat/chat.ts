@@ -2,6 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
+import type { TraceHeaders } from '../trace-context.ts'
 
 type Schemas = components['schemas']
 
@@ -46,6 +47,8 @@ export type ChatTurn = {
   createdSeconds: number
   /** Of this try, for vendors that take one. */
   idempotencyKey: string | undefined
+  /** What names this try in a trace to its vendor. */
+  traceHeaders: TraceHeaders | undefined
 }
 
 /** A request translated for one route. */

@@ -1,5 +1,5 @@
 import type { Hold } from '../../bytes/budget.ts'
-import { joined, type Delivery } from '../call.ts'
+import { joined, type Call, type Delivery } from '../call.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
@@ -8,6 +8,7 @@ import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
 import { estimateStream, estimateTokens } from './estimate.ts'
+import { finishReasonsIn } from './finish-reasons.ts'
 
 /** How a stream ended: complete, with what its closing chunks need, or broken off. */
 export type StreamOutcome =
@@ -73,6 +74,7 @@ async function forward(
   try {
     const { usage: reported, identity } = await stream.forward(kept.sink)
     const usage = reported ?? estimateStream(request, kept.events())
+    tellAnswer(call, identity, kept)
     const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
     if (kept.complete()) {
       keep?.(() => remembered({ events: kept.events(), identity }, usage, receipt))
@@ -81,6 +83,11 @@ async function forward(
   } catch (thrown) {
     return brokenOff(begun, thrown, kept.events())
   }
+}
+
+/** Its events are looked through only where somebody is told. */
+function tellAnswer({ trace }: Call, { id }: ChunkIdentity, kept: KeptEvents): void {
+  trace?.answered?.({ id, finishReasons: finishReasonsIn(kept.events()) })
 }
 
 /** Records a stream that did not come to its end, at the price of what was delivered. */

@@ -1,7 +1,9 @@
 import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import type { Warning } from '../model.ts'
 import { noAdapter, type Route } from '../route.ts'
+import type { TraceHeaders } from '../trace-context.ts'
 import type {
+  ChatAnswer,
   ChatCompletion,
   ChatRequest,
   ChatResult,
@@ -11,11 +13,14 @@ import type {
 } from './chat.ts'
 import { doubtfulLimits, modelProblems } from './check.ts'
 import { tokensAsked } from './estimate.ts'
+import { finishReasonsOf } from './finish-reasons.ts'
 import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { misspelledFields } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
 import { upperChatUsage } from './upper-usage.ts'
+
+type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
 
 /** A conversation with a language model, answered in one piece. */
 export function chatWork(
@@ -27,9 +32,11 @@ export function chatWork(
     ...conversation(request, timeoutMs),
     isShared: true,
     make: async (call, selection) => {
-      const attempt = (route: Route) => prepared(route).complete(turnOf(call))
+      const attempt: Attempt<ChatAnswer> = (route, traceHeaders) =>
+        prepared(route).complete(turnOf(call, traceHeaders))
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage, bytes } = value
+      call.trace?.answered?.({ id: completion.id, finishReasons: finishReasonsOf(completion) })
       const result = { completion, text: JSON.stringify(completion) }
       const { warnings } = prepared(route)
       return { route, usage, servedModel: completion.model, result, bytes, warnings }
@@ -56,7 +63,8 @@ export function chatStreamWork(
     ...conversation(request, limits.chatTimeoutMs),
     isShared: false,
     make: async (call, selection) => {
-      const attempt = (route: Route) => prepared(route).stream(turnOf(call))
+      const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
+        prepared(route).stream(turnOf(call, traceHeaders))
       const options = { ready: prepared, goesOn: true }
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
       return { stream, route, warnings: prepared(route).warnings }
@@ -107,7 +115,11 @@ function unable(route: Route): PreparedChat {
   return { problems, warnings: [], complete: refuse, stream: refuse }
 }
 
-function turnOf({ deadline, hold, startedAt, nextVendorKey }: Call): ChatTurn {
+function turnOf(
+  { deadline, hold, startedAt, nextVendorKey }: Call,
+  traceHeaders: TraceHeaders | undefined,
+): ChatTurn {
   const createdSeconds = Math.floor(startedAt / 1000)
-  return { signal: deadline.signal, hold, createdSeconds, idempotencyKey: nextVendorKey() }
+  const { signal } = deadline
+  return { signal, hold, createdSeconds, idempotencyKey: nextVendorKey(), traceHeaders }
 }

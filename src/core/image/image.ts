@@ -3,6 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target } from '../model.ts'
 import type { Usage } from '../price.ts'
+import type { TraceHeaders } from '../trace-context.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
@@ -129,6 +130,8 @@ export type ImageCall = {
   hold: Hold
   /** Of this try, for vendors that take one; a try may make several calls. */
   idempotencyKey: string | undefined
+  /** What names this try in a trace to its vendor. */
+  traceHeaders: TraceHeaders | undefined
 }
 
 /** What a model's pictures can be, as a catalog row says it. */

@@ -83,11 +83,12 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const splitConcurrency = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
   try {
     const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
-      call.tryRoutes(selection, async (route): Promise<Made> => {
+      call.tryRoutes(selection, async (route, traceHeaders): Promise<Made> => {
         const plan = planOf(route)
         const idempotencyKey = call.nextVendorKey()
         const of = { request, plan, target: route, count, index, signal, hold: call.hold }
-        const making = generate(splitConcurrency, adapterOf(route), { ...of, idempotencyKey })
+        const told = { idempotencyKey, traceHeaders }
+        const making = generate(splitConcurrency, adapterOf(route), { ...of, ...told })
         const made = await (call.allowRepeat ? making : making.catch(boughtOnce))
         const finish = (one: Picture) => parts.finishPicture(one, plan)
         const finished = await Promise.all(made.pictures.map(finish))

@@ -26,13 +26,16 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, hold, count } = call
+      const { signal, hold, traceHeaders, count } = call
       const request = requestTo(path, wireRequest(call))
-      const addresses = await receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
-        const whole = wholeReader()
-        return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
-      })
+      const addresses = await receive(
+        { dispatch, request, signal, hold, traceHeaders, bytesMax },
+        (head) => {
+          if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
+          const whole = wholeReader()
+          return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
+        },
+      )
       return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, call))) }
     },
   }

@@ -33,13 +33,14 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       return {
         problems,
         warnings,
-        complete: ({ signal, hold, createdSeconds }) =>
+        complete: ({ signal, hold, traceHeaders, createdSeconds }) =>
           receive(
             {
               dispatch,
               request: requestTo(path, body),
               signal,
               hold,
+              traceHeaders,
               bytesMax,
               copies: printedCopies,
             },
@@ -52,7 +53,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
               return { push: whole.push, finish }
             },
           ),
-        stream: ({ signal, hold, createdSeconds }) => {
+        stream: ({ signal, hold, traceHeaders, createdSeconds }) => {
           const { upstreamModel } = target
           const options = { createdSeconds, upstreamModel, texts, tokensMax }
           return openTranslated({
@@ -60,6 +61,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             request: requestTo(path, body),
             signal,
             hold,
+            traceHeaders,
             coalescing,
             limits,
             readFailure: (head) => readFailure(head, texts),

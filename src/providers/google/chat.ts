@@ -50,10 +50,18 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
         problems,
         warnings,
         complete: async (turn) => {
-          const { signal, hold, createdSeconds } = turn
+          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('generateContent', turn)
           return receive(
-            { dispatch, request: sent, signal, hold, bytesMax, copies: printedCopies },
+            {
+              dispatch,
+              request: sent,
+              signal,
+              hold,
+              traceHeaders,
+              bytesMax,
+              copies: printedCopies,
+            },
             (head) => {
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
@@ -65,7 +73,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
           )
         },
         stream: async (turn) => {
-          const { signal, hold, createdSeconds } = turn
+          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('streamGenerateContent?alt=sse', turn)
           const { upstreamModel } = target
           return openTranslated({
@@ -73,6 +81,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
             request: sent,
             signal,
             hold,
+            traceHeaders,
             coalescing,
             limits,
             readFailure: (head) => readFailure(head, texts),

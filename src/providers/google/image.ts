@@ -52,8 +52,8 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
     generate: (call) => {
       const path = `/v1beta/models/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const request = requestTo(path, wireRequest(call))
-      const { signal, hold } = call
-      return receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
+      const { signal, hold, traceHeaders } = call
+      return receive({ dispatch, request, signal, hold, traceHeaders, bytesMax }, (head) => {
         if (head.status !== 200) return readFailure(head, texts)
         const reader = base64Reader('data')
         return {

@@ -62,22 +62,21 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
         problems,
         warnings,
         complete: async (turn) => {
-          const { signal, hold, createdSeconds } = turn
+          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
           const how = readingFor(createdSeconds)
           const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
             if (head.status !== 200) return readFailure(head, reading)
             return completionReader(how)
           }
-          return receive(
-            { dispatch, request: sent, signal, hold, bytesMax, copies: printedCopies },
-            read,
-          )
+          const answered = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
+          return receive({ dispatch, request: sent, ...answered }, read)
         },
         stream: async (turn) => {
-          const { signal, hold, createdSeconds } = turn
+          const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
-          const answer = await open({ dispatch, request: sent, signal, hold, coalescing })
+          const how = { signal, hold, traceHeaders, coalescing }
+          const answer = await open({ dispatch, request: sent, ...how })
           if (answer.head.status === 200) {
             const how = readingFor(createdSeconds)
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)

@@ -58,11 +58,11 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
     ...(unlisted === undefined ? {} : { unlisted }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
-      const { signal, hold, count } = call
+      const { signal, hold, traceHeaders, count } = call
       const tokensMax = tokensMaxOf(call.target, count)
       const reading = { count, texts, tokensMax, readCost, isRefused }
       const request = requestFor(call)
-      const how = { dispatch, request, signal, hold, bytesMax }
+      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax }
       const { items, ...rest } = await receive(how, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')

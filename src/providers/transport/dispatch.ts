@@ -1,4 +1,5 @@
 import { Pool, type Dispatcher } from 'undici'
+import type { TraceHeaders } from '../../core/trace-context.ts'
 
 /** A body in one piece or several, sent verbatim; it may be sent again. */
 export type UpstreamBody = string | readonly (string | Buffer)[]
@@ -106,6 +107,15 @@ export function withKey(
 ): UpstreamRequest {
   if (header === undefined || key === undefined) return request
   return { ...request, headers: { ...request.headers, [header]: key } }
+}
+
+/** The same request with the headers that name its place in a trace. */
+export function inTrace(
+  request: UpstreamRequest,
+  traceHeaders: TraceHeaders | undefined,
+): UpstreamRequest {
+  if (traceHeaders === undefined) return request
+  return { ...request, headers: { ...request.headers, ...traceHeaders } }
 }
 
 /** undici cannot know the length of an iterable, and vendors require `content-length`. */

@@ -48,7 +48,9 @@ export function createFetchPicture(options: Options): FetchPicture {
       const { headersTimeoutMs, idleTimeoutMs, endTimeoutMs: errorTimeoutMs } = limits
       const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
       const request = { method: 'GET', path, headers: {}, ...timeouts } as const
-      return receive({ dispatch, request, signal, hold, bytesMax }, ({ status }) =>
+      // It names a picture, and may be anything that answers there.
+      const how = { dispatch, request, signal, hold, traceHeaders: undefined, bytesMax }
+      return receive(how, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
       )
     }

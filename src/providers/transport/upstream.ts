@@ -1,11 +1,13 @@
 import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { TraceHeaders } from '../../core/trace-context.ts'
 import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
 import type { Coalescing } from './coalescing.ts'
-import type { Dispatch, UpstreamControl, UpstreamHead, UpstreamRequest } from './dispatch.ts'
+import { inTrace, type Dispatch, type UpstreamHead, type UpstreamRequest } from './dispatch.ts'
 import { drawOn, noMemory } from './drawing.ts'
 import { checkJsonBounds } from './json-bounds.ts'
+import { linkSignal } from './link-signal.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
 /** An answer that is parsed and printed again is there as its bytes, its value and its text. */
@@ -25,6 +27,8 @@ type Options = {
   signal: AbortSignal
   /** What the call holds of the memory: what is read of the answer stays in it. */
   hold: Hold
+  /** The call's place in a trace: for vendors, and for nobody else. */
+  traceHeaders: TraceHeaders | undefined
   bytesMax: number
   /** How often what is read is there at once; once when absent. */
   copies?: number
@@ -37,7 +41,7 @@ type Options = {
  * reason with which `signal` aborts.
  */
 export function receive<T>(
-  { dispatch, request, signal, hold, bytesMax, copies = 1 }: Options,
+  { dispatch, request, signal, hold, traceHeaders, bytesMax, copies = 1 }: Options,
   readerFor: (head: UpstreamHead) => PieceReader<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -65,7 +69,7 @@ export function receive<T>(
       settle()
       link.abort(enough())
     }
-    dispatch(request, {
+    dispatch(inTrace(request, traceHeaders), {
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {
@@ -167,6 +171,7 @@ export function open({
   request,
   signal,
   hold,
+  traceHeaders,
   coalescing,
 }: Omit<Options, 'bytesMax'> & { coalescing: Coalescing }): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
@@ -195,7 +200,7 @@ export function open({
       clearTimeout(lastWait)
       passage.finish(how)
     }
-    dispatch(request, {
+    dispatch(inTrace(request, traceHeaders), {
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {
@@ -269,23 +274,5 @@ function passPieces(coalescing: Coalescing) {
       // The end waits for the scheduled flush of the last pieces; a failure is reported at once.
       if (how !== 'end' || waiting === undefined) flush()
     },
-  }
-}
-
-/** Aborts a request when the signal aborts. */
-function linkSignal(signal: AbortSignal) {
-  let running: UpstreamControl | undefined
-  const abort = (reason: Error) => running?.abort(reason)
-  // The gateway aborts with errors only.
-  const onAbort = () => abort(signal.reason as Error)
-  return {
-    start: (control: UpstreamControl) => {
-      running = control
-      if (signal.aborted) onAbort()
-      else signal.addEventListener('abort', onAbort, { once: true })
-    },
-    control: () => running!,
-    abort,
-    clear: () => signal.removeEventListener('abort', onAbort),
   }
 }

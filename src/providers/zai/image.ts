@@ -24,13 +24,16 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     picturesPerCall: () => 1,
     generate: async (call) => {
-      const { signal, hold } = call
+      const { signal, hold, traceHeaders } = call
       const request = requestTo('/images/generations', wireRequest(call))
-      const address = await receive({ dispatch, request, signal, hold, bytesMax }, (head) => {
-        if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
-        const whole = wholeReader()
-        return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
-      })
+      const address = await receive(
+        { dispatch, request, signal, hold, traceHeaders, bytesMax },
+        (head) => {
+          if (head.status !== 200) return failureReader(head, complaintOf, kindOf, texts)
+          const whole = wholeReader()
+          return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
+        },
+      )
       return { pictures: [await fetchPicture(address, call)] }
     },
   }

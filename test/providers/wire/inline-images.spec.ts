@@ -32,6 +32,7 @@ const turn = {
   hold: uncounted,
   createdSeconds: 1,
   idempotencyKey: undefined,
+  traceHeaders: undefined,
 }
 
 /** An endpoint that keeps what it is sent and answers nothing. */
