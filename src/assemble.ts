@@ -6,6 +6,7 @@ import { assembleAccounts } from './assemble/accounts.ts'
 import { assembleAnswers } from './assemble/answers.ts'
 import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/reload-settings.ts'
+import { assemblePeers } from './assemble/peers.ts'
 import { assemblePeople, type PeopleParts } from './assemble/people.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
@@ -21,6 +22,7 @@ import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
 import { bindPages } from './pages/index.ts'
+import type { PrimaryLine } from './peers/primary-line.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
 import { readGatewaySecret } from './storage/gateway-secret.ts'
 import { guardStore, type GuardedStore } from './storage/store-guard.ts'
@@ -66,6 +68,8 @@ type Options = {
   onPortClosed?: () => void
   /** Collects garbage; thoroughly where nothing else is to do. */
   collector?: Collector | undefined
+  /** The line to the primary, where this process is one of its workers. */
+  primary?: PrimaryLine | undefined
 }
 
 /** Whole milliseconds since the process began. */
@@ -85,26 +89,22 @@ export async function assemble({
   moreTools = [],
   onPortClosed = () => undefined,
   collector,
+  primary,
 }: Options): Promise<Assembled> {
   const { limits } = config
   const budget = budgetOf({ limits, monotonic, collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
-  // Both are slow and independent of each other.
-  const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
-  for (const notice of opened.notices) events.storeNoticed(notice)
-  const { tracing } = startTracing(config)
-  const store = await guardStore({ store: opened, config, monotonic, events })
-  const secret = await readGatewaySecret(store.db)
-  const known = assembleAccounts({ store, limits, clock, monotonic })
-  const people = assemblePeople({ config, store, events, clock, monotonic })
+  const opened = await openAll({ config, secrets, monotonic, events, primary })
+  const { peers, store, channel, tracing } = opened
+  const known = assembleAccounts({ store, limits, channel, clock, monotonic })
+  const { announce } = known
+  const people = assemblePeople({ config, store, events, announce, clock, monotonic })
   const { contract, toolServer, current, keys, reload, ...answers } = assembleAnswers({
+    ...opened,
     ...known,
     config,
     secrets,
-    loaded,
-    store,
-    secret,
     events,
     budget,
     people,
@@ -115,7 +115,6 @@ export async function assemble({
     sleep,
     random,
     readSettings,
-    tracing,
     isDraining: () => server.draining(),
     setLogLevel: (level) => (log.level = level),
   })
@@ -136,10 +135,28 @@ export async function assemble({
     await known.close()
     await answers.close()
     await store.close()
+    peers.close()
   }
   const { providerIds, retiring } = current()
   const rest = { toolServer, reload, providerIds, retiring, close }
   return { server, accounts, keys, people, store, events, ...rest }
+}
+
+type Opened = Pick<Options, 'config' | 'secrets' | 'primary'> & {
+  monotonic: () => number
+  events: Events
+}
+
+/** What has to be waited for, before anything is built with it. */
+async function openAll({ config, secrets, primary, monotonic, events }: Opened) {
+  const peers = await assemblePeers({ config, secrets, events, primary })
+  // Both are slow and independent of each other.
+  const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
+  for (const notice of opened.notices) events.storeNoticed(notice)
+  const store = await guardStore({ store: opened, config, monotonic, events })
+  const secret = await readGatewaySecret(store.db)
+  const { tracing } = startTracing(config)
+  return { peers, channel: peers.channel, store, loaded, secret, tracing }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { settings } from '../generated/settings.ts'
-import { camelCase, type Config, type Loaded } from './config.ts'
+import { camelCase, type Config, type Loaded, type Secrets } from './config.ts'
 import { vendors } from './providers/index.ts'
 
 type Settings = Pick<Loaded, 'config' | 'secrets'>
@@ -45,7 +45,7 @@ export function changesBetween(before: Settings, read: Settings): Changes {
     needsRestart: namesOf(waiting),
     applied: {
       config: withOld(before.config, read.config, namesOf(waiting)),
-      secrets: read.secrets,
+      secrets: withOldSecrets(before.secrets, read.secrets, namesOf(waiting)),
     },
     providerIds,
     concernsModels: providerIds.length > 0 || changed.some((name) => ofModels.has(name)),
@@ -65,10 +65,21 @@ function isMoved(old: string | undefined, now: string | undefined): boolean {
   return old !== undefined && now !== undefined && old !== now
 }
 
+/** Settings that are secrets, by their names in gateway.yaml. */
+const secretSettings = {
+  database_url: 'databaseUrl',
+  metrics_token: 'metricsToken',
+  otlp_headers: 'otlpHeaders',
+  redis_url: 'redisUrl',
+} as const satisfies Readonly<Record<string, keyof Secrets>>
+
+function isSecretSetting(name: string): name is keyof typeof secretSettings {
+  return Object.hasOwn(secretSettings, name)
+}
+
 /** The value of a setting by its name in gateway.yaml. */
 function valueOf({ config, secrets }: Settings, name: string): unknown {
-  if (name === 'metrics_token') return secrets.metricsToken
-  if (name === 'otlp_headers') return secrets.otlpHeaders
+  if (isSecretSetting(name)) return secrets[secretSettings[name]]
   if (name === 'providers') {
     const own = config.endpoints.filter(({ id }) => !vendors.some((vendor) => vendor.id === id))
     return own.map((endpoint) => [endpoint, secrets.providerKeys[endpoint.id]])
@@ -94,6 +105,14 @@ function withOld(before: Config, read: Config, names: readonly string[]): Config
     else Object.assign(kept.limits, memberOf(before.limits, camelCase(limit)))
   }
   return kept
+}
+
+function withOldSecrets(before: Secrets, read: Secrets, names: readonly string[]): Secrets {
+  const kept = names.filter(isSecretSetting).map((name) => {
+    const member = secretSettings[name]
+    return [member, before[member]]
+  })
+  return { ...read, ...Object.fromEntries(kept) }
 }
 
 function memberOf(from: object, name: string): object {

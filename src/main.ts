@@ -1,6 +1,7 @@
 /** The server: `npm start`. */
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { commandLine } from './accounts/command-line.ts'
+import { signalActor } from './accounts/signal-actor.ts'
 import { setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
+import { RedisRefusal } from './peers/redis-trouble.ts'
 import { obeySignals } from './signals.ts'
 import { serveFolder, type FolderLock } from './storage/folder-lock.ts'
 import { makeFolder } from './storage/folder.ts'
@@ -41,7 +43,7 @@ async function main(): Promise<void> {
     events,
     reload: () => {
       // What goes wrong is logged.
-      reload({ id: 'signal', address: null }).catch(() => undefined)
+      reload(signalActor).catch(() => undefined)
     },
     drain: server.drain,
     close,
@@ -129,7 +131,7 @@ async function listen(
 }
 
 await main().catch((error: Error) => {
-  const isTold = error instanceof StartError || error instanceof StoreError
+  const isTold = [StartError, StoreError, RedisRefusal].some((kind) => error instanceof kind)
   const text = isTold ? error.message : (error.stack ?? error.message)
   process.stderr.write(`The gateway cannot start: ${text}\n`)
   process.exit(1)

@@ -84,7 +84,13 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
   })
-  const identify = createIdentify({ store, clock, monotonic, ...limits, onUse: () => undefined })
+  const { identify } = createIdentify({
+    store,
+    clock,
+    monotonic,
+    ...limits,
+    onUse: () => undefined,
+  })
   return {
     key,
     identify: (authorization) => identify({ authorization, apiKey: undefined }),

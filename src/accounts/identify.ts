@@ -22,6 +22,13 @@ type Options = {
   onUse: (keyId: string) => void
 }
 
+/** Who calls with a key, and what is remembered of it. */
+export type KnownKeys = {
+  identify: Identify
+  /** Looks up anew, at its next use, who is concerned by a change of the store. */
+  forget(isConcerned: (caller: Caller) => boolean): void
+}
+
 /** Authenticates keys against the store, and caches those it finds. */
 export function createIdentify({
   store,
@@ -30,7 +37,7 @@ export function createIdentify({
   keyCacheMs,
   keyCacheEntriesMax,
   onUse,
-}: Options): Identify {
+}: Options): KnownKeys {
   const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Known>>()
 
@@ -41,24 +48,36 @@ export function createIdentify({
     const trustedUntil = monotonic() + keyCacheMs
     const found = lookUp(store, digest, trustedUntil)
       .catch(notLookedUp('key'))
-      .finally(() => lookingUp.delete(digest))
+      .finally(() => {
+        if (lookingUp.get(digest) === found) lookingUp.delete(digest)
+      })
     lookingUp.set(digest, found)
     return found
   }
+  let changes = 0
 
-  return (credentials) => {
+  const identify: Identify = (credentials) => {
     const key = readKey(credentials)
     const digest = digestOf(key)
     const found = known.get(digest)
     if (found !== undefined && found.trustedUntil >= monotonic()) return unexpired(found, clock())
     if (!isWellFormedKey(key)) throw notAKey(key)
+    const changesBefore = changes
     return lookUpOnce(digest).then((row) => {
-      if (keyCacheMs > 0) known.set(digest, row)
+      // What was read while it changed may be what was before.
+      if (keyCacheMs > 0 && changes === changesBefore) known.set(digest, row)
       const caller = unexpired(row, clock())
       onUse(caller.keyId)
       return caller
     })
   }
+  const forget: KnownKeys['forget'] = (isConcerned) => {
+    changes++
+    lookingUp.clear()
+    const concerned = [...known].filter(([, { caller }]) => isConcerned(caller))
+    for (const [digest] of concerned) known.delete(digest)
+  }
+  return { identify, forget }
 }
 
 async function lookUp({ db }: Store, digest: string, trustedUntil: number): Promise<Known> {

@@ -13,6 +13,8 @@ type Open = { caller?: Caller; ending: AbortController }
 export type KeyWatch = {
   /** Follows an exchange until the returned function is called. */
   follow(open: Open): () => void
+  /** Looks at once, since something has changed. */
+  look(): void
   close(): void
 }
 
@@ -35,9 +37,8 @@ export function createKeyWatch({
   ...limits
 }: Options): KeyWatch {
   const followed = createPlaces()
-  let isLooking = false
 
-  const look = async (): Promise<void> => {
+  const lookAtAll = async (): Promise<void> => {
     const open = followed.all().filter((one) => one.caller !== undefined)
     const isOfPerson = ({ caller }: Open) => caller!.person !== undefined
     await end(
@@ -55,17 +56,30 @@ export function createKeyWatch({
       }
     })
   }
-  const timer = setInterval(() => {
-    if (isLooking || followed.isEmpty()) return
-    isLooking = true
+  let looking: Promise<void> | undefined
+  let isDue = false
+  const look = (): void => {
+    isDue = false
+    if (followed.isEmpty()) return
     // A store that does not answer says nothing of a key; the next look is soon.
-    look()
+    looking = lookAtAll()
       .catch(() => undefined)
-      .finally(() => (isLooking = false))
+      .finally(() => {
+        looking = undefined
+        if (isDue) look()
+      })
+  }
+  const timer = setInterval(() => {
+    if (looking === undefined) look()
   }, keyRecheckMs).unref()
 
   return {
     follow: followed.add,
+    look: () => {
+      // One that is under way may have seen what was before.
+      if (looking === undefined) look()
+      else isDue = true
+    },
     close: () => clearInterval(timer),
   }
 }

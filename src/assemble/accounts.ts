@@ -1,28 +1,52 @@
+import { announcedAccounts, type Announce } from '../accounts/announced.ts'
 import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createIdentify } from '../accounts/identify.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
+import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
 import type { Config } from '../config.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 
 type Options = {
   store: GuardedStore
   limits: Config['limits']
+  channel: Channel
   clock: () => number
   monotonic: () => number
 }
 
-/** The accounts, and what knows and follows their keys. */
-export function assembleAccounts({ store, limits, clock, monotonic }: Options) {
+/**
+ * The accounts, and what knows and follows their keys. What is announced, here or by another process,
+ * is looked up anew at once; without an announcement it is soon.
+ */
+export function assembleAccounts({ store, limits, channel, clock, monotonic }: Options) {
   const audit = createAudit(store, clock)
   const lastUse = createLastUse({ store, clock, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
+  const onUse = lastUse.note
+  const known = createIdentify({ store, clock, monotonic, ...limits, onUse })
+  const changed: Listeners = {
+    keys_changed: ({ keyIds }) => {
+      known.forget(({ keyId }) => keyIds.includes(keyId))
+      keyWatch.look()
+    },
+    account_changed: ({ accountId: id }) => known.forget(({ accountId }) => accountId === id),
+    sessions_changed: keyWatch.look,
+  }
+  channel.listen(changed)
+  const here = createHearing()
+  here.listen(changed)
+  const announce: Announce = (announcement) => {
+    here.hear(announcement)
+    channel.announce(announcement)
+  }
   return {
     audit,
-    accounts: createAccounts({ store, audit, clock }),
+    accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
+    announce,
     lastUse,
-    identify: createIdentify({ store, clock, monotonic, ...limits, onUse: lastUse.note }),
+    identify: known.identify,
     followKey: keyWatch.follow,
     close: async () => {
       keyWatch.close()

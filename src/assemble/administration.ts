@@ -1,6 +1,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Audit } from '../accounts/audit.ts'
-import { createKeys, type Keys } from '../accounts/keys.ts'
+import { announcedKeys, type Announce } from '../accounts/announced.ts'
+import { createKeys } from '../accounts/keys.ts'
 import type { LastUse } from '../accounts/last-use.ts'
 import type { Budgets } from '../accounts/budgets.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
@@ -22,6 +23,7 @@ type Options = {
   reload: Reload
   lookAtLimits: LookAtLimits
   people: PeopleParts
+  announce: Announce
   audit: Audit
   lastUse: LastUse
   /** Models are named as they are now. */
@@ -37,13 +39,14 @@ export function assembleAdministration(options: Options) {
     const { config, models } = current()
     return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
   }
-  const keys: Keys = createKeys({ store, audit, modelIds, clock, usedAt: lastUse.of })
+  const parts = { store, audit, modelIds, clock, usedAt: lastUse.of }
+  const keys = announcedKeys(createKeys(parts), options.announce)
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
   const requests = createRequests({ reader })
-  const parts = { ...people, audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests }
-  return { keys, operations: apiOperations(parts) }
+  const all = { ...people, audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests }
+  return { keys, operations: apiOperations(all) }
 }

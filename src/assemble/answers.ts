@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts'
+import type { Announce } from '../accounts/announced.ts'
 import type { Audit } from '../accounts/audit.ts'
 import type { LastUse } from '../accounts/last-use.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
@@ -6,6 +7,7 @@ import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { loadContract } from '../http/contract-router.ts'
+import type { Channel } from '../peers/channel.ts'
 import { assembleAdministration } from './administration.ts'
 import { assembleFaces } from './faces.ts'
 import { createGeneration } from './generation.ts'
@@ -19,6 +21,8 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     loaded: Awaited<ReturnType<typeof loadContract>>
     accounts: Accounts
     people: PeopleParts
+    announce: Announce
+    channel: Channel
     audit: Audit
     lastUse: LastUse
     identify: Identify

@@ -5,9 +5,12 @@ import type { Tracing } from '../core/trace.ts'
 import type { ActFor } from '../http/authorize.ts'
 import { createContractRouter, type loadContract } from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
+import type { Elsewhere } from '../mcp/elsewhere.ts'
 import { createToolServer } from '../mcp/index.ts'
 import { v1Forms } from '../v1/index.ts'
 import type { Generation } from './generation.ts'
+import { announcedTextMax } from '../peers/announcement.ts'
+import type { Channel } from '../peers/channel.ts'
 import type { PeopleParts } from './people.ts'
 
 type Options = {
@@ -20,22 +23,30 @@ type Options = {
   actFor: ActFor
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   claimKey: ClaimKey
+  channel: Channel
   tracing: Tracing | undefined
   monotonic: () => number
 }
 
 /** The faces of the contract, behind its router: they answer with the generation that is current. */
 export function assembleFaces(options: Options) {
-  const { config, current, onFailure, monotonic } = options
+  const { config, current, channel, onFailure, monotonic } = options
   const allowsOrigin = (origin: string) => current().allowsOrigin(origin)
   const toolServer = createToolServer({
     config,
     inForce: current,
     allowsOrigin,
     claimKey: options.claimKey,
+    elsewhere: elsewhereOver(channel),
     onFailure,
     tracing: options.tracing,
     monotonic,
+  })
+  const { fromElsewhere } = toolServer
+  channel.listen({
+    call_cancelled: ({ keyId, id }) => fromElsewhere.cancel(keyId, id),
+    log_level_set: ({ keyId, level }) => fromElsewhere.setLevel(keyId, level),
+    call_told: ({ accountId, told }) => fromElsewhere.tellState(accountId, told),
   })
   const contract = createContractRouter(options.loaded, {
     inForce: current,
@@ -52,4 +63,17 @@ export function assembleFaces(options: Options) {
     limits: config.limits,
   })
   return { contract, toolServer }
+}
+
+/** What tool clients do here, told to the other processes. */
+function elsewhereOver({ isAlone, announce }: Channel): Elsewhere {
+  return {
+    cancel: (keyId, id) => {
+      if (String(id).length <= announcedTextMax) announce({ kind: 'call_cancelled', keyId, id })
+    },
+    setLevel: (keyId, level) => announce({ kind: 'log_level_set', keyId, level }),
+    tellState: isAlone
+      ? undefined
+      : (accountId, told) => announce({ kind: 'call_told', accountId, told }),
+  }
 }

@@ -1,3 +1,10 @@
+import {
+  announcedEntrance,
+  announcedMembers,
+  announcedPeople,
+  announcedSessions,
+  type Announce,
+} from '../accounts/announced.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createEntrance } from '../accounts/entrance.ts'
 import { createInvitations } from '../accounts/invitations.ts'
@@ -17,6 +24,7 @@ type Options = {
   config: Config
   store: GuardedStore
   events: Events
+  announce: Announce
   clock: () => number
   monotonic: () => number
 }
@@ -25,7 +33,7 @@ type Options = {
 export type PeopleParts = ReturnType<typeof assemblePeople>
 
 /** Who signs in: their passwords, sessions and links. */
-export function assemblePeople({ config, store, events, clock, monotonic }: Options) {
+export function assemblePeople({ config, store, events, announce, clock, monotonic }: Options) {
   const { limits, signUp } = config
   const audit = createAudit(store, clock)
   const passwords = createPasswords(limits)
@@ -44,12 +52,12 @@ export function assemblePeople({ config, store, events, clock, monotonic }: Opti
   }
   const baseUrl = siteAddress(config)
   return {
-    entrance: createEntrance(letIn),
+    entrance: announcedEntrance(createEntrance(letIn), announce),
     newcomers: createNewcomers({ ...letIn, signUp }),
-    people,
-    sessions,
+    people: announcedPeople(people, announce),
+    sessions: announcedSessions(sessions, announce),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
-    members: createMembers({ store, audit }),
+    members: announcedMembers(createMembers({ store, audit }), announce),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
     cookie: createSessionCookie(config.baseUrl),
   }

@@ -1,11 +1,13 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Audit } from '../accounts/audit.ts'
+import { signalActor } from '../accounts/signal-actor.ts'
 import type { Reload } from '../api/reload-settings.ts'
 import { ConfigError, type Loaded } from '../config.ts'
 import { changesBetween, type Changes } from '../config-changes.ts'
 import type { Actor } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Generation } from './generation.ts'
 
@@ -21,6 +23,8 @@ type Options = {
   isDraining: () => boolean
   /** Writes down who reloaded, and what that changes. */
   note: (by: Actor, changes: Changes) => Promise<void>
+  /** Where other processes have their settings read again, and say so. */
+  channel: Pick<Channel, 'announce' | 'listen'>
   events: Pick<Events, 'reloaded' | 'reloadRefused'>
   clock: () => number
 }
@@ -28,11 +32,19 @@ type Options = {
 /** Each reads the files anew, so that more of them at once say no more. */
 const waitingMax = 8
 
-/** Reloads one after the other. What is wrong with the settings is told, and logged. */
+/** A reload that no caller of this process asked for; who did has written it down. */
+const byAnother = 'another process'
+type By = Actor | typeof byAnother
+
+/**
+ * Reloads one after the other. What is wrong with the settings is told, and logged. What a caller has
+ * reloaded the other processes reload too, each from its own files; a signal concerns its process alone.
+ */
 export function createReload(options: Options): Reload {
+  const { channel } = options
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
-  const run = async (by: Actor): Promise<Reloaded> => {
+  const run = async (by: By): Promise<Reloaded> => {
     try {
       const reloaded = await reloadOnce(options, by)
       options.events.reloaded(reloaded)
@@ -44,16 +56,34 @@ export function createReload(options: Options): Reload {
       waiting--
     }
   }
-  return (by) => {
+  const enqueue = (by: By): Promise<Reloaded> => {
     if (waiting >= waitingMax) return Promise.reject(tooMany())
     waiting++
     const turn = last.then(() => run(by))
     last = turn.catch(() => undefined)
     return turn
   }
+  let isAnnounced = false
+  channel.listen({
+    settings_reloaded: () => {
+      if (isAnnounced) return
+      isAnnounced = true
+      // The files are read after this; what goes wrong is logged.
+      last = last.then(() => {
+        isAnnounced = false
+        waiting++
+        return run(byAnother).catch(() => undefined)
+      })
+    },
+  })
+  return async (by) => {
+    const reloaded = await enqueue(by)
+    if (by.id !== signalActor.id) channel.announce({ kind: 'settings_reloaded' })
+    return reloaded
+  }
 }
 
-async function reloadOnce(options: Options, by: Actor): Promise<Reloaded> {
+async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
   const { current, build, begin, note, isDraining, clock } = options
   if (isDraining()) throw stopping()
   const read = readAll(options.readSettings)
@@ -61,7 +91,7 @@ async function reloadOnce(options: Options, by: Actor): Promise<Reloaded> {
   const { changed, needsRestart, applied } = changes
   const next = changed.length === 0 ? undefined : build(applied)
   try {
-    await note(by, changes)
+    if (by !== byAnother) await note(by, changes)
     if (isDraining()) throw stopping()
   } catch (error) {
     await next?.end(0)

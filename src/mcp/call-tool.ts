@@ -7,18 +7,18 @@ import type { TraceCarrier } from '../core/trace-context.ts'
 import type { Tracing } from '../core/trace.ts'
 import { assertValid } from '../http/check-error.ts'
 import { printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
-import type { EventStreams } from './event-streams.ts'
+import type { ToolCallState } from './elsewhere.ts'
 import { callOnce, keyIn } from './idempotent-call.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
-import type { LogLevels } from './log-levels.ts'
 import { withoutNulls, type Params } from './messages.ts'
 import { startProgress, type ProgressNotification } from './progress.ts'
 import type { BoundTool, ToolsInForce } from './tool.ts'
 
 type Options = {
   inForce: () => ToolsInForce
-  streams: EventStreams
-  levels: LogLevels
+  /** Whether somebody may listen for an account. */
+  isHeard: (accountId: string) => boolean
+  tellState: (accountId: string, state: ToolCallState) => void
   progressIntervalMs: number
   claimKey: ClaimKey
   /** Called for each call that ends with an error of the tool. */
@@ -98,19 +98,12 @@ type Announced = {
 
 /** Reports progress to the client; for generating tools also to the account's event streams. */
 function announce(tool: BoundTool, { params, context, notify, options }: Announced) {
-  const { streams, levels, progressIntervalMs, monotonic } = options
+  const { isHeard, tellState, progressIntervalMs, monotonic } = options
   const { name } = tool.description
   const { caller, requestId } = context
-  const isObserved = tool.isGeneration && streams.isHeard(caller.accountId)
+  const isObserved = tool.isGeneration && isHeard(caller.accountId)
   const tell = (state: string, elapsedMs: number) => {
-    if (!isObserved) return
-    const data = { tool: name, requestId, state, elapsedMs }
-    const message = { level: 'info', logger: 'generation', data }
-    streams.publish(
-      caller.accountId,
-      { jsonrpc: '2.0', method: 'notifications/message', params: message },
-      levels.wantsInfo,
-    )
+    if (isObserved) tellState(caller.accountId, { tool: name, requestId, state, elapsedMs })
   }
   const startedAt = monotonic()
   tell('started', 0)

@@ -7,6 +7,7 @@ import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
 import { createCallTool } from './call-tool.ts'
 import { deleteMcp } from './delete-mcp.ts'
+import type { Elsewhere, ToolCallState } from './elsewhere.ts'
 import { createEventStreams } from './event-streams.ts'
 import { getMcp } from './get-mcp.ts'
 import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
@@ -28,6 +29,7 @@ type Options = {
   /** Whether pages of an origin may use the tool server. */
   allowsOrigin: AllowsOrigin
   claimKey: ClaimKey
+  elsewhere: Elsewhere
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   tracing?: Tracing | undefined
   monotonic: () => number
@@ -41,6 +43,8 @@ export type ToolServer = {
   allowedOrigin: (origin: string) => string | undefined
   /** Sends `tools/list_changed` to all event streams; to be called when tools have changed. */
   announceToolsChanged(): void
+  /** What clients did at another process. */
+  fromElsewhere: { [Act in keyof Elsewhere]: NonNullable<Elsewhere[Act]> }
   /** Ends all event streams. */
   close(): void
 }
@@ -50,30 +54,42 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, inForce, allowsOrigin, claimKey, onFailure, tracing, monotonic } = options
+  const { config, inForce, allowsOrigin, claimKey, elsewhere, onFailure, tracing, monotonic } =
+    options
   const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
   const levels = createLogLevels()
   const progressIntervalMs = limits.toolProgressIntervalMs
+  const tellHere = (accountId: string, data: ToolCallState): void => {
+    const params = { level: 'info', logger: 'generation', data }
+    const message = { jsonrpc: '2.0', method: 'notifications/message', params }
+    streams.publish(accountId, message, levels.wantsInfo)
+  }
   const callTool = createCallTool({
     inForce,
-    streams,
-    levels,
+    isHeard: (accountId) => elsewhere.tellState !== undefined || streams.isHeard(accountId),
+    tellState: (accountId, state) => {
+      tellHere(accountId, state)
+      elsewhere.tellState?.(accountId, state)
+    },
     progressIntervalMs,
     claimKey,
     onFailure,
     tracing,
     monotonic,
   })
-  const answerAtOnce = createAnswerAtOnce({ inForce, levels })
+  const answerAtOnce = createAnswerAtOnce({ inForce, levels, elsewhere })
   const connect = once(async () => {
     const { connectServer } = await import('./server.ts')
     await connectServer({ multiplexer, callTool })
   })
   return {
     operations: {
-      postMcp: guarded(postMcp({ multiplexer, connect, answerAtOnce, limits }), allowsOrigin),
+      postMcp: guarded(
+        postMcp({ multiplexer, elsewhere, connect, answerAtOnce, limits }),
+        allowsOrigin,
+      ),
       getMcp: guarded(getMcp(streams), allowsOrigin),
       deleteMcp: guarded(deleteMcp(), allowsOrigin),
     },
@@ -81,6 +97,11 @@ export function createToolServer(options: Options): ToolServer {
     allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
     announceToolsChanged: () =>
       streams.broadcast({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }),
+    fromElsewhere: {
+      cancel: multiplexer.cancelByClient,
+      setLevel: levels.set,
+      tellState: tellHere,
+    },
     close: streams.close,
   }
 }

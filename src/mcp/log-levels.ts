@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 /** The log levels that clients have set, by API key (MCP specification, logging). */
 export type LogLevels = {
   /** Returns false if there is no such level. */
-  set(keyId: string, level: unknown): boolean
+  set(keyId: string, level: unknown): level is string
   wantsInfo(keyId: string): boolean
 }
 
@@ -15,7 +15,7 @@ const keysMax = 10_000
 export function createLogLevels(): LogLevels {
   const chosen = new LRUCache<string, number>({ max: keysMax })
   return {
-    set: (keyId, level) => {
+    set: (keyId, level): level is string => {
       const index = typeof level === 'string' ? levels.indexOf(level) : -1
       if (index < 0) return false
       chosen.set(keyId, index)

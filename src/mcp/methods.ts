@@ -1,5 +1,6 @@
 import { contractInfo } from '../../generated/operations.ts'
 import { nearName } from '../core/near-name.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import type { Params, RequestMessage } from './messages.ts'
@@ -26,14 +27,18 @@ export const toolServerCard = {
 export type AnswerAtOnce = (request: RequestMessage, keyId: string) => string
 
 type Method = (params: Params, keyId: string) => string
-type Options = { inForce: () => Pick<ToolsInForce, 'list'>; levels: LogLevels }
+type Options = {
+  inForce: () => Pick<ToolsInForce, 'list'>
+  levels: LogLevels
+  elsewhere: Pick<Elsewhere, 'setLevel'>
+}
 
-export function createAnswerAtOnce({ inForce, levels }: Options): AnswerAtOnce {
+export function createAnswerAtOnce({ inForce, levels, elsewhere }: Options): AnswerAtOnce {
   const methods = new Map<string, Method>([
     ['initialize', initialize],
     ['ping', () => '{}'],
     ['tools/list', (params) => onlyPage(params, inForce().list)],
-    ['logging/setLevel', ({ level }, keyId) => setLevel(levels, keyId, level)],
+    ['logging/setLevel', ({ level }, keyId) => setLevel({ levels, elsewhere }, keyId, level)],
   ])
   return ({ id, method, params }, keyId) => {
     try {
@@ -61,8 +66,15 @@ function onlyPage({ cursor }: Params, page: string): string {
   )
 }
 
-function setLevel(levels: LogLevels, keyId: string, level: unknown): string {
-  if (levels.set(keyId, level)) return '{}'
+function setLevel(
+  { levels, elsewhere }: Omit<Options, 'inForce'>,
+  keyId: string,
+  level: unknown,
+): string {
+  if (levels.set(keyId, level)) {
+    elsewhere.setLevel(keyId, level)
+    return '{}'
+  }
   throw new JsonRpcError(rpcCodes.invalidParams, "'level' must be a log level, such as info.")
 }
 

@@ -29,8 +29,8 @@ export type Multiplexer = {
   cancel(number: number): void
   /** How many requests of a key wait or are being answered. */
   countOf(keyId: string): number
-  /** Cancels the latest open request with this client's id that came with this key. */
-  cancelByClient(keyId: string, id: unknown): void
+  /** Cancels the latest open request with this client's id that came with this key; false if there is none. */
+  cancelByClient(keyId: string, id: unknown): boolean
   /** To be called when a handler has ended; without an answer the line ends with undefined. */
   settle(number: MessageId): void
   /** To be called when the server rejects the message that `start` is passing to it. */
@@ -83,7 +83,9 @@ export function createMultiplexer(): Multiplexer {
     cancel,
     cancelByClient: (keyId, id) => {
       const number = byClient.latest(keyId, id)
-      if (number !== undefined) cancel(number)
+      if (number === undefined) return false
+      cancel(number)
+      return true
     },
     // Deferred: the SDK sends a handler's answer before the next turn of the event loop.
     settle: (number) => {

@@ -4,12 +4,14 @@ import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
 import type { AnswerAtOnce } from './methods.ts'
 import type { Multiplexer } from './multiplexer.ts'
 
 type Options = {
   multiplexer: Multiplexer
+  elsewhere: Pick<Elsewhere, 'cancel'>
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
   answerAtOnce: AnswerAtOnce
@@ -84,7 +86,7 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
     } else if (message.kind === 'invalid') {
       line.reply([JSON.stringify(refusalOf(message))])
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
-      multiplexer.cancelByClient(context.caller.keyId, message.params['requestId'])
+      cancelByClient(post, message.params['requestId'])
     }
     // Other notifications, and responses, need no action without sessions.
   }
@@ -110,6 +112,13 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
     // None is left, unless the server could not be loaded.
     leave()
   }
+}
+
+/** The call may be in work at another process, which then has to end it. */
+function cancelByClient({ multiplexer, elsewhere, context }: Post, id: unknown): void {
+  const { keyId } = context.caller
+  if (multiplexer.cancelByClient(keyId, id)) return
+  if (typeof id === 'string' || typeof id === 'number') elsewhere.cancel(keyId, id)
 }
 
 /** A call that can be cancelled; `ended` when it is answered, or its handler was cancelled and ended. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createKey } from '../../src/accounts/api-key.ts'
-import { createIdentify } from '../../src/accounts/identify.ts'
-import type { Credentials, Identify } from '../../src/core/caller.ts'
+import { createIdentify, type KnownKeys } from '../../src/accounts/identify.ts'
+import type { Caller, Credentials } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -15,25 +15,23 @@ const keyCacheMs = 1000
 describe('identifying a caller', () => {
   let folder: TemporaryFolder
   let store: Store
-  let identify: Identify
+  let identify: KnownKeys['identify']
+  let forget: KnownKeys['forget']
   let accountId: string
   let now: number
   const used: string[] = []
   const onUse = (id: string) => void used.push(id)
   const clock = () => now
+  const begin = (changed: Partial<Parameters<typeof createIdentify>[0]> = {}) => {
+    const standard = { store, clock, monotonic: clock, keyCacheMs, keyCacheEntriesMax: 100, onUse }
+    ;({ identify, forget } = createIdentify({ ...standard, ...changed }))
+  }
   beforeEach(async () => {
     folder = makeFolder()
     now = 1_800_000_000_000
     store = await openTestStore(folder.path)
     used.length = 0
-    identify = createIdentify({
-      store,
-      clock,
-      monotonic: clock,
-      keyCacheMs,
-      keyCacheEntriesMax: 100,
-      onUse,
-    })
+    begin()
     accountId = (await accountsOf(store, clock).accounts.first()).id
   })
   afterEach(async () => {
@@ -156,14 +154,7 @@ describe('identifying a caller', () => {
   })
 
   it('asks the store every time when key_cache_ms is 0', async () => {
-    identify = createIdentify({
-      store,
-      clock,
-      monotonic: clock,
-      keyCacheMs: 0,
-      keyCacheEntriesMax: 100,
-      onUse,
-    })
+    begin({ keyCacheMs: 0 })
     const key = await newKey()
     expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
     await revokeAll()
@@ -190,19 +181,31 @@ describe('identifying a caller', () => {
   })
 
   it('knows no more keys than key_cache_entries_max', async () => {
-    identify = createIdentify({
-      store,
-      clock,
-      monotonic: clock,
-      keyCacheMs,
-      keyCacheEntriesMax: 1,
-      onUse,
-    })
+    begin({ keyCacheEntriesMax: 1 })
     const [one, two] = [await newKey(), await newKey()]
     await outcome(bearer(one))
     await outcome(bearer(two))
     await revokeAll()
     expect(await outcome(bearer(two))).to.have.property('accountId', accountId)
     expect(await outcome(bearer(one))).to.equal('invalid_api_key')
+  })
+
+  it('looks those up anew whom a change concerns, and no others', async () => {
+    const [one, two] = [await newKey(), await newKey()]
+    const { keyId } = (await outcome(bearer(one))) as Caller
+    await outcome(bearer(two))
+    await revokeAll()
+    forget((caller) => caller.keyId === keyId)
+    expect(await outcome(bearer(one))).to.equal('invalid_api_key')
+    expect(await outcome(bearer(two))).to.have.property('accountId', accountId)
+  })
+
+  it('remembers nothing that it read while a change was told', async () => {
+    const key = await newKey()
+    const reading = outcome(bearer(key))
+    forget(() => true)
+    expect(await reading).to.have.property('accountId', accountId)
+    await revokeAll()
+    expect(await outcome(bearer(key))).to.equal('invalid_api_key')
   })
 })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { createReload } from '../../src/assemble/reload.ts'
 import { loadConfig } from '../../src/config.ts'
 import { expectError } from '../support/expect-error.ts'
+import { aloneChannel } from '../../src/peers/channel.ts'
 import { completion } from '../support/chat-answers.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { openMessageStream } from '../support/message-stream.ts'
@@ -231,6 +232,7 @@ describe('a reload', () => {
       build: () => expect.fail('Nothing has changed.'),
       begin: () => undefined,
       isDraining: () => false,
+      channel: aloneChannel,
       note: () => noted.promise,
       events: { reloaded: () => undefined, reloadRefused: () => undefined },
       clock: Date.now,

@@ -1,0 +1,62 @@
+import type { Announcement } from '../peers/announcement.ts'
+import type { Accounts } from './accounts.ts'
+import type { Entrance } from './entrance.ts'
+import type { Keys } from './keys.ts'
+import type { Members } from './members.ts'
+import type { People } from './people.ts'
+import type { Sessions } from './sessions.ts'
+
+/** Tells every process, this one too, what was changed in the store just now. */
+export type Announce = (announcement: Announcement) => void
+
+/** Keys whose changes are told once they are in the store. */
+export function announcedKeys(keys: Keys, announce: Announce): Keys {
+  const tell = (id: string) => announce({ kind: 'keys_changed', keyIds: [id] })
+  return {
+    ...keys,
+    update: behind(keys.update, ({ id }) => tell(id)),
+    rotate: behind(keys.rotate, (_, [, { id }]) => tell(id)),
+    revoke: behind(keys.revoke, ({ id }) => tell(id)),
+  }
+}
+
+/** Accounts whose changes are told, as those of keys are. */
+export function announcedAccounts(accounts: Accounts, announce: Announce): Accounts {
+  const tell = (accountId: string) => announce({ kind: 'account_changed', accountId })
+  return { ...accounts, update: behind(accounts.update, ({ id }) => tell(id)) }
+}
+
+/** Sessions whose end is told. */
+export function announcedSessions(sessions: Sessions, announce: Announce): Sessions {
+  return { ...sessions, end: behind(sessions.end, () => announce(sessionsChanged)) }
+}
+
+/** Members whose going, which may end their sessions, is told. */
+export function announcedMembers(members: Members, announce: Announce): Members {
+  return { ...members, remove: behind(members.remove, () => announce(sessionsChanged)) }
+}
+
+/** People whose new password, which ends their other sessions, is told. */
+export function announcedPeople(people: People, announce: Announce): People {
+  const changePassword = behind(people.changePassword, () => announce(sessionsChanged))
+  return { ...people, changePassword }
+}
+
+/** An entrance of which it is told when a new password ends sessions. */
+export function announcedEntrance(entrance: Entrance, announce: Announce): Entrance {
+  return { ...entrance, setUp: behind(entrance.setUp, () => announce(sessionsChanged)) }
+}
+
+const sessionsChanged: Announcement = { kind: 'sessions_changed' }
+
+/** The same work, with something else behind it where it succeeds. */
+function behind<Words extends readonly unknown[], Result>(
+  work: (...words: Words) => Promise<Result>,
+  then: (result: Result, words: Words) => void,
+): (...words: Words) => Promise<Result> {
+  return async (...words) => {
+    const result = await work(...words)
+    then(result, words)
+    return result
+  }
+}

@@ -1,0 +1,48 @@
+import type { Config, Secrets } from '../config.ts'
+import { aloneChannel, type Channel } from '../peers/channel.ts'
+import { createLineChannel } from '../peers/line-channel.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import { createRedisChannel } from '../peers/redis-channel.ts'
+import { readRedisUrl } from '../peers/redis-url.ts'
+import { openRedis, type Redis } from '../peers/redis.ts'
+import type { Events } from '../telemetry/events.ts'
+
+type Options = {
+  config: Pick<Config, 'redisKeyPrefix' | 'limits'>
+  secrets: Pick<Secrets, 'redisUrl'>
+  events: Events
+  /** Where this process is a worker. */
+  primary: PrimaryLine | undefined
+}
+
+/** What crosses processes. With Redis, workers are replicas like any other. */
+export type Peers = {
+  redis: Redis | undefined
+  channel: Channel
+  close(): void
+}
+
+/** Throws a RedisRefusal. */
+export async function assemblePeers({ config, secrets, events, primary }: Options): Promise<Peers> {
+  const redis = await redisOf({ config, secrets, events })
+  return { redis, channel: channelOf(redis, primary), close: () => redis?.close() }
+}
+
+async function redisOf({
+  config: { redisKeyPrefix: keyPrefix, limits },
+  secrets: { redisUrl },
+  events,
+}: Omit<Options, 'primary'>): Promise<Redis | undefined> {
+  if (redisUrl === undefined) return undefined
+  const address = readRedisUrl(redisUrl)
+  // The settings were checked with the same function.
+  if (typeof address === 'string') throw new TypeError(address)
+  const redis = await openRedis({ address, keyPrefix, limits, events })
+  if (redis.isUp()) events.redisUsed(redis.place)
+  return redis
+}
+
+function channelOf(redis: Redis | undefined, primary: PrimaryLine | undefined): Channel {
+  if (redis !== undefined) return createRedisChannel(redis)
+  return primary === undefined ? aloneChannel : createLineChannel(primary)
+}

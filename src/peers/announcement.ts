@@ -1,0 +1,67 @@
+/** What one process of a gateway tells the others (docs/redis.md#announcements). */
+export type Announcement =
+  /** Keys were revoked, rotated or changed. */
+  | { kind: 'keys_changed'; keyIds: readonly string[] }
+  /** Limits or the budget of an account were changed. */
+  | { kind: 'account_changed'; accountId: string }
+  /** Sessions of people were ended. */
+  | { kind: 'sessions_changed' }
+  /** An operator had the settings read again. */
+  | { kind: 'settings_reloaded' }
+  /** A client cancels a tool call, by the id that it gave it. */
+  | { kind: 'call_cancelled'; keyId: string; id: string | number }
+  /** A tool client has set its log level. */
+  | { kind: 'log_level_set'; keyId: string; level: string }
+  /** What clients that listen for their account are told of a tool call. */
+  | { kind: 'call_told'; accountId: string; told: CallTold }
+
+/** A tool call, as those who listen hear of it. */
+export type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
+
+/** Announcements of one kind. */
+export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
+  Announcement,
+  { kind: Kind }
+>
+
+/** Longest text of an announcement; ids of clients that are longer are told to nobody. */
+export const announcedTextMax = 256
+/** Keys of one announcement. */
+const keysMax = 100
+/** Longest announcement, printed. */
+export const announcementLengthMax = 32_768
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** By kind, what it has to have. */
+const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
+  keys_changed: ({ keyIds }) =>
+    Array.isArray(keyIds) && keyIds.length <= keysMax && keyIds.every(isText),
+  account_changed: ({ accountId }) => isText(accountId),
+  sessions_changed: () => true,
+  settings_reloaded: () => true,
+  call_cancelled: ({ keyId, id }) => isText(keyId) && (isText(id) || Number.isFinite(id)),
+  log_level_set: ({ keyId, level }) => isText(keyId) && isText(level),
+  call_told: ({ accountId, told }) => isText(accountId) && isObject(told) && isCallTold(told),
+}
+
+/** What another process has sent, checked in form; undefined for anything else. */
+export function readAnnouncement(value: unknown): Announcement | undefined {
+  if (!isObject(value)) return undefined
+  const { kind } = value
+  if (typeof kind !== 'string' || !Object.hasOwn(forms, kind)) return undefined
+  // Its form is that of its kind.
+  return forms[kind as Announcement['kind']](value) ? (value as Announcement) : undefined
+}
+
+function isCallTold({ tool, requestId, state, elapsedMs }: Fields): boolean {
+  return isText(tool) && isText(requestId) && isText(state) && Number.isFinite(elapsedMs)
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= announcedTextMax
+}
