@@ -1,0 +1,16 @@
+#!/bin/sh
+# Deletes what the gateway does not read of installed packages: the Node that npm brought, source maps, types,
+# TypeScript (Node runs none inside of packages), pages and tests. Licences stay.
+set -eu
+cd "$1"
+rm -rf node-linux-* .bin
+find . -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.flow' \
+  -o -name '*.tsbuildinfo' \) -delete
+find . -type f \( -iname '*.md' -o -iname '*.markdown' \) \
+  ! -iname '*licen*' ! -iname '*notice*' ! -iname '*copying*' -delete
+# Of a package itself alone: deeper down such a folder may hold code.
+find . -type d \( -path './*/*' -o -path './@*/*/*' \) ! -path './*/*/*/*' \
+  \( -name test -o -name tests -o -name __tests__ -o -name docs -o -name example -o -name examples \
+  -o -name benchmark -o -name benchmarks -o -name coverage -o -name .github \) \
+  -exec sh -c 'for folder; do [ ! -e "${folder%/*}/package.json" ] || rm -rf "$folder"; done' sh {} +
+find . -type d -empty -delete
