@@ -1,0 +1,80 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { settingsTable } from '../../src/config.ts'
+import { pathOf } from '../../scripts/test-servers/programs.ts'
+import { makeFolder } from '../support/folder.ts'
+import { projectFolder } from '../support/program.ts'
+
+const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
+const unitPath = 'deploy/systemd/model-access-gateway.service'
+const unit = read(unitPath)
+const dockerfile = read('deploy/Dockerfile')
+const readme = /```sh\nexport NODE_COMPILE_CACHE[\s\S]*?```/.exec(read('README.md'))![0]
+const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } }
+
+const flagsOf = (text: string) => [...text.matchAll(/(?<=[\s"])--[a-z0-9-]+(?:=\w+)?/g)].map(String)
+const allocatorOf = (text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(/\b(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
+  )
+
+describe('how production starts the gateway', () => {
+  const command = /^CMD (.+)$/m.exec(dockerfile)![1]!
+  const execStart = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(unit)![1]!
+
+  it('has the flags of npm start', () => {
+    const flags = flagsOf(scripts.start)
+    expect(flags).to.include('--expose-gc')
+    expect({
+      readme: flagsOf(readme),
+      dockerfile: flagsOf(command),
+      unit: flagsOf(execStart),
+    }).to.deep.equal({ readme: flags, dockerfile: flags, unit: flags })
+  })
+
+  it('has the variables that the README gives', () => {
+    const variables = allocatorOf(readme)
+    expect(variables).to.include(allocatorOf(scripts.start))
+    expect(allocatorOf(dockerfile)).to.deep.equal(variables)
+    expect(allocatorOf(unit)).to.deep.equal(variables)
+  })
+
+  it('gives the gateway the time that it may take to end', () => {
+    const [, drainMs] = /`limits\.drain_timeout_ms` \| `(\d+)`/.exec(settingsTable())!
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit)!
+    expect(Number(seconds)).to.be.at.least(Number(drainMs) / 1000 + 15)
+  })
+})
+
+describe('the unit of systemd', () => {
+  it('is what systemd takes, and gives the gateway few rights', function () {
+    if (pathOf('systemd-analyze') === undefined) {
+      if (process.env['TEST_WITHOUT_SERVERS'] === '1') this.skip()
+      throw new Error('systemd-analyze is not installed. As root: apt-get install systemd')
+    }
+    const folder = makeFolder()
+    try {
+      const copy = join(folder.path, 'model-access-gateway.service')
+      // A program and a user that this machine has.
+      const here = unit
+        .replace('/usr/bin/node', process.execPath)
+        .replace(/^User=.*/m, `User=${userInfo().username}`)
+      writeFileSync(copy, here)
+      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', copy], {
+        encoding: 'utf8',
+      })
+      expect({ status: verified.status, text: verified.stderr }).to.deep.equal({
+        status: 0,
+        text: '',
+      })
+      // The exposure, of 100; without the hardening it is above 90.
+      const words = ['security', '--offline=yes', '--threshold=20', '--no-pager', copy]
+      expect(() => execFileSync('systemd-analyze', words, { stdio: 'pipe' })).not.to.throw()
+    } finally {
+      folder.remove()
+    }
+  })
+})
