@@ -1,4 +1,5 @@
 /** The commands beside the server: `npm run -s gateway -- <command>`. */
+import { backup } from './commands/backup.ts'
 import { UsageError, type Command } from './commands/command.ts'
 import { createAccount } from './commands/create-account.ts'
 import { createKey } from './commands/create-key.ts'
@@ -7,6 +8,7 @@ import { doctor } from './commands/doctor.ts'
 import { listAccounts } from './commands/list-accounts.ts'
 import { listKeys } from './commands/list-keys.ts'
 import { reportUsage } from './commands/report-usage.ts'
+import { restore } from './commands/restore.ts'
 import { revokeKey } from './commands/revoke-key.ts'
 import { rotateKey } from './commands/rotate-key.ts'
 import { ConfigError, settingsTable } from './config.ts'
@@ -29,6 +31,9 @@ const usage = `Usage: npm run -s gateway -- <command>
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
         [--mode test]    what was used and what it cost
   setup-link             print a one-time link that makes an owner, or gives one a new password
+  backup <file> [--force]
+                         copy the store into one file, also while the gateway runs
+  restore <file>         put a backup into the place of the store, which is kept
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table
 
@@ -37,6 +42,8 @@ Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concu
 `
 
 const commands: Readonly<Record<string, Command>> = {
+  backup,
+  restore,
   'accounts create': createAccount,
   'accounts list': listAccounts,
   'keys create': createKey,

@@ -104,7 +104,8 @@ function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undef
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path)
-    database.exec(begins[kind])
+    // No file of a journal: one that a killed process left would be undone by the next, alone.
+    database.exec(`PRAGMA journal_mode = MEMORY; ${begins[kind]}`)
   } catch (thrown) {
     database?.close()
     const error = toStoreError(thrown)

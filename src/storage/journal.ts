@@ -104,6 +104,22 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
   }
 }
 
+/** What is in all journals of a folder, whoever they belong to; nothing is changed. */
+export async function journaled(folder: string): Promise<unknown[]> {
+  const names = (await readdir(folder)).filter(isJournal)
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const file = await open(join(folder, name), 'r')
+      try {
+        return (await records(file, 0, (await file.stat()).size)).records
+      } finally {
+        await file.close()
+      }
+    }),
+  )
+  return found.flat()
+}
+
 const nothing = { records: [], end: 0 }
 
 /** The first journal whose process has ended, under a new name. */

@@ -138,11 +138,18 @@ export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<vo
   const { error } = await migratorFor(db, dialect).migrateToLatest()
   if (error === undefined) return
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
-    throw new StoreError(
-      `The store was written by a newer version of the gateway. ${updateRemedy}`,
-      undefined,
-      { cause: error },
-    )
+    throw newer('The store', error)
   }
   throw error
+}
+
+/** Throws a StoreError that begins with `what` unless this version knows all migrations that ran. */
+export function assertNotNewer(ran: Iterable<string>, what: string): void {
+  const known = migrationsFor('sqlite')
+  if ([...ran].some((name) => !Object.hasOwn(known, name))) throw newer(what)
+}
+
+function newer(what: string, cause?: Error): StoreError {
+  const message = `${what} was written by a newer version of the gateway. ${updateRemedy}`
+  return new StoreError(message, undefined, { cause })
 }

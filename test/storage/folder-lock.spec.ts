@@ -77,6 +77,7 @@ describe('the lock of a folder', () => {
 
   it('is an empty file that nobody else may open, and leaves no word of who had it', async () => {
     const serving = await serve()
+    expect(readdirSync(folder.path)).to.deep.equal(['gateway.holder', 'gateway.lock'])
     serving.release()
     expect(readdirSync(folder.path)).to.deep.equal(['gateway.lock'])
     const { size, mode } = statSync(join(folder.path, 'gateway.lock'))
