@@ -587,10 +587,30 @@ export interface components {
                  */
                 store_damaged_copies_max: number;
                 /**
-                 * @description How often the files of the store are looked at, and one in trouble is tried again.
+                 * @description How often the store is looked at, and one in trouble is tried again.
                  * @default 1000
                  */
                 store_check_interval_ms: number;
+                /**
+                 * @description Connections of a process to PostgreSQL, beside two for reports.
+                 * @default 10
+                 */
+                database_connections_max: number;
+                /**
+                 * @description How long a connection to PostgreSQL may take, or be waited for.
+                 * @default 5000
+                 */
+                database_connect_timeout_ms: number;
+                /**
+                 * @description How long PostgreSQL may take over one query or commit; then rows go to the journal.
+                 * @default 5000
+                 */
+                database_query_timeout_ms: number;
+                /**
+                 * @description How long a start waits for PostgreSQL.
+                 * @default 30000
+                 */
+                database_start_wait_ms: number;
                 /**
                  * @description How long one query of a report may take.
                  * @default 30000
@@ -1541,7 +1561,35 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "needsRestart": true,
-    "description": "How often the files of the store are looked at, and one in trouble is tried again."
+    "description": "How often the store is looked at, and one in trouble is tried again."
+  },
+  {
+    "name": "limits.database_connections_max",
+    "variable": null,
+    "standard": 10,
+    "needsRestart": true,
+    "description": "Connections of a process to PostgreSQL, beside two for reports."
+  },
+  {
+    "name": "limits.database_connect_timeout_ms",
+    "variable": null,
+    "standard": 5000,
+    "needsRestart": true,
+    "description": "How long a connection to PostgreSQL may take, or be waited for."
+  },
+  {
+    "name": "limits.database_query_timeout_ms",
+    "variable": null,
+    "standard": 5000,
+    "needsRestart": true,
+    "description": "How long PostgreSQL may take over one query or commit; then rows go to the journal."
+  },
+  {
+    "name": "limits.database_start_wait_ms",
+    "variable": null,
+    "standard": 30000,
+    "needsRestart": true,
+    "description": "How long a start waits for PostgreSQL."
   },
   {
     "name": "limits.report_timeout_ms",

@@ -26,7 +26,8 @@ import type { PrimaryLine } from './peers/primary-line.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
 import { readGatewaySecret } from './storage/gateway-secret.ts'
 import { guardStore, type GuardedStore } from './storage/store-guard.ts'
-import { openStore, type Store } from './storage/store.ts'
+import { openStore } from './storage/open-store.ts'
+import type { Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -151,8 +152,8 @@ type Opened = Pick<Options, 'config' | 'secrets' | 'primary'> & {
 async function openAll({ config, secrets, primary, monotonic, events }: Opened) {
   const peers = await assemblePeers({ config, secrets, events, primary })
   // Both are slow and independent of each other.
-  const [opened, loaded] = await Promise.all([openStore(config), loadContract()])
-  for (const notice of opened.notices) events.storeNoticed(notice)
+  const opening = openStore(config, secrets, events.storeNoticed)
+  const [opened, loaded] = await Promise.all([opening, loadContract()])
   const store = await guardStore({ store: opened, config, monotonic, events })
   const secret = await readGatewaySecret(store.db)
   const { tracing } = startTracing(config)

@@ -209,9 +209,11 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
   const { database_url: database, redis_url: redis, workers } = merged
   const { upload_dir: uploads, trusted_proxies: proxies } = merged
   return [
-    ...(database === undefined
+    ...(typeof database !== 'string' || URL.canParse(database)
       ? []
-      : ['DATABASE_URL: this version keeps its store in DATA_DIR alone. Unset DATABASE_URL.']),
+      : [
+          'DATABASE_URL: is no address. Write it as postgres://user:password@host:5432/database, with signs of the password as %40.',
+        ]),
     ...(redis === undefined
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),

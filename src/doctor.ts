@@ -14,7 +14,7 @@ import { namePrefixes, vendorOf, vendors } from './providers/index.ts'
 import { createDispatch } from './providers/transport/dispatch.ts'
 import { createKeyRing } from './providers/transport/key-ring.ts'
 import { receive, wholeReader } from './providers/transport/upstream.ts'
-import { openStore } from './storage/store.ts'
+import { openStore } from './storage/open-store.ts'
 
 const probeTimeoutMs = 5000
 const probeBytesMax = 8 * 1024 * 1024

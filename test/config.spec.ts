@@ -85,7 +85,7 @@ describe('settings', () => {
       LOG_LEVEL: 'loud',
       DURABILITY: 'some',
       BASE_URL: 'example.org/path',
-      DATABASE_URL: 'postgres://somewhere/db',
+      DATABASE_URL: 'postgres://user:pass#word@somewhere:x/db',
       REDIS_URL: 'redis://somewhere',
       UPLOAD_DIR: join(folder.path, 'missing'),
       GROQ_API_KEY: 'k',
@@ -117,9 +117,9 @@ describe('settings', () => {
 
   const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
     {
-      name: 'a store outside of the process',
-      variables: { DATABASE_URL: 'postgres://user:secret@somewhere/db' },
-      says: /^DATABASE_URL: .*DATA_DIR.* Unset DATABASE_URL\.$/,
+      name: 'an address of a database that is none, without telling its password',
+      variables: { DATABASE_URL: 'postgres://user:pass#word@somewhere/db' },
+      says: /^DATABASE_URL: is no address\. Write it as (?!.*pass#word)/,
     },
     {
       name: 'a cache outside of the process',

@@ -4,8 +4,8 @@ import { GatewayError } from '../core/error.ts'
 import { usdText } from '../core/price.ts'
 import type { Held, Reserve } from '../core/spending.ts'
 import { StoreError } from '../storage/store-error.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
 import { createGroups } from './groups.ts'
+import { createReservations, type ReservingStore } from './reservations.ts'
 import {
   inWindow,
   leftOf,
@@ -30,14 +30,10 @@ export type Budgets = {
 }
 
 type Options = {
-  store: Pick<GuardedStore, 'db' | 'decide'>
+  store: ReservingStore
   clock: () => number
   limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
 }
-
-const windowHolds = `exists (
-  select 1 from budget_windows
-  where owner_id = ? and ends_at = ? and starts_at = ? and spent_nano_usd + reserved_nano_usd <= ?)`
 
 /** How long after its deadline a call has certainly ended, in this process or with it. */
 const marginMs = 60_000
@@ -48,19 +44,21 @@ const triesMax = 4
 export function createBudgets({ store, clock, limits }: Options): Budgets {
   const { db } = store
   const held = new Set<string>()
-  const decide = createGroups(store.decide, limits)
+  const { grant, end } = createReservations(store)
+  const reserveOne = createGroups(grant, limits)
+  const endOne = createGroups(end, limits)
 
   const read = (owners: readonly OwnedWindow[]) => asking(() => readSpendings(db, owners))
 
   const reserve: Reserve = async ({ caller, requestId, at, timeoutMs, nanoUsd }) => {
     const owners = ownersOf(caller).map((owner) => inWindow(owner, at))
     const { accountId, keyId } = caller
-    const values = [requestId, accountId, keyId, nanoUsd, at, clock() + timeoutMs + marginMs]
-    const statement = reservation(values, owners, nanoUsd)
+    const expiresAt = clock() + timeoutMs + marginMs
+    const asked = { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners }
     held.add(requestId)
     try {
       for (let tries = 0; tries < triesMax; tries++) {
-        if ((await decide(statement)) === 1) return hold(requestId)
+        if (await reserveOne(asked)) return hold(requestId)
         const spent = (await read(owners)).find((one) => leftOf(one) < nanoUsd)
         if (spent !== undefined) throw insufficient(spent, nanoUsd)
       }
@@ -74,12 +72,8 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     settled: () => void held.delete(requestId),
     release: async () => {
       held.delete(requestId)
-      const values = {
-        sql: 'delete from reservations where request_id = ?',
-        parameters: [requestId],
-      }
       // One that cannot be released now is after its deadline.
-      await decide(values).catch(() => undefined)
+      await endOne(requestId).catch(() => undefined)
     },
   })
 
@@ -109,31 +103,6 @@ function ownersOf({ accountId, allowances }: Caller): BudgetOwner[] {
   return allowances.flatMap(({ ownerId, budget }) =>
     budget === null ? [] : [{ accountId, ownerId, budget }],
   )
-}
-
-/** Adds the reservation, if the windows are there and have enough left; by how many they are. */
-const reservationSql: readonly string[] = [
-  'true',
-  windowHolds,
-  `${windowHolds} and ${windowHolds}`,
-].map(
-  (condition) => `
-    insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at)
-    select ?, ?, ?, ?, ?, ? where ${condition}`,
-)
-
-function reservation(
-  values: readonly (string | number)[],
-  owners: readonly OwnedWindow[],
-  nanoUsd: number,
-) {
-  const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
-    ownerId,
-    endsAt,
-    startsAt,
-    budget.nanoUsd - nanoUsd,
-  ])
-  return { sql: reservationSql[owners.length]!, parameters: [...values, ...conditions] }
 }
 
 function insufficient(spending: Spending, nanoUsd: number): GatewayError {

@@ -1,7 +1,8 @@
-import { sql, type Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
+import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { endOfKey } from './identify.ts'
@@ -85,13 +86,12 @@ export function createKeyWatch({
 }
 
 /** Looks up, by their ids, why keys or sessions are none any more. */
-type LookUp = (ids: string) => Promise<(id: string) => GatewayError | undefined>
+type LookUp = (ids: readonly string[]) => Promise<(id: string) => GatewayError | undefined>
 
 async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {
   const byKey = Map.groupBy(open, ({ caller }) => caller!.keyId)
   if (byKey.size === 0) return
-  // One text for however many: the store keeps statements, and takes so many parameters only.
-  const endOf = await lookUp(JSON.stringify([...byKey.keys()]))
+  const endOf = await lookUp([...byKey.keys()])
   for (const [id, opened] of byKey) {
     const error = endOf(id)
     if (error === undefined) continue
@@ -99,20 +99,20 @@ async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {
   }
 }
 
-async function keysOf(db: Kysely<Tables>, ids: string) {
+async function keysOf(db: Kysely<Tables>, ids: readonly string[]) {
   const rows = await db
     .selectFrom('api_keys')
     .select(['id', 'expires_at', 'revoked_at'])
-    .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .where('id', 'in', listed(db, ids))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-async function sessionsOf(db: Kysely<Tables>, ids: string) {
+async function sessionsOf(db: Kysely<Tables>, ids: readonly string[]) {
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'expires_at', 'last_used_at'])
-    .where('id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .where('id', 'in', listed(db, ids))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))
 }

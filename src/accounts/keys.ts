@@ -122,8 +122,9 @@ function select(
   if (state !== undefined) rows = inState(rows, state, now)
   if (name !== undefined) {
     const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`
-    // Both in lower case as the database has it, which need not know more letters than a to z.
-    rows = rows.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`)
+    // The database has the letters a to z in lower case.
+    const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+    rows = rows.where(sql<boolean>`lower(name) like ${plain} escape '\\'`)
   }
   if (cursor !== undefined) {
     const [at, id] = placeIn(cursor, ['number', 'string'])

@@ -12,7 +12,7 @@ export type LastUse = {
 }
 
 type Options = {
-  store: Pick<Store, 'db'>
+  store: Pick<Store, 'db' | 'dialect'>
   /** Unix time in milliseconds. */
   clock: () => number
   keyUseWriteMs: number
@@ -34,11 +34,9 @@ export function createLastUse({
     if (waiting.size === 0 || writing.size > 0) return
     writing = waiting
     waiting = new Map()
-    // One text for however many: the store keeps statements, and takes so many parameters only.
-    const used = JSON.stringify(Object.fromEntries(writing))
     await sql`
       update api_keys set last_used_at = used.value
-      from json_each(${used}) as used
+      from ${usedKeys(store.dialect, JSON.stringify(Object.fromEntries(writing)))} as used
       where api_keys.id = used.key
         and (api_keys.last_used_at is null or api_keys.last_used_at < used.value)
     `
@@ -59,4 +57,16 @@ export function createLastUse({
       await write()
     },
   }
+}
+
+/**
+ * One text for however many: the store keeps statements, and takes so many parameters only. Several
+ * processes lock the rows in one order.
+ */
+function usedKeys(dialect: Store['dialect'], used: string) {
+  if (dialect === 'sqlite') return sql`json_each(${used})`
+  return sql`(
+    select id as key, (${used}::json->>id)::bigint as value from api_keys
+    where id in (select json_object_keys(${used}::json)) order by id for update
+  )`
 }

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
-import type { ReservationsTable } from '../storage/tables.ts'
+import type { ReservationsTable, Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
 
 type Options = {
@@ -40,7 +41,7 @@ export function sweepReservations(options: Options): ReservationSweep {
       await store.db
         .updateTable('reservations')
         .set({ expires_at: clock() + 2 * intervalMs })
-        .where('request_id', 'in', among(own))
+        .where('request_id', 'in', among(store.db, own))
         .execute()
     }
     const abandoned = others.filter((one) => seen.get(one.request_id) === one.expires_at)
@@ -48,7 +49,7 @@ export function sweepReservations(options: Options): ReservationSweep {
     if (abandoned.length === 0) return
     const freed = await store.db
       .deleteFrom('reservations')
-      .where('request_id', 'in', among(abandoned))
+      .where('request_id', 'in', among(store.db, abandoned))
       // Not what its process has renewed meanwhile.
       .where('expires_at', '<=', clock())
       .returningAll()
@@ -67,8 +68,9 @@ export function sweepReservations(options: Options): ReservationSweep {
   return { look, close: () => clearInterval(timer) }
 }
 
-/** One text for however many: the store keeps statements, and takes so many parameters only. */
-function among(reservations: readonly ReservationsTable[]) {
-  const ids = JSON.stringify(reservations.map((one) => one.request_id))
-  return sql<string>`(select value from json_each(${ids}))`
+function among(db: Kysely<Tables>, reservations: readonly ReservationsTable[]) {
+  return listed(
+    db,
+    reservations.map((one) => one.request_id),
+  )
 }

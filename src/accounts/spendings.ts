@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { SpendingLimit } from '../core/caller.ts'
 import { moneyOf } from '../core/price.ts'
+import { listed, sqlDialectOf } from '../storage/sql-dialect.ts'
 import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
 import { renewalOf, windowAt, type BudgetWindow } from './budget-window.ts'
 
@@ -25,11 +26,11 @@ export async function readSpendings(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
 ): Promise<Spending[]> {
-  const ids = JSON.stringify(owners.map(({ ownerId }) => ownerId))
+  const ids = owners.map(({ ownerId }) => ownerId)
   const rows = await db
     .selectFrom('budget_windows')
     .selectAll()
-    .where('owner_id', 'in', sql<string>`(select value from json_each(${ids}))`)
+    .where('owner_id', 'in', listed(db, ids))
     .where('ends_at', '>', Math.min(...owners.map(({ window }) => window.startsAt)))
     .execute()
   const known = new Map(rows.map((row) => [nameOf(row), row]))
@@ -50,7 +51,18 @@ function nameOf({ owner_id, starts_at, ends_at }: WindowKey): string {
 }
 
 /** From here on the triggers keep it; one that is open already is left as it is. */
-async function openWindow(
+function openWindow(db: Kysely<Tables>, owner: OwnedWindow): Promise<BudgetWindowsTable> {
+  if (sqlDialectOf(db) === 'sqlite') return openNow(db, owner)
+  return db.transaction().execute(async (transaction) => {
+    // Waits for the account's calls that are being written: their sums are not seen yet.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${owner.accountId}, 0))`.execute(
+      transaction,
+    )
+    return openNow(transaction, owner)
+  })
+}
+
+async function openNow(
   db: Kysely<Tables>,
   { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
 ): Promise<BudgetWindowsTable> {
@@ -58,7 +70,7 @@ async function openWindow(
   await sql`
     insert into budget_windows
       (owner_id, starts_at, ends_at, spent_nano_usd, reserved_nano_usd)
-    select ${ownerId}, ${startsAt}, ${endsAt},
+    select ${ownerId}, cast(${startsAt} as bigint), cast(${endsAt} as bigint),
       (select coalesce(sum(cost_nano_usd), 0) from usage_hours
        where account_id = ${accountId} and mode = 'live'
          and hour_at >= ${startsAt} and hour_at < ${endsAt}${ofKey}),

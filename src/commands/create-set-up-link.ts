@@ -2,15 +2,15 @@ import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createSetUpLinks, setUpText } from '../accounts/set-up-link.ts'
 import { loadConfig, readVariables, siteAddress } from '../config.ts'
-import { openStore } from '../storage/store.ts'
+import { openStore } from '../storage/open-store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 
 /** setup-link */
 export const createSetUpLink: Command = async (words, notice) => {
   const { values } = parsed(words, json)
-  const { config } = loadConfig(readVariables())
+  const { config, secrets } = loadConfig(readVariables())
   const { limits } = config
-  const store = await openStore(config)
+  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
   store.notices.forEach(notice)
   try {
     const clock = Date.now

@@ -5,15 +5,15 @@ import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
 import { loadConfig, readVariables, type Config } from '../config.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
-import { openStore } from '../storage/store.ts'
+import { openStore } from '../storage/open-store.ts'
 
 /** Runs with the accounts and keys of the store, which is closed behind it. */
 export async function withAccounts<T>(
   notice: (line: string) => void,
   run: (parts: { accounts: Accounts; keys: Keys }) => Promise<T>,
 ): Promise<T> {
-  const { config } = loadConfig(readVariables())
-  const store = await openStore(config)
+  const { config, secrets } = loadConfig(readVariables())
+  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
   for (const line of store.notices) notice(line)
   const clock = Date.now
   const audit = createAudit(store, clock)

@@ -4,7 +4,8 @@ import { createUsageReports, type ReportRequest } from '../accounts/usage/report
 import { loadConfig, readVariables } from '../config.ts'
 import { GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
-import { openStore, type Store } from '../storage/store.ts'
+import { openStore } from '../storage/open-store.ts'
+import type { Store } from '../storage/store.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 
 type Report = components['schemas']['UsageReport']
@@ -60,7 +61,8 @@ async function withStore<T>(
   notice: (line: string) => void,
   run: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(loadConfig(readVariables()).config)
+  const { config, secrets } = loadConfig(readVariables())
+  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
   for (const line of store.notices) notice(line)
   try {
     return await run(store)

@@ -51,9 +51,15 @@ export function placeIn(cursor: string, kinds: Kinds): Place {
     Array.isArray(place) &&
     place.length === kinds.length &&
     place.every((value, index) => typeof value === kinds[index] && value === value)
-  if (isPlace) return place as Place
+  if (isPlace) return (place as Place).map(whole)
   const text = "'cursor' is not one of this list. Send the `next_cursor` of the page before it."
   throw new GatewayError('invalid_value', text, { param: 'cursor' })
+}
+
+/** Places count whole numbers that are exact; a store need not know others. */
+function whole(value: string | number): string | number {
+  if (typeof value === 'string') return value
+  return Math.min(Math.max(Math.trunc(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
 }
 
 function parsed(cursor: string): unknown {

@@ -18,7 +18,13 @@ type Replay = {
 /** Moves the rows of the journal into the store, each once. Resolves with their number. */
 export async function replay({ store, journal, events, rowsMax }: Replay): Promise<number> {
   const insert = (kept: readonly Kept[]) => {
-    const rows = kept.map(([table, row]) => store.insertion(table, row, { unlessThere: true }))
+    const rows = [...Map.groupBy(kept, ([table]) => table)].flatMap(([table, group]) =>
+      store.insertions(
+        table,
+        group.map(([, row]) => row),
+        { unlessThere: true },
+      ),
+    )
     return store.commit(rows, { waits: false })
   }
   const insertSingly = async (kept: readonly Kept[]) => {

@@ -12,7 +12,7 @@ const start = 4
  * request arrived, and nearly every call begins in the same 4096 ms. Only the others are in an index of
  * ids, so that hardly any commit changes a page of it.
  */
-export function outOfPlace(dialect: SqlDialect = 'sqlite') {
+export function outOfPlace(dialect: SqlDialect) {
   const time = dialect === 'sqlite' ? `printf('%012x', at)` : `lpad(to_hex(at), 12, '0')`
   const ofId = `substr(id, ${start + 1}, ${digits})`
   return sql.raw<boolean>(`${ofId} <> substr(${time}, 1, ${digits})`)

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { toStoreError } from './store-error.ts'
+import type { CommitOptions } from './store.ts'
 
 export type FileOptions = {
   path: string
@@ -67,9 +68,6 @@ export function openSqliteFile({
     },
   }
 }
-
-/** `waits: false` fails at once where another connection holds the lock. */
-export type CommitOptions = { waits?: boolean }
 
 /** The store's worker thread, which runs calls in order. */
 type Thread = {

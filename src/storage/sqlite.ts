@@ -1,12 +1,8 @@
 import type { Dialect, Driver } from 'kysely'
-import {
-  createCommits,
-  type CommitOptions,
-  type FileOptions,
-  type Statement,
-} from './sqlite-file.ts'
+import { createCommits, type FileOptions, type Statement } from './sqlite-file.ts'
 import { connectionOf, createLock, dialectOf, execute } from './sqlite-dialect.ts'
 import { startThread, type Unsent } from './sqlite-thread.ts'
+import type { CommitOptions } from './store.ts'
 
 /** An SQLite file in a thread of its own. */
 type SqliteThread = {

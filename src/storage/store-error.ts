@@ -1,14 +1,22 @@
-/** An error of the store; `errcode` is SQLite's extended result code. */
+type Options = ErrorOptions & {
+  /** For the operator; else the message is the reason. */
+  reason?: string
+  remedy?: string
+  /** What is at fault where no `errcode` tells; else it is the store itself. */
+  concerns?: 'row' | 'statement'
+}
+
+/** An error of the store; `errcode` is SQLite's extended result code, undefined for another store. */
 export class StoreError extends Error {
   override name = 'StoreError'
   readonly errcode: number | undefined
 
-  readonly #remedy: string
+  readonly #told: Pick<Options, 'reason' | 'remedy' | 'concerns'>
 
-  constructor(message: string, errcode?: number, options?: ErrorOptions & { remedy?: string }) {
+  constructor(message: string, errcode?: number, options: Options = {}) {
     super(message, options)
     this.errcode = errcode
-    this.#remedy = options?.remedy ?? look
+    this.#told = options
   }
 
   /** The primary result code (sqlite.org/rescode.html). */
@@ -23,18 +31,18 @@ export class StoreError extends Error {
 
   /** Whether the statement is at fault: a bug, or tables that somebody has changed. */
   get concernsStatement(): boolean {
-    return this.#primary === codes.error
+    return this.#told.concerns === 'statement' || this.#primary === codes.error
   }
 
   /** Whether the row itself is at fault, and others may be written. */
   get concernsRow(): boolean {
-    return rowCodes.has(this.#primary)
+    return this.#told.concerns === 'row' || rowCodes.has(this.#primary)
   }
 
   /** What is wrong and what helps, for the operator. */
   get told(): { reason: string; remedy: string } {
-    const reason = this.message.replace(/\.$/, '')
-    return troubles[this.#primary] ?? { reason, remedy: this.#remedy }
+    const { reason = this.message.replace(/\.$/, ''), remedy = look } = this.#told
+    return troubles[this.#primary] ?? { reason, remedy }
   }
 }
 

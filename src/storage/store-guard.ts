@@ -3,9 +3,8 @@ import { GatewayError } from '../core/error.ts'
 import { openJournal } from './journal.ts'
 import { replay, type Kept } from './replay.ts'
 import { StoreError, toStoreError } from './store-error.ts'
-import { storePath, type Store, type StoreStatement } from './store.ts'
+import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
-import { watchFiles } from './watch.ts'
 
 /** A store that knows whether it can be written to (docs/storage.md#trouble). */
 export type GuardedStore = Store & {
@@ -14,11 +13,8 @@ export type GuardedStore = Store & {
    * GatewayError when neither takes them.
    */
   keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
-  /**
-   * Commits what only the store itself can decide; resolves with the rows that each statement
-   * changed. Throws a GatewayError when the store does not take them.
-   */
-  decide(statements: readonly StoreStatement[]): Promise<readonly number[]>
+  /** Runs what only the store itself can decide. Throws a GatewayError when the store fails. */
+  decide<T>(run: () => Promise<T>): Promise<T>
   /** Throws a GatewayError while the store is known to take no rows. */
   assertKeeps(): void
   /** Writes a row; throws a GatewayError when that fails or takes too long. */
@@ -56,19 +52,22 @@ const writeCheckTrustedMs = 1000
 
 /**
  * Guards a store: rows that it does not take go to the journal, and from there into the store once it
- * takes them again. That is tried, and the files are looked at, every `storeCheckIntervalMs`.
+ * takes them again. That is tried, and the store is looked at, every `storeCheckIntervalMs`.
  */
 export async function guardStore({ store, config, monotonic, events }: Options) {
   const { dataDir: folder, durability, limits } = config
   const bytesMax = limits.ledgerJournalBytesMax
   const journal = await openJournal({ folder, bytesMax, flushes: durability === 'full' })
-  const look = await watchFiles(storePath(folder))
   const checkRow = () =>
     // Compiled by the first use, like an insertion.
-    store.db.replaceInto('write_checks').values({ id: 'latest', at: Date.now() }).compile()
+    store.db
+      .insertInto('write_checks')
+      .values({ id: 'latest', at: Date.now() })
+      .onConflict((one) => one.column('id').doUpdateSet((row) => ({ at: row.ref('excluded.at') })))
+      .compile()
   const health = createHealth(events)
   const recover = async () => {
-    await look()
+    await store.look()
     await store.commit([checkRow()], { waits: false })
     const rows = await replay({ store, journal, events, rowsMax: limits.ledgerGroupRowsMax })
     await journal.look()
@@ -77,7 +76,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   const check = async () => {
     try {
       if (health.trouble() !== undefined) return await recover()
-      await look()
+      await store.look()
       return await journal.look()
     } catch (error) {
       return health.fail(toStoreError(error))
@@ -87,10 +86,10 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   await recover().catch((error: unknown) => health.fail(toStoreError(error)))
   const stop = repeat(check, limits.storeCheckIntervalMs)
   const writable = shareForAWhile(monotonic, async () => {
-    const failure = await health.attempt(() =>
+    const written = await health.attempt(() =>
       within(writeCheckTimeoutMs, store.commit([checkRow()])),
     )
-    if (failure !== undefined) throw unavailable()
+    if (written instanceof StoreError) throw unavailable()
   })
   const guarded: GuardedStore = {
     ...store,
@@ -99,21 +98,18 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
       health.assertWell()
       await writable()
     },
-    decide: async (statements) => {
-      let changes: readonly number[] = []
-      const failure = await health.attempt(async () => {
-        changes = await store.commit(statements)
-      })
-      if (failure !== undefined) throw unavailable()
-      return changes
+    decide: async (run) => {
+      const decided = await health.attempt(run)
+      if (decided instanceof StoreError) throw unavailable()
+      return decided
     },
     keep: async (table, rows) => {
-      const insert = () => store.commit(rows.map((row) => store.insertion(table, row)))
+      const insert = () => store.commit(store.insertions(table, rows))
       const records = () => rows.map((row): Kept => [table, row])
       const until = monotonic() + limits.ledgerRetryMaxMs
       for (;;) {
         const failure = await health.attempt(insert)
-        if (failure === undefined || (await journal.append(records()))) return
+        if (!(failure instanceof StoreError) || (await journal.append(records()))) return
         if (monotonic() >= until) throw unkept(failure)
         await sleep(retryPauseMs)
       }
@@ -147,11 +143,10 @@ function createHealth(events: StoreEvents) {
       trouble = undefined
     },
     /** Resolves with the failure of the store, if it was one. Throws when the rows are at fault. */
-    attempt: async (commit: () => Promise<unknown>): Promise<StoreError | undefined> => {
+    attempt: async <T>(run: () => Promise<T>): Promise<T | StoreError> => {
       if (trouble !== undefined) return trouble
       try {
-        await commit()
-        return undefined
+        return await run()
       } catch (thrown) {
         const error = toStoreError(thrown)
         if (error.concernsRow) throw error

@@ -7,8 +7,9 @@ import { commandLine } from '../../src/accounts/command-line.ts'
 import { accountsOf } from '../support/keys.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
+import { forEachStore } from '../support/each-store.ts'
 
-describe('accounts', () => {
+forEachStore('accounts', (kind) => {
   let folder: TemporaryFolder
   let store: Store
   let accounts: Accounts
@@ -61,7 +62,7 @@ describe('accounts', () => {
     const pieces = Array.from({ length: secret.length - 11 }, (_, at) => secret.slice(at, at + 12))
     const needles = [...pieces.map(Buffer.from), Buffer.from(secret, 'base64url').subarray(0, 12)]
     const files = readdirSync(folder.path)
-    expect(files).to.include.members(['gateway.db', 'gateway.db-wal'])
+    if (kind === 'sqlite') expect(files).to.include.members(['gateway.db', 'gateway.db-wal'])
     const found = () =>
       readdirSync(folder.path).filter((name) => {
         const bytes = readFileSync(join(folder.path, name))

@@ -8,12 +8,13 @@ import { callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const periods = ['day', 'month', 'total'] as const
 const hourMs = 3_600_000
 const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
 
-describe('the windows of budgets', () => {
+forEachStore('the windows of budgets', () => {
   it('are the UTC day and month that a time is in', () => {
     const at = fc.integer({ min: 0, max: 4_000_000_000_000 })
     fc.assert(
@@ -112,9 +113,9 @@ function createModel(accountId: string, store: GuardedStore) {
     const cost = Math.floor((share / 100) * most)
     const paid = { mode: 'live', account_id: accountId, cost_nano_usd: cost }
     const row = { ...usageRow(id, at), ...paid }
-    await store.commit([store.insertion('usage', row)])
+    await store.commit(store.insertions('usage', [row]))
     // As the journal's replay does it.
-    await store.commit([store.insertion('usage', row, { unlessThere: true })])
+    await store.commit(store.insertions('usage', [row], { unlessThere: true }))
     held.settled()
     await held.release()
     spent.push({ at, cost })

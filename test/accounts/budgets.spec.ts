@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { completion } from '../support/chat-answers.ts'
 import { nanoPerUsd, setBudgetOfAccount, setBudgetOfKey } from '../support/budgets.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const file = { routes: { 'gpt-5-mini': ['own/house-1'] } }
 const limits = { key_cache_ms: 0 }
@@ -10,7 +11,7 @@ const nanoPerToken = 2000
 type Told = { nano_usd: number }
 type State = { owner_id: string; spent: Told; reserved: Told; left: Told; renews_at: string | null }
 
-describe('budgets', () => {
+forEachStore('budgets', () => {
   let own: OwnEndpoint
   let now = Date.parse('2026-11-30T23:30:00Z')
   beforeEach(async () => {

@@ -6,10 +6,11 @@ import { postMessages, toolCall } from '../support/mcp-client.ts'
 import { openMessageStream } from '../support/message-stream.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const revoked = 'This API key was revoked. Check the key, or create a new one.'
 
-describe('what is open when its key ends', () => {
+forEachStore('what is open when its key ends', () => {
   let own: OwnEndpoint
   let now: number
   beforeEach(async () => {

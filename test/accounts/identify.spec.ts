@@ -9,10 +9,11 @@ import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { callerOf } from '../support/callers.ts'
 import { accountsOf, revokeStoredKeys, storeKey } from '../support/keys.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const keyCacheMs = 1000
 
-describe('identifying a caller', () => {
+forEachStore('identifying a caller', () => {
   let folder: TemporaryFolder
   let store: Store
   let identify: KnownKeys['identify']

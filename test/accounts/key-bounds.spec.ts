@@ -4,6 +4,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { keyCalls } from '../support/key-calls.ts'
 import type { StoredKey } from '../support/keys.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const today = Date.parse('2026-11-22T12:00:00Z')
 const dayMs = 86_400_000
@@ -50,7 +51,7 @@ const narrower: object[] = [
   { budget: { usd: '0', period: 'month' }, allowed_addresses: ['::ffff:127.0.0.1'] },
 ]
 
-describe('what a key gives to others', () => {
+forEachStore('what a key gives to others', () => {
   let gateway: TestGateway
   let calls: ReturnType<typeof keyCalls>
   before(async () => {

@@ -7,13 +7,14 @@ import type { ApiKeysTable } from '../../src/storage/tables.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { keyCalls, type MadeKey } from '../support/key-calls.ts'
 import type { StoredKey } from '../support/keys.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const today = Date.parse('2026-11-22T12:00:00Z')
 const dayMs = 86_400_000
 const timeIn = (days: number) => new Date(today + days * dayMs).toISOString()
 const giving: Scope[] = ['inference', 'keys:write']
 
-describe('a family of keys', () => {
+forEachStore('a family of keys', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({ clock: () => today, file: { limits: { key_cache_ms: 0 } } })

@@ -3,13 +3,14 @@ import type { components } from '../../generated/types.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { keyCalls } from '../support/key-calls.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type Page = components['schemas']['ApiKeyList']
 
 const begin = Date.parse('2026-11-22T12:00:00Z')
 const names = ['Ärger', 'ärger 100%', '<b>Büro</b>', 'build_server', 'Build server', '管理']
 
-describe('a list of keys', () => {
+forEachStore('a list of keys', () => {
   let gateway: TestGateway
   let admin: string
   let now = begin

@@ -4,12 +4,13 @@ import { completion } from '../support/chat-answers.ts'
 import { keyCalls } from '../support/key-calls.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 /** What each call costs: a thousand output tokens at $2 a million. */
 const costNanoUsd = 2_000_000
 const tokens = { prompt_tokens: 0, completion_tokens: 1000, total_tokens: 1000 }
 
-describe('keys that are counted together', () => {
+forEachStore('keys that are counted together', () => {
   let own: OwnEndpoint
   let giver: string
   let calls: ReturnType<typeof keyCalls>

@@ -5,6 +5,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { keyCalls } from '../support/key-calls.ts'
 import { hello } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 type Page = components['schemas']['ApiKeyList']
@@ -14,7 +15,7 @@ const begin = Date.parse('2026-11-22T12:00:00Z')
 const minuteMs = 60_000
 const ended = { status: 409, code: 'key_not_active' }
 
-describe('keys under /api', () => {
+forEachStore('keys under /api', () => {
   let gateway: TestGateway
   let admin: string
   let accountId: string

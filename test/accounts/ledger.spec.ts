@@ -4,6 +4,7 @@ import type { UsageRow } from '../../src/core/receipt.ts'
 import { makeFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const row = (id: string): UsageRow => ({
   id,
@@ -73,7 +74,7 @@ function watch(write: (row: UsageRow) => Promise<void>) {
   return { told, add }
 }
 
-describe('the ledger', () => {
+forEachStore('the ledger', () => {
   it('commits the rows of one moment together, and those of the meantime after them', async () => {
     const { commits, store } = openCommits()
     const { told, add } = watch(openLedger(store))

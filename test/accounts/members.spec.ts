@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const grace = { name: 'Grace', password: 'correct horse battery' }
 const notAllowed = { status: 403, code: 'insufficient_scope' }
@@ -10,7 +11,7 @@ const badToken = { status: 400, code: 'invalid_value', param: 'token' }
 type Invited = { id: string; token: string; link: string; email: string }
 type Listed = { data: { id: string; role: string; email: string }[] }
 
-describe('members and invitations', () => {
+forEachStore('members and invitations', () => {
   let gateway: TestGateway
   let now: number
   let accountId: string

@@ -3,12 +3,13 @@ import { operations } from '../support/contract.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 const credentials = { email: ada.email, password: ada.password }
 const evil = { origin: 'https://evil.example' }
 
-describe('people', () => {
+forEachStore('people', () => {
   let gateway: TestGateway
   let now: number
   beforeEach(async () => {

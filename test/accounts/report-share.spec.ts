@@ -5,11 +5,12 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const begin = Date.parse('2026-11-01T00:00:00Z')
 const range = 'from=2026-11-01&to=2026-12-01'
 
-describe("an account's share of the reports", () => {
+forEachStore("an account's share of the reports", () => {
   let gateway: TestGateway
   let key: string
   let other: string

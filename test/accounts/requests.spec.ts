@@ -5,6 +5,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { callTool, connectClient, postMessages, toolCall } from '../support/mcp-client.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type Record = components['schemas']['RequestRecord']
 type List = components['schemas']['RequestRecordList']
@@ -14,7 +15,7 @@ const idAt = (time: number, index: number) =>
   `req_${time.toString(16).padStart(12, '0')}${String(index).padStart(20, '0')}`
 const conversation = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'A lighthouse' }] }
 
-describe('the calls of an account', () => {
+forEachStore('the calls of an account', () => {
   let gateway: TestGateway
   let accountId: string
   let key: string

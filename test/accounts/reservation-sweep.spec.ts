@@ -5,6 +5,7 @@ import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const hourMs = 3_600_000
 const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
@@ -13,7 +14,7 @@ const caller = callerOf({
   allowances: [unlimited('acc_1'), { ...unlimited('key_1'), budget }],
 })
 
-describe('what calls of dead processes hold', () => {
+forEachStore('what calls of dead processes hold', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
   let now: number

@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 
-describe('signing up', () => {
+forEachStore('signing up', () => {
   let gateway: TestGateway | undefined
   afterEach(() => gateway?.stop())
 

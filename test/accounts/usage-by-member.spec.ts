@@ -3,6 +3,7 @@ import type { components } from '../../generated/types.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type Schemas = components['schemas']
 type Created = Schemas['CreatedApiKey']
@@ -10,7 +11,7 @@ type Created = Schemas['CreatedApiKey']
 const begin = Date.parse('2026-11-01T00:00:00Z')
 const range = 'from=2026-11-01&to=2026-12-01'
 
-describe('usage by member', () => {
+forEachStore('usage by member', () => {
   let gateway: TestGateway
   let ada: SignedInPerson
   let ben: SignedInPerson

@@ -9,6 +9,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type Requests = components['schemas']['RequestExport']
 type Groups = components['schemas']['UsageExport']
@@ -18,7 +19,7 @@ type Report = components['schemas']['UsageReport']
 const begin = Date.parse('2026-11-01T00:00:00Z')
 const range = 'from=2026-11-01&to=2026-12-01'
 
-describe('exports of usage', () => {
+forEachStore('exports of usage', () => {
   let gateway: TestGateway
   let accountId: string
   let key: string

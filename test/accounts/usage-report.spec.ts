@@ -5,6 +5,7 @@ import type { UsageTable } from '../../src/storage/tables.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { usageRow } from '../support/usage-row.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 type Report = components['schemas']['UsageReport']
 type Group = components['schemas']['UsageGroup']
@@ -53,7 +54,7 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
   ...Object.fromEntries(sumNames.map((name) => [name, fc.nat(1000)])),
 })
 
-describe('a report of usage', () => {
+forEachStore('a report of usage', () => {
   let gateway: TestGateway
   let accountId: string
   let key: string

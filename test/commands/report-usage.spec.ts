@@ -20,7 +20,7 @@ describe('the command usage', () => {
     }))
     await store.db.insertInto('accounts').values(accountRow('acc_1', 'first')).execute()
     await store.db.insertInto('accounts').values(accountRow('acc_2', 'second')).execute()
-    await store.commit(rows.map((row) => store.insertion('usage', row)))
+    await store.commit(store.insertions('usage', rows))
     await store.close()
   })
   afterEach(() => folder.remove())

@@ -27,7 +27,7 @@ describe('the ledger calculated again', () => {
   const keep = async () => {
     const store = await openTestStore(folder.path)
     const whole = rows.map((row, index) => ({ ...usageRow(`req_${index}`, index), ...row }))
-    await store.commit(whole.map((row) => store.insertion('usage', row)))
+    await store.commit(store.insertions('usage', whole))
     await store.close()
   }
   const recompute = async (...args: string[]) => {

@@ -28,7 +28,7 @@ describe('the files of a store', () => {
     const first = makeFolder()
     const store = await openTestStore(first.path)
     for (let at = 0; at < rowsWritten; at++) {
-      await store.commit([store.insertion('usage', usageRow(`row_${at}`, at))])
+      await store.commit(store.insertions('usage', [usageRow(`row_${at}`, at)]))
     }
     for (const suffix of suffixes) {
       left.set(suffix, readFileSync(join(first.path, `gateway.db${suffix}`)))

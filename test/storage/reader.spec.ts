@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Kysely, sql } from 'kysely'
 import { GatewayError } from '../../src/core/error.ts'
-import { openReader } from '../../src/storage/reader.ts'
+import { openSqliteReader } from '../../src/storage/sqlite-reader.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { storePath, type Store } from '../../src/storage/store.ts'
 import type { Tables } from '../../src/storage/tables.ts'
@@ -36,7 +36,7 @@ describe('the reader of reports', () => {
   const commit = async (count: number) => {
     for (let left = count; left > 0; left--) {
       const row = usageRow(`req_${String(++written).padStart(8, '0')}`, written)
-      await store.commit([store.insertion('usage', row)])
+      await store.commit(store.insertions('usage', [row]))
     }
   }
   const rowsSeen = async (db = store.reader.db) => {
@@ -75,7 +75,7 @@ describe('the reader of reports', () => {
     await sql`create table texts (text text)`.execute(db)
     ready(10_000)
     const often = { timeoutMs: 10_000, waitingMax: 1, perAccountMax: 1, logRestartMs: 0 }
-    const reader = openReader({ ...file, ...often, restartLog })
+    const reader = openSqliteReader({ ...file, ...often, restartLog })
     const insert = { sql: 'insert into texts values (?)', parameters: ['t'.repeat(4000)] }
     const sizes: number[] = []
     for (let report = 0; report < 8; report++) {

@@ -39,7 +39,7 @@ describe("the store's thread", () => {
     expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
     expect(await failure(accounts())).to.contain('its thread does not answer')
     await until('it answers', async () => (await failure(accounts())) === 'it worked')
-    await store.commit([store.insertion('accounts', accountRow('acc_1'))])
+    await store.commit(store.insertions('accounts', [accountRow('acc_1')]))
     expect(await accounts()).to.deep.equal(['acc_1'])
   })
 

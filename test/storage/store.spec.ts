@@ -16,7 +16,7 @@ const rowsFrom = (start: number, count: number): UsageTable[] =>
   Array.from({ length: count }, (_, index) => usageRow(`row_${start + index}`))
 
 const insert = (store: Store, rows: readonly UsageTable[]) =>
-  store.commit(rows.map((row) => store.insertion('usage', row)))
+  store.commit(store.insertions('usage', rows))
 
 describe('the store', () => {
   let folder: TemporaryFolder
@@ -98,12 +98,12 @@ describe('the store', () => {
     const change = (id: string, name: string) =>
       store.db.updateTable('accounts').set({ name }).where('id', '=', id).compile()
     await store.commit([
-      store.insertion('accounts', accountRow('acc_1')),
+      ...store.insertions('accounts', [accountRow('acc_1')]),
       change('acc_1', 'renamed'),
     ])
     const [row] = rowsFrom(0, 1)
-    await store.commit([store.insertion('usage', row!), change('acc_1', 'settled')])
-    const failed = store.commit([change('acc_1', 'lost'), store.insertion('usage', row!)])
+    await store.commit([...store.insertions('usage', [row!]), change('acc_1', 'settled')])
+    const failed = store.commit([change('acc_1', 'lost'), ...store.insertions('usage', [row!])])
     expect(await failed.catch((error: unknown) => error)).to.be.instanceOf(StoreError)
     const { name } = await store.db.selectFrom('accounts').selectAll().executeTakeFirstOrThrow()
     expect(name).to.equal('settled')

@@ -100,7 +100,7 @@ describe('the hourly sums of usage', () => {
             other.exec('ROLLBACK')
             await until('it takes rows', () => !throws(store.assertKeeps))
             // As if the journal were replayed once more.
-            const again = rows.map((row) => store.insertion('usage', row, { unlessThere: true }))
+            const again = store.insertions('usage', rows, { unlessThere: true })
             await store.commit(again)
           }
           const hours = await store.db.selectFrom('usage_hours').selectAll().execute()

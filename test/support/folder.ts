@@ -1,11 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { forgetDatabase } from './each-store.ts'
 
 /** An empty folder, to be removed when the test is over. */
 export type TemporaryFolder = { path: string; remove(): void }
 
 export function makeFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  return {
+    path,
+    remove: () => {
+      forgetDatabase(path)
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
 }

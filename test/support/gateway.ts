@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { LetIn } from '../../src/accounts/entrance.ts'
@@ -16,6 +15,8 @@ import type { AllowanceColumns, UsageTable } from '../../src/storage/tables.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { accountRow } from './callers.ts'
+import { databaseOf } from './each-store.ts'
+import { makeFolder } from './folder.ts'
 import { createTestPeople, type TestPeople } from './people.ts'
 import { revokeStoredKeys, storeKey, type StoredKey } from './keys.ts'
 
@@ -95,9 +96,13 @@ const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: nu
 
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')
-  const variables: Record<string, string | undefined> = { SIGN_UP: 'open' }
+  const databaseUrl = await databaseOf(folder)
+  const variables: Record<string, string | undefined> = {
+    SIGN_UP: 'open',
+    DATABASE_URL: databaseUrl,
+  }
   const rewrite: TestGateway['rewrite'] = (settings = {}, more = {}) => {
     Object.assign(variables, more)
     if (typeof settings === 'string') return writeFileSync(configFile, settings)
@@ -158,7 +163,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const stop = async () => {
     await server.drain()
     await close()
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
   return {
     url,
@@ -174,7 +179,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     revokeKeys: () => revokeStoredKeys(store, clock()),
     usage: () => store.db.selectFrom('usage').selectAll().orderBy('at').execute(),
     addUsage: async (rows) => {
-      await store.commit(rows.map((row) => store.insertion('usage', row)))
+      await store.commit(store.insertions('usage', rows))
     },
     logText: () => {
       log.settle()

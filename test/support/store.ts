@@ -1,6 +1,8 @@
 import { loadConfig } from '../../src/config.ts'
 import { guardStore, type GuardedStore, type StoreEvents } from '../../src/storage/store-guard.ts'
-import { openStore, type Store } from '../../src/storage/store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { databaseOf } from './each-store.ts'
 
 type Changed = Partial<ReturnType<typeof loadConfig>['config']['limits']>
 
@@ -15,7 +17,11 @@ export function openTestStore(
   durability: 'normal' | 'full' = 'normal',
   limits: Changed = {},
 ): Promise<Store> {
-  return openStore(configOf(dataDir, durability, limits))
+  return open(configOf(dataDir, durability, limits))
+}
+
+async function open(config: ReturnType<typeof configOf>): Promise<Store> {
+  return openStore(config, { databaseUrl: await databaseOf(config.dataDir) })
 }
 
 type GuardOptions = { limits?: Changed; told?: string[]; durability?: 'normal' | 'full' }
@@ -32,5 +38,5 @@ export async function openGuardedStore(
     rowRefused: (_row, { message }) => void told.push(message),
   }
   const monotonic = () => performance.now()
-  return guardStore({ store: await openStore(config), config, monotonic, events })
+  return guardStore({ store: await open(config), config, monotonic, events })
 }

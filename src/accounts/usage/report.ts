@@ -3,6 +3,7 @@ import type { components } from '../../../generated/types.ts'
 import { pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
 import { moneySumOf } from '../../core/price.ts'
 import type { Reader } from '../../storage/reader.ts'
+import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { dayMs, hourMs, timeRange } from './range.ts'
 import {
@@ -61,7 +62,9 @@ export function rangeText({ from, to }: { from: number; to: number }) {
 function read(db: Kysely<Tables>, asked: GroupsAsked) {
   return db.transaction().execute(async (transaction) => {
     const { rows } = await sql<SumColumns>`
-      select ${readColumns([])} from (${sumsOf(asked.calls, [])}) as sums`.execute(transaction)
+      select ${readColumns([])} from (${sumsOf(sqlDialectOf(db), asked.calls, [])}) as sums`.execute(
+      transaction,
+    )
     return [sumsText(rows[0]!), await groupsOf(transaction, asked)] as const
   })
 }
@@ -82,7 +85,7 @@ export async function groupsOf(
   const left = place === undefined ? calls : leftOf(calls, request, place[0]!)
   const direction = sql.raw(order)
   const { rows } = await sql<GroupColumns>`
-    select ${readColumns(request.groupBy)} from (${sumsOf(left, request.groupBy)}) as sums
+    select ${readColumns(request.groupBy)} from (${sumsOf(sqlDialectOf(db), left, request.groupBy)}) as sums
     where calls > 0 ${place === undefined ? sql`` : beyond(columns, order, valuesOf(places, place))}
     order by ${sql.join(places.map(({ sorted }) => sql`${sorted} ${direction}`))}
     limit ${limit + 1}
@@ -113,7 +116,9 @@ type Place = {
 function valuesOf(places: readonly Place[], values: readonly (string | number)[]) {
   return places.map(({ column }, index) => {
     const value = values[index]!
-    return column === 'cost' ? sql`cast(${value} as bigint)` : sql`${value}`
+    if (column !== 'cost') return sql`${value}`
+    const digits = /^-?\d{1,18}$/.test(String(value)) ? value : '0'
+    return sql`cast(${digits} as bigint)`
   })
 }
 

@@ -5,6 +5,7 @@ import { cursorOf, pageOf, placeIn, type Page, type PageRequest } from '../../co
 import { nanoUsd } from '../../core/price.ts'
 import type { Reader } from '../../storage/reader.ts'
 import { outOfPlace, placeOfRequest } from '../../storage/request-place.ts'
+import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { moment } from './range.ts'
 import { toRecord, type NamedRow } from './request-record.ts'
@@ -88,7 +89,7 @@ async function findRow(
   const found =
     place &&
     (await ofId.where('at', '>=', place.from).where('at', '<=', place.to).executeTakeFirst())
-  return found ?? ofId.where(outOfPlace()).executeTakeFirst()
+  return found ?? ofId.where(outOfPlace(sqlDialectOf(db))).executeTakeFirst()
 }
 
 type Position = { at: number; id: string }
@@ -174,7 +175,7 @@ async function select<Row>(
 ): Promise<Row[]> {
   const order = sql.raw(span.order)
   const { rows } = await sql<Row>`
-    select ${columns} from usage ${indexFor(span)}
+    select ${columns} from usage ${sqlDialectOf(db) === 'sqlite' ? indexFor(span) : sql``}
     where ${sql.join([...conditions(span), ...filters], sql` and `)}
     order by at ${order}, id ${order} limit ${limit} offset ${offset}
   `.execute(db)

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
+import type { SqlDialect } from '../../storage/sql-dialect.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
@@ -13,11 +14,10 @@ export type Calls = TimeRange & {
   filter: UsageFilter
 }
 
-/** What each kind of group is told apart by. Months are SQLite's; PostgreSQL has `date_trunc`. */
-const expressions: Readonly<Record<Dimension, RawBuilder<unknown>>> = {
+/** What each kind of group is told apart by. */
+const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unknown>>> = {
   hour: sql`hour_at`,
   day: sql`hour_at - hour_at % ${sql.lit(dayMs)}`,
-  month: sql`1000 * cast(strftime('%s', hour_at / 1000, 'unixepoch', 'start of month') as integer)`,
   model: sql.ref('model'),
   provider: sql.ref('provider'),
   key: sql.ref('key_id'),
@@ -26,6 +26,13 @@ const expressions: Readonly<Record<Dimension, RawBuilder<unknown>>> = {
   face: sql.ref('face'),
   modality: sql.ref('modality'),
   outcome: sql.ref('outcome'),
+}
+
+/** The first moment of an hour's month. */
+const months: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
+  sqlite: sql`1000 * cast(strftime('%s', hour_at / 1000, 'unixepoch', 'start of month') as integer)`,
+  postgres: sql`1000 * cast(
+    extract(epoch from date_trunc('month', to_timestamp(hour_at / 1000), 'UTC')) as bigint)`,
 }
 
 export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
@@ -58,8 +65,13 @@ export function readColumns(groupBy: readonly Dimension[]): RawBuilder<unknown> 
 }
 
 /** The query for the sums of each group of calls. */
-export function sumsOf(calls: Calls, groupBy: readonly Dimension[]): RawBuilder<unknown> {
-  const groups = groupBy.map((name) => sql`${expressions[name]} as ${sql.ref(`by_${name}`)}`)
+export function sumsOf(
+  dialect: SqlDialect,
+  calls: Calls,
+  groupBy: readonly Dimension[],
+): RawBuilder<unknown> {
+  const expressionOf = (name: Dimension) => (name === 'month' ? months[dialect] : expressions[name])
+  const groups = groupBy.map((name) => sql`${expressionOf(name)} as ${sql.ref(`by_${name}`)}`)
   const sums = counted.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) as ${sql.ref(name)}`)
   const failed = sql`coalesce(sum(case when outcome = 'failed' then calls else 0 end), 0)`
   const by = groupBy.map((name) => sql.ref(`by_${name}`))

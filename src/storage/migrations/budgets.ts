@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { SqlDialect } from '../sql-dialect.ts'
+import { functions } from './budget-functions.ts'
 
 /**
  * What accounts and keys have spent in a period, and what their calls under way may cost. Triggers
@@ -26,11 +27,8 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
     .addColumn('at', 'bigint', (column) => column.notNull())
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
     .execute()
-  for (const [name, { after, when, run }] of Object.entries(triggers)) {
-    for (const statement of triggerIn[dialect]({ name, after, when, run })) {
-      await sql.raw(statement).execute(db)
-    }
-  }
+  const statements = dialect === 'sqlite' ? Object.entries(triggers).map(triggerOf) : functions
+  for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
 type Trigger = { after: string; when?: string; run: readonly string[] }
@@ -41,7 +39,7 @@ const windowsOf = (row: 'new' | 'old') => `
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`
 
-/** In SQL that both databases read. */
+/** SQLite's, for each row. */
 const triggers: Record<string, Trigger> = {
   reservation_made: {
     after: 'insert on reservations',
@@ -72,19 +70,8 @@ const triggers: Record<string, Trigger> = {
   },
 }
 
-const triggerIn: Record<SqlDialect, (trigger: Trigger & { name: string }) => string[]> = {
-  sqlite: ({ name, after, when, run }) => [
-    `create trigger ${name} after ${after} for each row ${whenOf(when)}
-     begin ${run.map((statement) => `${statement};`).join(' ')} end`,
-  ],
-  postgres: ({ name, after, when, run }) => [
-    `create function ${name}() returns trigger language plpgsql as $$
-     begin ${run.map((statement) => `${statement};`).join(' ')} return null; end $$`,
-    `create trigger ${name} after ${after} for each row ${whenOf(when)}
-     execute function ${name}()`,
-  ],
-}
-
-function whenOf(condition: string | undefined): string {
-  return condition === undefined ? '' : `when (${condition})`
+function triggerOf([name, { after, when, run }]: [string, Trigger]): string {
+  const condition = when === undefined ? '' : `when (${when})`
+  return `create trigger ${name} after ${after} for each row ${condition}
+    begin ${run.map((statement) => `${statement};`).join(' ')} end`
 }

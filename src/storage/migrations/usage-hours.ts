@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely'
+import { binaryText } from '../binary-texts.ts'
 import type { SqlDialect } from '../sql-dialect.ts'
 
 const hourMs = 3_600_000
@@ -37,8 +38,9 @@ const summed = [
  */
 export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   const sums = Object.keys(sumsOf('', summed))
+  const text = dialect === 'sqlite' ? 'text' : binaryText
   const columns = [
-    ...dimensions.map((name) => `${name} ${name === 'hour_at' ? 'bigint' : 'text'} not null`),
+    ...dimensions.map((name) => `${name} ${name === 'hour_at' ? 'bigint' : text} not null`),
     ...sums.map((name) => `${name} bigint not null`),
     `primary key (${dimensions.join(', ')})`,
   ]
@@ -76,18 +78,30 @@ function sumsOf(row: string, columns: readonly string[]): Record<string, string>
 
 /** The statements that make the trigger. */
 function adding(dialect: SqlDialect, columns: readonly string[]): string[] {
-  const sums = sumsOf('new.', columns)
-  const names = Object.keys(sums)
-  const upsert = `
-    insert into usage_hours (${[...dimensions, ...names].join(', ')})
-    values (${[...dimensionsOf('new.'), ...Object.values(sums)].join(', ')})
+  const names = Object.keys(sumsOf('', columns))
+  const into = `insert into usage_hours (${[...dimensions, ...names].join(', ')})`
+  const conflict = `
     on conflict (${dimensions.join(', ')}) do update set
     ${names.map((name) => `${name} = usage_hours.${name} + excluded.${name}`).join(', ')};`
-  const trigger = 'create trigger usage_hours_add after insert on usage for each row'
-  if (dialect === 'sqlite') return [`${trigger} begin ${upsert} end`]
+  if (dialect === 'sqlite') {
+    const values = [...dimensionsOf('new.'), ...Object.values(sumsOf('new.', columns))]
+    return [
+      `create trigger usage_hours_add after insert on usage for each row
+       begin ${into} values (${values.join(', ')}) ${conflict} end`,
+    ]
+  }
+  const places = dimensionsOf('added.')
+  const totals = Object.values(sumsOf('added.', columns)).map((value) => `sum(${value})`)
+  const numbers = places.map((_, index) => index + 1).join(', ')
+  // In the order of the key: statements that meet wait for each other, and never in a circle.
   return [
     `create function usage_hours_add() returns trigger language plpgsql as
-     $$ begin ${upsert} return null; end $$`,
-    `${trigger} execute function usage_hours_add()`,
+     $$ begin
+       ${into} select ${[...places, ...totals].join(', ')} from added
+       group by ${numbers} order by ${numbers} ${conflict}
+       return null;
+     end $$`,
+    `create trigger usage_hours_add after insert on usage
+     referencing new table as added for each statement execute function usage_hours_add()`,
   ]
 }

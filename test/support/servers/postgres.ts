@@ -12,8 +12,8 @@ import { programPath, startDaemon, type Daemon } from './daemon.ts'
 /** A throw-away PostgreSQL. */
 export type TestPostgres = Daemon & {
   port: number
-  /** The address of a new, empty database. */
-  createDatabase(): Promise<string>
+  /** The address of a new database, which is empty or a copy of another one. */
+  createDatabase(options?: { template?: string }): Promise<string>
   /** Starts it again after it was killed, with the same data and port. */
   restart(): Promise<void>
 }
@@ -56,12 +56,12 @@ export async function startPostgres(
       await daemon.stop({ keepsFolder: true })
       daemon = await startAgain(start)
     },
-    createDatabase: async () => {
+    createDatabase: async ({ template = 'template1' } = {}) => {
       const name = `test_${randomUUID().replaceAll('-', '')}`
       const client = new pg.Client({ connectionString: url('postgres') })
       await client.connect()
       try {
-        await client.query(`create database ${name}`)
+        await client.query(`create database ${name} template ${template}`)
       } finally {
         await client.end()
       }

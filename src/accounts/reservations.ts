@@ -1,0 +1,103 @@
+import { sql } from 'kysely'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import type { StoreStatement } from '../storage/store.ts'
+import type { OwnedWindow } from './spendings.ts'
+
+export type ReservingStore = Pick<
+  GuardedStore,
+  'db' | 'dialect' | 'insertions' | 'commit' | 'decide'
+>
+
+/** What a call wants to hold, and of whose budgets. */
+export type AskedReservation = {
+  requestId: string
+  accountId: string
+  keyId: string
+  nanoUsd: number
+  at: number
+  expiresAt: number
+  owners: readonly OwnedWindow[]
+}
+
+/** Reservations in groups; both throw a GatewayError when the store fails. */
+export type Reservations = {
+  /** Which of them are made: those whose windows are there and have enough left. */
+  grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
+  /** Ends reservations of requests. */
+  end(requestIds: readonly string[]): Promise<readonly void[]>
+}
+
+/** The reservations of a store: it decides in one transaction, whoever else asks meanwhile. */
+export function createReservations(store: ReservingStore): Reservations {
+  const { db, dialect, commit, decide } = store
+  const ending = (requestId: string): StoreStatement =>
+    db.deleteFrom('reservations').where('request_id', '=', requestId).compile()
+  return {
+    grant: (asked) =>
+      decide(() => (dialect === 'sqlite' ? grantEach(store, asked) : grantAll(store, asked))),
+    end: async (requestIds) => {
+      const sorted = requestIds.toSorted()
+      await decide(() => commit(sorted.map(ending)))
+      return requestIds.map(() => undefined)
+    },
+  }
+}
+
+const windowHolds = `exists (
+  select 1 from budget_windows
+  where owner_id = ? and ends_at = ? and starts_at = ? and spent_nano_usd + reserved_nano_usd <= ?)`
+
+/** Adds the reservation, if the windows are there and have enough left; by how many they are. */
+const reservationSql: readonly string[] = [
+  'true',
+  windowHolds,
+  `${windowHolds} and ${windowHolds}`,
+].map(
+  (condition) => `
+    insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at)
+    select ?, ?, ?, ?, ?, ? where ${condition}`,
+)
+
+/** One statement a call, under SQLite's write lock. */
+async function grantEach({ commit }: ReservingStore, asked: readonly AskedReservation[]) {
+  const changes = await commit(asked.map(statementOf))
+  return changes.map((count) => count === 1)
+}
+
+function statementOf(asked: AskedReservation): StoreStatement {
+  const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = asked
+  const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
+    ownerId,
+    endsAt,
+    startsAt,
+    budget.nanoUsd - nanoUsd,
+  ])
+  const parameters = [requestId, accountId, keyId, nanoUsd, at, expiresAt, ...conditions]
+  return { sql: reservationSql[owners.length]!, parameters }
+}
+
+/** One statement for all, which locks their windows first (storage/migrations/budget-functions.ts). */
+async function grantAll({ db }: ReservingStore, asked: readonly AskedReservation[]) {
+  const { rows } = await sql<{ granted: number[] }>`
+    select budgets_reserve(${JSON.stringify(asked.map(toAsked))}) as granted
+  `.execute(db)
+  return rows[0]!.granted.map((count) => count === 1)
+}
+
+function toAsked({ owners, ...asked }: AskedReservation) {
+  return {
+    request_id: asked.requestId,
+    account_id: asked.accountId,
+    key_id: asked.keyId,
+    nano_usd: asked.nanoUsd,
+    at: asked.at,
+    expires_at: asked.expiresAt,
+    windows: owners.map(({ ownerId, window, budget }) => ({
+      owner_id: ownerId,
+      starts_at: window.startsAt,
+      ends_at: window.endsAt,
+      // What may be spent and held already.
+      nano_usd: budget.nanoUsd - asked.nanoUsd,
+    })),
+  }
+}

@@ -1,0 +1,196 @@
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import pg from 'pg'
+import Cursor from 'pg-cursor'
+import { endsConnection, postgresError, type PostgresPlace } from './postgres-error.ts'
+import { StoreError } from './store-error.ts'
+
+export type PoolOptions = {
+  url: string
+  connectionsMax: number
+  connectTimeoutMs: number
+  /** How long one query may take; undefined for as long as it takes. */
+  queryTimeoutMs?: number
+  /** Writes are refused. */
+  readOnly?: boolean
+  /** Statements are prepared once for each connection, by names; else planned for their values. */
+  prepares?: boolean
+  /** Makes the error that a query fails with, from a StoreError. */
+  failure?: (error: StoreError, elapsedMs: number) => unknown
+}
+
+/** Connections of which each query ends in time, and fails with a StoreError. */
+export type Pool = Omit<PostgresPool, 'connect'> & {
+  connect(): Promise<PoolClient>
+  /** Those who wait for a connection. */
+  waiting(): number
+}
+export type PoolClient = PostgresPoolClient & {
+  /** No more use: its transaction may be open. */
+  discard(): void
+}
+
+/** A server is asked to end a query before its client gives up. */
+const spareMs = 500
+const statementsKept = 500
+const endTimeoutMs = 2000
+/** While connections cannot be made, so often one is tried; the others fail at once. */
+const retryMs = 500
+
+export const cursorOf = Cursor
+
+/** What a DATABASE_URL names. Throws a StoreError that does not hold its password. */
+export function placeOf(url: string): PostgresPlace {
+  try {
+    const { host, port, database = '', user = '' } = new pg.Client({ connectionString: url })
+    return { host, port, database, user }
+  } catch {
+    const text =
+      'DATABASE_URL is no address as postgres://user:password@host:5432/database. Write signs in the password as %40 and the like.'
+    throw new StoreError(text)
+  }
+}
+
+export function createPool(options: PoolOptions): Pool {
+  const place = placeOf(options.url)
+  const pool = new pg.Pool(poolConfig(options))
+  // A connection that ends while nobody uses it is replaced by the next use.
+  pool.on('error', () => undefined)
+  const nameOf = createNames(options.prepares === true)
+  const clients = new WeakMap<pg.PoolClient, PoolClient>()
+  const door = createDoor()
+  return {
+    options: {},
+    connect: async () => {
+      door.assertOpen()
+      const startedAt = performance.now()
+      try {
+        const client = await pool.connect()
+        door.open()
+        const known = clients.get(client)
+        if (known !== undefined) return known
+        const wrapped = clientOf(client, { place, nameOf, failed: door.close, ...options })
+        clients.set(client, wrapped)
+        return wrapped
+      } catch (error) {
+        const failure = postgresError(error, place)
+        door.close(failure)
+        throw options.failure?.(failure, performance.now() - startedAt) ?? failure
+      }
+    },
+    waiting: () => pool.waitingCount,
+    end: async () => {
+      const late = Promise.withResolvers<void>()
+      // A server that hangs does not say good-bye.
+      const timer = setTimeout(late.resolve, endTimeoutMs)
+      await Promise.race([pool.end(), late.promise]).finally(() => clearTimeout(timer))
+    },
+  }
+}
+
+function poolConfig(options: PoolOptions): pg.PoolConfig {
+  const { queryTimeoutMs, readOnly = false } = options
+  const limits =
+    queryTimeoutMs === undefined
+      ? {}
+      : {
+          statement_timeout: queryTimeoutMs,
+          query_timeout: queryTimeoutMs + spareMs,
+          idle_in_transaction_session_timeout: 2 * queryTimeoutMs,
+        }
+  return {
+    connectionString: options.url,
+    application_name: 'model-access-gateway',
+    max: options.connectionsMax,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    keepAlive: true,
+    types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
+    ...limits,
+    ...(readOnly ? { options: '-c default_transaction_read_only=on' } : {}),
+  }
+}
+
+const types = { boolean: 16, int8: 20, numeric: 1700 }
+
+/** Integers are numbers and truths 1 and 0, as in the embedded store. */
+function parserOf(type: number, format?: 'text' | 'binary'): unknown {
+  if (type === types.int8 || type === types.numeric) return integer
+  if (type === types.boolean) return (text: string) => (text === 't' ? 1 : 0)
+  return pg.types.getTypeParser(type, format)
+}
+
+function integer(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number)) return number
+  throw new StoreError(`The store holds ${text}, which is not a safe integer.`)
+}
+
+type Naming = (text: string) => string | undefined
+
+/** A name for each statement that is kept prepared. */
+function createNames(prepares: boolean): Naming {
+  const names = new Map<string, string>()
+  return (text) => {
+    const known = names.get(text)
+    if (known !== undefined || !prepares || names.size >= statementsKept) return known
+    const name = `s${names.size}`
+    names.set(text, name)
+    return name
+  }
+}
+
+type Around = Pick<PoolOptions, 'failure'> & {
+  place: PostgresPlace
+  nameOf: Naming
+  /** Told where the server does not answer in time. */
+  failed(error: StoreError): void
+}
+
+function clientOf(client: pg.PoolClient, around: Around): PoolClient {
+  const { place, nameOf, failed, failure } = around
+  let isOver = false
+  const query = async (text: string, parameters: readonly unknown[] = []) => {
+    const startedAt = performance.now()
+    const values = parameters.map(withoutNul)
+    // What has no values may be several statements, which have no names.
+    const name = values.length === 0 ? undefined : nameOf(text)
+    try {
+      return await client.query(
+        values.length === 0 ? { text } : { text, values, ...(name === undefined ? {} : { name }) },
+      )
+    } catch (error) {
+      const told = postgresError(error, place)
+      if (endsConnection(error) || text.startsWith('begin')) isOver = true
+      if (/timeout/i.test(told.message)) failed(told)
+      throw failure?.(told, performance.now() - startedAt) ?? told
+    }
+  }
+  const ask = (text: unknown, parameters?: readonly unknown[]): unknown =>
+    typeof text === 'string' ? query(text, parameters) : client.query(text as pg.Submittable)
+  return {
+    // Kysely asks with a text, or hands over a cursor.
+    query: ask as PostgresPoolClient['query'],
+    release: () => client.release(isOver),
+    discard: () => (isOver = true),
+  }
+}
+
+/** PostgreSQL has no texts with this character. */
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0')
+    ? value.replaceAll('\0', '\u{fffd}')
+    : value
+}
+
+/** While the server cannot be reached, few wait to find that out. */
+function createDoor() {
+  let closed: { error: StoreError; until: number } | undefined
+  return {
+    assertOpen: () => {
+      if (closed === undefined) return
+      if (performance.now() < closed.until) throw closed.error
+      closed.until = performance.now() + retryMs
+    },
+    open: () => (closed = undefined),
+    close: (error: StoreError) => (closed = { error, until: performance.now() + retryMs }),
+  }
+}

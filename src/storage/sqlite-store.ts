@@ -1,0 +1,131 @@
+import { Kysely } from 'kysely'
+import { examine } from './examine.ts'
+import { closeToOthers, makeFile } from './folder.ts'
+import { useFolder } from './folder-lock.ts'
+import { integersPlugin } from './integers.ts'
+import { migrate, updateRemedy } from './migrations.ts'
+import type { SqlValue, Statement } from './sqlite-file.ts'
+import { openSqliteReader } from './sqlite-reader.ts'
+import { openSqlite } from './sqlite.ts'
+import { cannotOpen, StoreError } from './store-error.ts'
+import { storePath, type Store } from './store.ts'
+import type { Tables } from './tables.ts'
+import { watchFiles } from './watch.ts'
+
+export type SqliteStoreOptions = {
+  dataDir: string
+  durability: 'normal' | 'full'
+  limits: {
+    storeBusyTimeoutMs: number
+    storeAnswerTimeoutMs: number
+    storeQueueMax: number
+    storeCheckBytesMax: number
+    storeDamagedCopiesMax: number
+    reportTimeoutMs: number
+    reportsWaitingMax: number
+    reportsPerAccountMax: number
+  }
+}
+
+/** Between two of them the log grows by what is committed meanwhile. */
+const logRestartMs = 1000
+
+/** Opens the embedded store in the folder `dataDir`. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const lock = await useFolder(options.dataDir)
+  try {
+    const store = await openFiles(options)
+    return {
+      ...store,
+      close: async () => {
+        await store.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function openFiles({ dataDir, durability, limits }: SqliteStoreOptions): Promise<Store> {
+  const path = storePath(dataDir)
+  const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
+  const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
+  const opened = closeToOthers(dataDir)
+  const found = await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
+  makeFile(path)
+  const { dialect, commit, ready, restartLog } = openSqlite({
+    path,
+    durability,
+    busyTimeoutMs,
+    queueMax,
+  })
+  const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
+  await migrate(db, 'sqlite').catch(async (error: unknown) => {
+    // The store's thread would keep the process alive.
+    await db.destroy().catch(() => undefined)
+    throw withRemedy(error, path)
+  })
+  // Not before: a migration of a large store may take long.
+  ready(limits.storeAnswerTimeoutMs)
+  const reader = openSqliteReader({
+    path,
+    durability,
+    busyTimeoutMs,
+    timeoutMs: limits.reportTimeoutMs,
+    waitingMax: limits.reportsWaitingMax,
+    perAccountMax: limits.reportsPerAccountMax,
+    restartLog,
+    logRestartMs,
+  })
+  return {
+    dialect: 'sqlite',
+    db,
+    reader,
+    look: await watchFiles(path),
+    notices: [...opened, ...found],
+    insertions: createInsertions(db),
+    // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
+    commit: async (statements, commitOptions) =>
+      statements.length === 0 ? [] : commit(statements as readonly Statement[], commitOptions),
+    close: async () => {
+      await reader.close()
+      await db.destroy()
+    },
+  }
+}
+
+function withRemedy(error: unknown, path: string): unknown {
+  const isTold = error instanceof StoreError && !error.message.endsWith(updateRemedy)
+  return isTold ? cannotOpen(path, error) : error
+}
+
+/**
+ * Compiles the SQL of a table from its first row: all further rows must have its columns. What goes in
+ * `unlessThere` may be of an older version, with fewer of them.
+ */
+function createInsertions(db: Kysely<Tables>): Store['insertions'] {
+  const compiled = new Map<string, Compiled>()
+  const compile = (table: keyof Tables, row: object, unlessThere: boolean): Compiled => {
+    const insert = db.insertInto(table).values(row)
+    const { sql } = (unlessThere ? insert.onConflict((one) => one.doNothing()) : insert).compile()
+    return { sql, columns: Object.keys(row) }
+  }
+  const insertion = (table: keyof Tables, row: object, unlessThere: boolean) => {
+    const kind = unlessThere ? `${table}: ${Object.keys(row).join()}` : table
+    let statement = compiled.get(kind)
+    if (statement === undefined) {
+      statement = compile(table, row, unlessThere)
+      compiled.set(kind, statement)
+    }
+    const { sql, columns } = statement
+    // Every column of every table is a SqlValue. Read by name, since the order may differ.
+    const values = row as Readonly<Record<string, SqlValue>>
+    return { sql, parameters: columns.map((column) => values[column]) }
+  }
+  return (table, rows, { unlessThere = false } = {}) =>
+    rows.map((row) => insertion(table, row, unlessThere))
+}
+
+type Compiled = { sql: string; columns: readonly string[] }
