@@ -40,7 +40,7 @@ type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
 /** Checks the store and all configured providers. */
 export async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
   const { endpoints, baseUrl, uploadDir } = config
-  const store = await checkStore(config)
+  const store = await checkStore(config, secrets)
   const providers = await Promise.all(
     endpoints.map((endpoint) => probe(endpoint, secrets.providerKeys[endpoint.id] ?? [])),
   )
@@ -90,13 +90,13 @@ function catalogText(config: Config): string {
   return [found, ...retiringDefaults(catalog, config)].join('; ')
 }
 
-async function checkStore(config: Config): Promise<Finding> {
+async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
   const { dataDir } = config
   if (!existsSync(dataDir)) {
     return { finding: `${dataDir} does not exist yet: the first start creates it`, healthy: true }
   }
   try {
-    const store = await openStore(config)
+    const store = await openStore(config, secrets)
     const active = await countActiveKeys(store, Date.now())
     await store.close()
     return { finding: `${dataDir}, ${active} active keys`, healthy: true }

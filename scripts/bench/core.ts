@@ -57,7 +57,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const budget = createBudget({ bytesMax: 2 ** 28, graceMs: 1000, now: monotonic })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(createLog('silent'), metrics)
-  const opened = await openStore(config)
+  const opened = await openStore(config, { databaseUrl: undefined })
   const store = await guardStore({ store: opened, config, monotonic, events })
   const clock = Date.now
   const { id: accountId } = await accountsOf(store, clock).accounts.first()

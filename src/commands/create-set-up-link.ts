@@ -10,8 +10,7 @@ export const createSetUpLink: Command = async (words, notice) => {
   const { values } = parsed(words, json)
   const { config, secrets } = loadConfig(readVariables())
   const { limits } = config
-  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
-  store.notices.forEach(notice)
+  const store = await openStore(config, secrets, notice)
   try {
     const clock = Date.now
     const audit = createAudit(store, clock)

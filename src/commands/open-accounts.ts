@@ -13,8 +13,7 @@ export async function withAccounts<T>(
   run: (parts: { accounts: Accounts; keys: Keys }) => Promise<T>,
 ): Promise<T> {
   const { config, secrets } = loadConfig(readVariables())
-  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
-  for (const line of store.notices) notice(line)
+  const store = await openStore(config, secrets, notice)
   const clock = Date.now
   const audit = createAudit(store, clock)
   const modelIds = (names: readonly string[]) => modelIdsOf(names, config)

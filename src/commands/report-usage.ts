@@ -62,8 +62,7 @@ async function withStore<T>(
   run: (store: Store) => Promise<T>,
 ): Promise<T> {
   const { config, secrets } = loadConfig(readVariables())
-  const store = await openStore(config, { databaseUrl: secrets.databaseUrl, notice })
-  for (const line of store.notices) notice(line)
+  const store = await openStore(config, secrets, notice)
   try {
     return await run(store)
   } finally {

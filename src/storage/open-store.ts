@@ -1,23 +1,22 @@
 import { makeFolder } from './folder.ts'
-import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts'
 import type { PostgresLimits } from './postgres-store.ts'
-import type { Store } from './store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts'
+import type { Notice, Store } from './store.ts'
 
 type Options = SqliteStoreOptions & { limits: PostgresLimits }
 
-type Place = {
-  /** The address of a PostgreSQL, with its password; undefined for the file in `dataDir`. */
-  databaseUrl?: string | undefined
-  /** Told of what takes a while, in a sentence without secrets. */
-  notice?: (sentence: string) => void
-}
-
-/** Opens the store, creating and migrating it as needed. Throws a StoreError. */
-export async function openStore(options: Options, place: Place = {}): Promise<Store> {
-  const { databaseUrl: url, notice = () => undefined } = place
+/**
+ * Opens the store, creating and migrating it as needed: PostgreSQL where there is a `databaseUrl`, else
+ * the files in `dataDir`. Throws a StoreError.
+ */
+export async function openStore(
+  options: Options,
+  { databaseUrl: url }: { databaseUrl: string | undefined },
+  notice: Notice = () => undefined,
+): Promise<Store> {
   // Also where the store is a server: the journal is in the folder.
   makeFolder(options.dataDir)
-  if (url === undefined) return openSqliteStore(options)
+  if (url === undefined) return openSqliteStore(options, notice)
   // Who does not use it does not load it.
   const { openPostgresStore } = await import('./postgres-store.ts')
   return openPostgresStore({ url, limits: options.limits, notice })

@@ -12,7 +12,7 @@ import {
 } from './postgres.ts'
 import { createTurns, readingFailure, type Reader } from './reader.ts'
 import { StoreError, toStoreError } from './store-error.ts'
-import type { Store } from './store.ts'
+import type { Notice, Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
 export type PostgresLimits = {
@@ -28,8 +28,7 @@ export type PostgresLimits = {
 type Options = {
   url: string
   limits: PostgresLimits
-  /** Told of what takes a while. */
-  notice: (sentence: string) => void
+  notice: Notice
 }
 
 const versionMin = 13
@@ -57,7 +56,6 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),
     look: () => assertWritable(db),
-    notices: [],
     close: async () => {
       await reader.close()
       await db.destroy()
@@ -94,7 +92,7 @@ async function assertWritable(db: Kysely<Tables>): Promise<void> {
   })
 }
 
-type Starting = { place: PostgresPlace; limits: PostgresLimits; notice: Options['notice'] }
+type Starting = { place: PostgresPlace; limits: PostgresLimits; notice: Notice }
 
 /** Waits until the database answers, and migrates it, one process at a time. */
 async function prepare(connection: Connection, starting: Starting): Promise<void> {
@@ -152,7 +150,7 @@ async function assertNewEnough(db: Kysely<Tables>): Promise<void> {
 }
 
 /** Behind an advisory lock of the session: of replicas that start at once, one migrates. */
-async function migrateAlone(db: Kysely<Tables>, notice: Options['notice']): Promise<void> {
+async function migrateAlone(db: Kysely<Tables>, notice: Notice): Promise<void> {
   await db.connection().execute(async (session) => {
     const take = sql<{ taken: number }>`select pg_try_advisory_lock(${locks.migration}) as taken`
     if ((await take.execute(session)).rows[0]?.taken !== 1) {

@@ -8,7 +8,7 @@ import type { SqlValue, Statement } from './sqlite-file.ts'
 import { openSqliteReader } from './sqlite-reader.ts'
 import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
-import { storePath, type Store } from './store.ts'
+import { storePath, type Notice, type Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { watchFiles } from './watch.ts'
 
@@ -31,10 +31,10 @@ export type SqliteStoreOptions = {
 const logRestartMs = 1000
 
 /** Opens the embedded store in the folder `dataDir`. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions, notice: Notice): Promise<Store> {
   const lock = await useFolder(options.dataDir)
   try {
-    const store = await openFiles(options)
+    const store = await openFiles(options, notice)
     return {
       ...store,
       close: async () => {
@@ -48,7 +48,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-async function openFiles({ dataDir, durability, limits }: SqliteStoreOptions): Promise<Store> {
+async function openFiles(
+  { dataDir, durability, limits }: SqliteStoreOptions,
+  notice: Notice,
+): Promise<Store> {
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
   const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
@@ -79,12 +82,12 @@ async function openFiles({ dataDir, durability, limits }: SqliteStoreOptions): P
     restartLog,
     logRestartMs,
   })
+  for (const sentence of [...opened, ...found]) notice(sentence)
   return {
     dialect: 'sqlite',
     db,
     reader,
     look: await watchFiles(path),
-    notices: [...opened, ...found],
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
     commit: async (statements, commitOptions) =>

@@ -16,6 +16,9 @@ export type CommitOptions = { waits?: boolean }
 /** `unlessThere`: a row whose key is there already is left as it is. */
 export type InsertionOptions = { unlessThere?: boolean }
 
+/** Told what the operator should know of a store that is opened, in a sentence without secrets. */
+export type Notice = (sentence: string) => void
+
 /** The relational store of everything that must not be lost. */
 export type Store = {
   /** Whose SQL it speaks. */
@@ -36,8 +39,6 @@ export type Store = {
   reader: Reader
   /** Resolves while what is written is kept where it would be found again. Throws a StoreError. */
   look(): Promise<void>
-  /** What the operator should know of the store, as it was when it was opened. */
-  notices: readonly string[]
   close(): Promise<void>
 }
 

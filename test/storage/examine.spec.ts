@@ -52,10 +52,11 @@ describe('the files of a store', () => {
     writeFileSync(fileIn(path, suffix), bytes)
   }
   const open = async (path: string) => {
-    const store = await openTestStore(path)
+    const notices: string[] = []
+    const store = await openTestStore(path, 'normal', {}, notices)
     const rows = await store.db.selectFrom('usage').select('id').execute()
     await store.close()
-    return { notices: store.notices, rows: rows.length }
+    return { notices, rows: rows.length }
   }
   const copiesIn = (path: string) => readdirSync(path).filter((name) => name.startsWith('damaged-'))
 
@@ -210,10 +211,11 @@ describe('the files of a store', () => {
 
   it('are made so that nobody else can read them', async () => {
     const path = join(folder.path, 'a/new/folder')
-    const store = await openTestStore(path)
+    const notices: string[] = []
+    const store = await openTestStore(path, 'normal', {}, notices)
     const modes = suffixes.map((suffix) => statSync(fileIn(path, suffix)).mode & 0o777)
     await store.close()
     expect(modes).to.deep.equal([0o600, 0o600, 0o600])
-    expect(store.notices).to.deep.equal([])
+    expect(notices).to.deep.equal([])
   })
 })

@@ -11,17 +11,19 @@ const configOf = (dataDir: string, durability: 'normal' | 'full', changed: Chang
   return { dataDir, durability, limits: { ...config.limits, ...changed } }
 }
 
-/** The store of a folder, with the limits of the settings. */
+/** The store of a folder, with the limits of the settings; `told` gets what it notices. */
 export function openTestStore(
   dataDir: string,
   durability: 'normal' | 'full' = 'normal',
   limits: Changed = {},
+  told: string[] = [],
 ): Promise<Store> {
-  return open(configOf(dataDir, durability, limits))
+  return open(configOf(dataDir, durability, limits), told)
 }
 
-async function open(config: ReturnType<typeof configOf>): Promise<Store> {
-  return openStore(config, { databaseUrl: await databaseOf(config.dataDir) })
+async function open(config: ReturnType<typeof configOf>, told: string[] = []): Promise<Store> {
+  const databaseUrl = await databaseOf(config.dataDir)
+  return openStore(config, { databaseUrl }, (sentence) => void told.push(sentence))
 }
 
 type GuardOptions = { limits?: Changed; told?: string[]; durability?: 'normal' | 'full' }
