@@ -29,7 +29,7 @@ describe('a backup', () => {
   const fill = async (ids: readonly string[]) => {
     const store = await openTestStore(dataDir)
     await store.db.insertInto('accounts').values(accountRow('acc_1')).execute()
-    await store.commit(ids.map((id, at) => store.insertion('usage', rowOf(id, at))))
+    await store.commit(store.insertions('usage', ids.map(rowOf)))
     return store
   }
   const idsIn = (path: string) => {
@@ -118,7 +118,7 @@ describe('a backup', () => {
     let store = await fill(['a', 'b'])
     await make()
     const after = rowOf('c', 9)
-    await store.commit([store.insertion('usage', after)])
+    await store.commit(store.insertions('usage', [after]))
     expect(await refusal(restore({ dataDir, file }))).to.include('has its store open')
     await store.close()
     const journal = join(dataDir, 'gateway.journal-elsewhere-7')
@@ -133,7 +133,7 @@ describe('a backup', () => {
       'gateway.lock',
     ])
     store = await openTestStore(dataDir)
-    await store.commit([store.insertion('usage', after)])
+    await store.commit(store.insertions('usage', [after]))
     await store.close()
     expect(idsIn(storePath(dataDir))).to.deep.equal(['a', 'b', 'c'])
   })
