@@ -8,6 +8,7 @@ import { digestOf } from '../../src/accounts/api-key.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
 import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
+import type { PrimaryLine } from '../../src/peers/primary-line.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -33,6 +34,11 @@ type Options = {
   /** What stands for the internet. */
   publicNet?: PublicNet
   moreTools?: readonly BoundTool[]
+  /** A gateway whose store this one shares, as a further process of it. */
+  beside?: Pick<TestGateway, 'dataDir'> | undefined
+  redisUrl?: string | undefined
+  /** Where it is a worker. */
+  primary?: PrimaryLine | undefined
 }
 
 /** As for `fetch`; `key` replaces the test key, null sends none. */
@@ -46,6 +52,7 @@ type KeyOptions = StoredKey & { accountId?: string }
 /** A real gateway on a free port of this machine, with a store of its own. */
 export type TestGateway = {
   url: string
+  dataDir: string
   testKey: string
   liveKey: string
   /** A key that may do everything in the first account. */
@@ -113,8 +120,12 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     )
   }
   rewrite(options.file, options.variables)
-  const readSettings = () =>
-    loadConfig({ DATA_DIR: join(folder, 'data'), CONFIG_FILE: configFile, ...variables })
+  const { beside, redisUrl, primary } = options
+  const dataDir = beside?.dataDir ?? join(folder, 'data')
+  const readSettings = () => {
+    const read = loadConfig({ DATA_DIR: dataDir, CONFIG_FILE: configFile, ...variables })
+    return { ...read, secrets: { ...read.secrets, redisUrl } }
+  }
   const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
@@ -130,6 +141,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     clock,
     moreTools,
     publicNet,
+    primary,
     ...(monotonic === undefined ? {} : { monotonic }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),
@@ -167,6 +179,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   }
   return {
     url,
+    dataDir,
     testKey,
     liveKey,
     adminKey,

@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import { setImmediate as turn } from 'node:timers/promises'
+import { readAnnouncement, type Announcement } from '../../src/peers/announcement.ts'
+import type { Channel } from '../../src/peers/channel.ts'
+import { createLineChannel, relayAnnouncements } from '../../src/peers/line-channel.ts'
+import { createRedisChannel } from '../../src/peers/redis-channel.ts'
+import { RedisDown } from '../../src/peers/redis-trouble.ts'
+import { processLines } from '../support/process-lines.ts'
+
+const announcements: Announcement[] = [
+  { kind: 'keys_changed', keyIds: ['key_1', 'key_2'] },
+  { kind: 'account_changed', accountId: 'acc_1' },
+  { kind: 'sessions_changed' },
+  { kind: 'settings_reloaded' },
+  { kind: 'call_cancelled', keyId: 'key_1', id: 7 },
+  { kind: 'call_cancelled', keyId: 'key_1', id: '7' },
+  { kind: 'log_level_set', keyId: 'key_1', level: 'error' },
+  {
+    kind: 'call_told',
+    accountId: 'acc_1',
+    told: { tool: 'chat', requestId: 'req_1', state: 'started', elapsedMs: 0 },
+  },
+]
+
+const nonsense: unknown[] = [
+  undefined,
+  null,
+  [],
+  'keys_changed',
+  {},
+  { kind: '__proto__' },
+  { kind: 'toString' },
+  { kind: 'unknown' },
+  { kind: 'keys_changed' },
+  { kind: 'keys_changed', keyIds: 'key_1' },
+  { kind: 'keys_changed', keyIds: [1] },
+  { kind: 'keys_changed', keyIds: ['x'.repeat(300)] },
+  { kind: 'keys_changed', keyIds: Array.from({ length: 1000 }, () => 'key_1') },
+  { kind: 'account_changed', accountId: 1 },
+  { kind: 'call_cancelled', keyId: 'key_1', id: {} },
+  { kind: 'call_cancelled', keyId: 'key_1', id: null },
+  { kind: 'call_cancelled', id: 1 },
+  { kind: 'log_level_set', keyId: 'key_1', level: 1 },
+  { kind: 'call_told', accountId: 'acc_1', told: null },
+  { kind: 'call_told', accountId: 'acc_1', told: { tool: 'chat', state: 'started' } },
+]
+
+/** Collects what a channel hears, of all kinds. */
+function heardBy(channel: Channel): Announcement[] {
+  const heard: Announcement[] = []
+  const add = (one: Announcement) => void heard.push(one)
+  channel.listen({
+    keys_changed: add,
+    account_changed: add,
+    sessions_changed: add,
+    settings_reloaded: add,
+    call_cancelled: add,
+    log_level_set: add,
+    call_told: add,
+  })
+  return heard
+}
+
+/** A Redis of several connections in this process; `isDown` loses what is published. */
+function publicHouse() {
+  const listeners: ((message: string) => void)[] = []
+  const house = {
+    isDown: false,
+    say: (message: string) => {
+      for (const listener of listeners) listener(message)
+    },
+    enter: () => ({
+      publish: async (_: string, message: string) => {
+        if (house.isDown) throw new RedisDown('Redis is not there.')
+        house.say(message)
+      },
+      subscribe: (_: string, listener: (message: string) => void) => void listeners.push(listener),
+    }),
+  }
+  return house
+}
+
+describe('announcements', () => {
+  it('are read as they were made, and nothing else is', () => {
+    for (const one of announcements) {
+      expect(readAnnouncement(JSON.parse(JSON.stringify(one)))).to.deep.equal(one)
+    }
+    for (const one of nonsense) expect(readAnnouncement(one)).to.equal(undefined)
+  })
+
+  it('reach all other workers by their primary, which knows none of it', async () => {
+    const { primary, workers, faults } = processLines(3)
+    relayAnnouncements(primary)
+    const channels = workers.map(createLineChannel)
+    const [own, ...others] = channels.map(heardBy)
+    for (const one of announcements) channels[0]!.announce(one)
+    for (const one of nonsense) workers[0]!.tell('announcement', one)
+    for (let time = 0; time < 5; time++) await turn()
+    expect(own).to.deep.equal([])
+    for (const other of others) expect(other).to.deep.equal(announcements)
+    expect(faults).to.deep.equal([])
+  })
+
+  it('reach all others of a Redis, and are not heard by who made them', async () => {
+    const house = publicHouse()
+    const channels = [1, 2].map(() => createRedisChannel(house.enter()))
+    const [own, other] = channels.map(heardBy)
+    for (const one of announcements) channels[0]!.announce(one)
+    for (const one of nonsense) house.say(JSON.stringify({ from: 'x', announcement: one }))
+    for (const text of ['', 'not JSON', 'null', '1', '[]']) house.say(text)
+    const filling = 'x'.repeat(100_000)
+    house.say(JSON.stringify({ from: 'x', announcement: { kind: 'sessions_changed', filling } }))
+    expect([own, other]).to.deep.equal([[], announcements])
+  })
+
+  it('are lost while Redis is away, which nobody is told of', async () => {
+    const house = publicHouse()
+    const channels = [1, 2].map(() => createRedisChannel(house.enter()))
+    const [, other] = channels.map(heardBy)
+    house.isDown = true
+    channels[0]!.announce({ kind: 'sessions_changed' })
+    await turn()
+    house.isDown = false
+    channels[0]!.announce({ kind: 'settings_reloaded' })
+    expect(other).to.deep.equal([{ kind: 'settings_reloaded' }])
+  })
+})

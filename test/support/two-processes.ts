@@ -1,0 +1,36 @@
+import { relayAnnouncements } from '../../src/peers/line-channel.ts'
+import { startGateway, type TestGateway } from './gateway.ts'
+import { processLines } from './process-lines.ts'
+import { startRedis, type TestRedis } from './servers/redis.ts'
+
+/** Two gateways on one store, which hear each other. */
+export type TwoProcesses = {
+  a: TestGateway
+  b: TestGateway
+  /** Where they hear each other through it. */
+  redis: TestRedis | undefined
+  stop(): Promise<void>
+}
+
+type Options = NonNullable<Parameters<typeof startGateway>[0]>
+
+/** Starts both in this process, as replicas with a Redis or as workers with a primary. */
+export async function startTwo(over: 'Redis' | 'primary', options: Options): Promise<TwoProcesses> {
+  const redis = over === 'Redis' ? await startRedis() : undefined
+  const lines = over === 'primary' ? processLines(2) : undefined
+  if (lines !== undefined) relayAnnouncements(lines.primary)
+  const start = (index: number, beside?: TestGateway) =>
+    startGateway({ ...options, beside, redisUrl: redis?.url, primary: lines?.workers[index] })
+  const a = await start(0)
+  const b = await start(1, a)
+  return {
+    a,
+    b,
+    redis,
+    stop: async () => {
+      await b.stop()
+      await a.stop()
+      await redis?.stop()
+    },
+  }
+}
