@@ -67,10 +67,10 @@ type Options = {
   moreTools?: readonly BoundTool[]
   /** Called when the port closes. */
   onPortClosed?: () => void
+  /** Where this process is a worker of a primary. */
+  worker?: { primary: PrimaryLine; isFirst: boolean } | undefined
   /** Collects garbage; thoroughly where nothing else is to do. */
   collector?: Collector | undefined
-  /** The line to the primary, where this process is one of its workers. */
-  primary?: PrimaryLine | undefined
 }
 
 /** Whole milliseconds since the process began. */
@@ -89,14 +89,14 @@ export async function assemble({
   publicNet = {},
   moreTools = [],
   onPortClosed = () => undefined,
+  worker,
   collector,
-  primary,
 }: Options): Promise<Assembled> {
   const { limits } = config
   const budget = budgetOf({ limits, monotonic, collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
-  const opened = await openAll({ config, secrets, monotonic, events, primary })
+  const opened = await openAll({ config, secrets, monotonic, events, worker })
   const { peers, store, channel, tracing } = opened
   const known = assembleAccounts({ store, limits, channel, clock, monotonic })
   const { announce } = known
@@ -116,12 +116,12 @@ export async function assemble({
     sleep,
     random,
     readSettings,
+    primary: worker?.primary,
     isDraining: () => server.draining(),
     setLogLevel: (level) => (log.level = level),
   })
   const { accounts, followKey } = known
-  const clocks = { clock, monotonic }
-  const carried = { limits, events, budget, tracing, followKey, onPortClosed, ...clocks }
+  const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
   const server = serverOf({ contract, toolServer, ...carried })
   bindPages(server.router, {
     readMetrics: () => {
@@ -143,21 +143,23 @@ export async function assemble({
   return { server, accounts, keys, people, store, events, ...rest }
 }
 
-type Opened = Pick<Options, 'config' | 'secrets' | 'primary'> & {
+type Opened = Pick<Options, 'config' | 'secrets' | 'worker'> & {
   monotonic: () => number
   events: Events
 }
 
 /** What has to be waited for, before anything is built with it. */
-async function openAll({ config, secrets, primary, monotonic, events }: Opened) {
-  const peers = await assemblePeers({ config, secrets, events, primary })
+async function openAll({ config, secrets, worker, monotonic, events }: Opened) {
+  const peers = await assemblePeers({ config, secrets, events, primary: worker?.primary })
+  const examines = worker?.isFirst !== false
   // Both are slow and independent of each other.
-  const opening = openStore(config, secrets, events.storeNoticed)
+  const opening = openStore({ ...config, examines }, secrets, events.storeNoticed)
   const [opened, loaded] = await Promise.all([opening, loadContract()])
   const store = await guardStore({ store: opened, config, monotonic, events })
   const secret = await readGatewaySecret(store.db)
   const { tracing } = startTracing(config)
-  return { peers, channel: peers.channel, store, loaded, secret, tracing }
+  const { channel, replicas } = peers
+  return { peers, channel, replicas, store, loaded, secret, tracing }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
@@ -206,7 +207,7 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
 }
 
 function complaintsAbout(merged: Record<string, unknown>): string[] {
-  const { database_url: database, redis_url: redis, workers } = merged
+  const { database_url: database, redis_url: redis } = merged
   const { upload_dir: uploads, trusted_proxies: proxies } = merged
   return [
     ...(typeof database !== 'string' || URL.canParse(database)
@@ -218,9 +219,6 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
       ? []
       : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
     ...(typeof redis === 'string' ? complaintsAboutRedis(redis) : []),
-    ...(['1', undefined].includes(workers as string | undefined)
-      ? []
-      : ['WORKERS: this version answers in one process. Unset WORKERS.']),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
     ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
     ...complaintsAboutTelemetry(merged),
@@ -247,6 +245,11 @@ function complaintsAboutUploads(folder: string): string[] {
   } catch (error) {
     return [`UPLOAD_DIR: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
   }
+}
+
+/** How many processes answer. */
+export function workerCount({ workers }: Pick<Config, 'workers'>): number {
+  return workers === 'auto' ? availableParallelism() : workers
 }
 
 /** Where browsers reach the gateway, as far as its settings tell. */

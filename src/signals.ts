@@ -1,70 +1,48 @@
 import { constants } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Stop } from './stop.ts'
 import type { Events } from './telemetry/events.ts'
 
+type SignalEvents = Pick<Events, 'stopping' | 'crashed' | 'ignored'>
 type Options = {
-  events: Events
+  events: SignalEvents
+  stop: Stop
   /** Reads the settings again. */
   reload: () => void
-  /** Takes no more work, after a notice of so long, and ends what is under way. */
-  drain: (noticeMs?: number) => Promise<void>
-  /** Closes what the work used. */
-  close: () => Promise<void>
-  /** Writes what the log still holds; who does not read it is not waited for. */
-  flush: () => Promise<void>
-  drainTimeoutMs: number
-  exit: (code: number) => void
 }
-
-/** How long the last rows, the store and the log may take behind the drain. */
-const closingMs = 10_000
-const flushMs = 1000
 
 /**
  * Ends the process on SIGTERM and SIGINT, and on a bug that nothing catches: what is under way is
  * finished first. The exit code is 0, after a bug 1; a second signal ends it at once, with 128 and
  * the signal's number. SIGHUP reloads the settings, and no other signal that has a use ends it.
  */
-export function obeySignals({
-  events,
-  reload,
-  drain,
-  close,
-  flush,
-  drainTimeoutMs,
-  exit,
-}: Options): void {
-  let isStopping = false
-  const leave = async (code: number): Promise<void> => {
-    await Promise.race([flush(), sleep(flushMs)])
-    exit(code)
-  }
-  const stop = async (code: number, noticeMs?: number): Promise<void> => {
-    isStopping = true
-    setTimeout(() => {
-      events.stuck()
-      void leave(1)
-    }, drainTimeoutMs + closingMs)
-    await drain(noticeMs)
-    await close()
-    events.stopped()
-    await leave(code)
-  }
+export function obeySignals({ events, stop, reload }: Options): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (isStopping) return exit(128 + constants.signals[signal])
+      if (stop.isStopping()) return stop.now(128 + constants.signals[signal])
       events.stopping(signal)
       // Who presses Ctrl+C has no balancer to be told of it.
-      return void stop(0, signal === 'SIGINT' ? 0 : undefined)
+      return stop(0, signal === 'SIGINT' ? 0 : undefined)
     })
   }
+  stopAtBugs({ events, stop })
+  process.on('SIGHUP', reload)
+  ignoreOthers(events)
+}
+
+/** Finishes what is under way after an error that nothing catches, then ends with 1. */
+export function stopAtBugs({
+  events,
+  stop,
+}: Pick<Options, 'stop'> & { events: SignalEvents }): void {
   // A rejection that nothing handles arrives here too.
   process.on('uncaughtException', (error) => {
     events.crashed(error)
-    if (isStopping) exit(1)
-    else void stop(1, 0)
+    if (stop.isStopping()) stop.now(1)
+    else stop(1, 0)
   })
-  process.on('SIGHUP', reload)
+}
+
+export function ignoreOthers(events: Pick<SignalEvents, 'ignored'>): void {
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
     process.on(signal, () => events.ignored(signal))
 }

@@ -11,10 +11,19 @@ const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
 const parts = [...callParts, 'storage', 'telemetry', 'peers']
 const ground = ['core', 'bytes', 'generated']
 
+/** What the start of a process is made of. */
+const starting = ['config.ts', 'start-failure.ts', 'stop.ts', 'take-folder.ts']
+
 /** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
-  'main.ts': ['assemble.ts', 'config.ts', 'signals.ts', 'welcome.ts', ...parts, 'core'],
-  'signals.ts': ['telemetry'],
+  'main.ts': ['serve.ts', 'workers', 'config.ts', 'signals.ts', 'start-failure.ts'],
+  'worker.ts': ['serve.ts', 'workers', 'config.ts', 'start-failure.ts', 'peers'],
+  workers: ['config.ts', 'signals.ts', 'stop.ts', 'take-folder.ts', 'peers', 'telemetry'],
+  'start-failure.ts': ['storage', 'peers'],
+  'take-folder.ts': ['config.ts', 'storage'],
+  'serve.ts': ['assemble.ts', ...starting, 'welcome.ts', 'workers', ...parts, 'core'],
+  'signals.ts': ['stop.ts', 'telemetry'],
+  'stop.ts': ['telemetry'],
   'command-line.ts': ['commands', 'config.ts', ...parts, 'core'],
   commands: ['doctor.ts', 'config.ts', ...parts, 'http', 'core', 'generated'],
   'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
@@ -53,9 +62,9 @@ const open = new Set(['transport', 'wire', 'openai-compatible'])
 const processMembers: Record<string, string[]> = {
   env: ['config.ts'],
   argv: ['main.ts', 'command-line.ts'],
-  stdout: ['main.ts', 'command-line.ts'],
-  stderr: ['main.ts', 'command-line.ts', 'telemetry/log.ts'],
-  exit: ['main.ts', 'command-line.ts'],
+  stdout: ['main.ts', 'worker.ts', 'command-line.ts'],
+  stderr: ['main.ts', 'worker.ts', 'command-line.ts', 'telemetry/log.ts'],
+  exit: ['main.ts', 'worker.ts', 'command-line.ts'],
   exitCode: ['main.ts', 'command-line.ts'],
 }
 const schemaNames = new Set(Object.keys(contract.components.schemas))

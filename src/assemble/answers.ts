@@ -6,6 +6,8 @@ import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
 import type { Tracing } from '../core/trace.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import { settingsTopics } from '../peers/settings-topics.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import type { Channel } from '../peers/channel.ts'
 import { assembleAdministration } from './administration.ts'
@@ -23,10 +25,13 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     people: PeopleParts
     announce: Announce
     channel: Channel
+    replicas: Channel
     audit: Audit
     lastUse: LastUse
     identify: Identify
     readSettings: () => Loaded
+    /** In a worker, the line to the primary. */
+    primary: PrimaryLine | undefined
     isDraining: () => boolean
     tracing: Tracing | undefined
     setLogLevel: (level: Config['logLevel']) => void
@@ -34,12 +39,13 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
 
 /** What answers requests: the parts that last, and the first generation of those that do not. */
 export function assembleAnswers(options: Options) {
-  const { accounts, people, store, events, clock } = options
+  const { accounts, people, store, events, primary, clock } = options
   const generations = createGenerations()
   const { current } = generations
   const lasting = assembleLasting({ ...options, limits: () => current().config.limits })
-  const reload = createReload({
+  const { reload, apply } = createReload({
     ...options,
+    ...(primary && { share: shareOver(primary, events.faulted) }),
     current,
     build: (settings) => createGeneration({ ...options, ...settings, lasting, others }),
     begin: (next, { providerIds, concernsModels }) => {
@@ -50,6 +56,8 @@ export function assembleAnswers(options: Options) {
     },
     note: createNote(options),
   })
+  // Only the primary asks.
+  primary?.answer(settingsTopics.apply, (settings) => apply(settings as Loaded))
   const { budgets } = lasting
   const sweep = sweepReservations({
     store,
@@ -89,5 +97,12 @@ export function assembleAnswers(options: Options) {
       await lasting.guarded.close()
       await lasting.idempotency.close()
     },
+  }
+}
+
+/** What goes wrong elsewhere does not undo what has been reloaded here. */
+function shareOver(primary: PrimaryLine, onFault: (error: unknown) => void) {
+  return async (settings: Loaded): Promise<void> => {
+    await primary.ask(settingsTopics.share, settings).catch(onFault)
   }
 }

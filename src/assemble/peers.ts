@@ -18,14 +18,20 @@ type Options = {
 /** What crosses processes. With Redis, workers are replicas like any other. */
 export type Peers = {
   redis: Redis | undefined
+  /** To all other processes. */
   channel: Channel
+  /** To those alone that have settings of their own. */
+  replicas: Channel
   close(): void
 }
 
 /** Throws a RedisRefusal. */
 export async function assemblePeers({ config, secrets, events, primary }: Options): Promise<Peers> {
   const redis = await redisOf({ config, secrets, events })
-  return { redis, channel: channelOf(redis, primary), close: () => redis?.close() }
+  const replicas = redis === undefined ? aloneChannel : createRedisChannel(redis)
+  const isWorkerAlone = redis === undefined && primary !== undefined
+  const channel = isWorkerAlone ? createLineChannel(primary) : replicas
+  return { redis, channel, replicas, close: () => redis?.close() }
 }
 
 async function redisOf({
@@ -40,9 +46,4 @@ async function redisOf({
   const redis = await openRedis({ address, keyPrefix, limits, events })
   if (redis.isUp()) events.redisUsed(redis.place)
   return redis
-}
-
-function channelOf(redis: Redis | undefined, primary: PrimaryLine | undefined): Channel {
-  if (redis !== undefined) return createRedisChannel(redis)
-  return primary === undefined ? aloneChannel : createLineChannel(primary)
 }

@@ -23,8 +23,10 @@ type Options = {
   isDraining: () => boolean
   /** Writes down who reloaded, and what that changes. */
   note: (by: Actor, changes: Changes) => Promise<void>
-  /** Where other processes have their settings read again, and say so. */
-  channel: Pick<Channel, 'announce' | 'listen'>
+  /** Where other replicas have their settings read again, and say so. */
+  replicas: Pick<Channel, 'announce' | 'listen'>
+  /** In a worker: has all workers go on with the same settings. */
+  share?: (settings: Loaded) => Promise<void>
   events: Pick<Events, 'reloaded' | 'reloadRefused'>
   clock: () => number
 }
@@ -32,61 +34,73 @@ type Options = {
 /** Each reads the files anew, so that more of them at once say no more. */
 const waitingMax = 8
 
-/** A reload that no caller of this process asked for; who did has written it down. */
+/** A reload that another process has asked for, and has written down. */
 const byAnother = 'another process'
 type By = Actor | typeof byAnother
 
 /**
  * Reloads one after the other. What is wrong with the settings is told, and logged. What a caller has
- * reloaded the other processes reload too, each from its own files; a signal concerns its process alone.
+ * reloaded the other replicas reload too, each from its own files; a signal concerns its gateway alone.
  */
-export function createReload(options: Options): Reload {
-  const { channel } = options
+export function createReload(options: Options) {
+  const { replicas, share, current, events } = options
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
-  const run = async (by: By): Promise<Reloaded> => {
-    try {
-      const reloaded = await reloadOnce(options, by)
-      options.events.reloaded(reloaded)
-      return reloaded
-    } catch (error) {
-      options.events.reloadRefused(error)
-      throw error
-    } finally {
-      waiting--
-    }
-  }
-  const enqueue = (by: By): Promise<Reloaded> => {
-    if (waiting >= waitingMax) return Promise.reject(tooMany())
-    waiting++
-    const turn = last.then(() => run(by))
+  const inTurn = (by: By, read: () => Loaded): Promise<Reloaded> => {
+    const turn = last.then(async () => {
+      try {
+        const reloaded = await reloadOnce(options, by, read)
+        events.reloaded(reloaded)
+        return reloaded
+      } catch (error) {
+        events.reloadRefused(error)
+        throw error
+      }
+    })
     last = turn.catch(() => undefined)
     return turn
   }
+  const fromFiles = async (by: By): Promise<Reloaded> => {
+    const reloaded = await inTurn(by, () => readAll(options.readSettings))
+    const { config, secrets } = current()
+    // Behind the turn: all workers are given them in one order, this one too.
+    await share?.({ config, secrets, doubts: [] })
+    return reloaded
+  }
   let isAnnounced = false
-  channel.listen({
+  replicas.listen({
     settings_reloaded: () => {
       if (isAnnounced) return
       isAnnounced = true
-      // The files are read after this; what goes wrong is logged.
-      last = last.then(() => {
+      const read = async () => {
+        // The files are read after this; what goes wrong is logged.
         isAnnounced = false
-        waiting++
-        return run(byAnother).catch(() => undefined)
-      })
+        await fromFiles(byAnother).catch(() => undefined)
+      }
+      void last.then(read)
     },
   })
-  return async (by) => {
-    const reloaded = await enqueue(by)
-    if (by.id !== signalActor.id) channel.announce({ kind: 'settings_reloaded' })
+  const reload: Reload = async (by) => {
+    if (waiting >= waitingMax) throw tooMany()
+    waiting++
+    const reloaded = await fromFiles(by).finally(() => waiting--)
+    if (by.id !== signalActor.id) replicas.announce({ kind: 'settings_reloaded' })
     return reloaded
+  }
+  return {
+    reload,
+    /** Goes on with settings that another worker has read. */
+    apply: async (settings: Loaded): Promise<void> => {
+      const { changed } = changesBetween(current(), settings)
+      if (changed.length > 0) await inTurn(byAnother, () => settings)
+    },
   }
 }
 
-async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
+async function reloadOnce(options: Options, by: By, readSettings: () => Loaded): Promise<Reloaded> {
   const { current, build, begin, note, isDraining, clock } = options
   if (isDraining()) throw stopping()
-  const read = readAll(options.readSettings)
+  const read = readSettings()
   const changes = changesBetween(current(), read)
   const { changed, needsRestart, applied } = changes
   const next = changed.length === 0 ? undefined : build(applied)

@@ -50,6 +50,19 @@ export type LineLimits = {
   messageBytesMax: number
 }
 
+/** The bounds that settings give a line. */
+export function lineLimits(limits: {
+  primaryQuestionsMax: number
+  primaryAnswerTimeoutMs: number
+  primaryMessageBytesMax: number
+}): LineLimits {
+  return {
+    questionsMax: limits.primaryQuestionsMax,
+    answerTimeoutMs: limits.primaryAnswerTimeoutMs,
+    messageBytesMax: limits.primaryMessageBytesMax,
+  }
+}
+
 /** Who answers and who listens, by topic. */
 export type Registry<Sender> = Topics<Sender> & {
   handlers: ReadonlyMap<string, (question: unknown, sender: Sender) => unknown>

@@ -15,6 +15,8 @@ import { watchFiles } from './watch.ts'
 export type SqliteStoreOptions = {
   dataDir: string
   durability: 'normal' | 'full'
+  /** Whether the files are looked at first, which one of several processes does. */
+  examines?: boolean
   limits: {
     storeBusyTimeoutMs: number
     storeAnswerTimeoutMs: number
@@ -49,14 +51,16 @@ export async function openSqliteStore(options: SqliteStoreOptions, notice: Notic
 }
 
 async function openFiles(
-  { dataDir, durability, limits }: SqliteStoreOptions,
+  { dataDir, durability, limits, examines = true }: SqliteStoreOptions,
   notice: Notice,
 ): Promise<Store> {
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
   const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
   const opened = closeToOthers(dataDir)
-  const found = await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
+  const found = examines
+    ? await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
+    : []
   makeFile(path)
   const { dialect, commit, ready, restartLog } = openSqlite({
     path,

@@ -3,10 +3,10 @@ import type { components } from '../../generated/types.ts'
 import type { CallContext, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/failover.ts'
-import { ProviderFailure } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
 import { shortened } from '../core/shortened.ts'
+import { causeOf, codeOf, textLengthMax } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -27,9 +27,6 @@ type Exchange = {
 
 /** The others are one series of the metrics: Node takes some thirty methods. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
-/** Of what callers choose, as a path, and of what libraries say. */
-const textLengthMax = 500
-const framesMax = 20
 
 /** One function per business event: only this file decides what is logged and counted. */
 export type Events = ReturnType<typeof createEvents>
@@ -122,6 +119,10 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     },
     stopped(): void {
       now().info('stopped')
+    },
+    /** A worker is alone, and ends. */
+    primaryEnded(): void {
+      now().error('primary ended, draining')
     },
     /** A bug that nothing catches. */
     crashed(error: unknown): void {
@@ -226,35 +227,4 @@ function printExchange(
 /** Refusals of a gateway that takes no more: many, and why is told once elsewhere. */
 function isExpected(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'overloaded' && error.cause === undefined
-}
-
-/**
- * The loggable part of an error. Upstream failures are logged by kind, status and code; any other
- * error with its message and its stack, without the installation folder.
- */
-function causeOf(error: unknown): object {
-  const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
-  if (cause instanceof ProviderFailure) {
-    const { kind, status, cause: inner } = cause
-    return { kind, status, code: codeOf(inner) }
-  }
-  if (!(cause instanceof Error)) return { type: typeof cause }
-  const stack = cause.stack?.split('\n').filter(isFrame).slice(0, framesMax).map(withoutFolder)
-  const message = shortened(cause.message, textLengthMax)
-  return { type: cause.name, message, code: codeOf(cause), stack }
-}
-
-const root = new URL('../../', import.meta.url).href
-
-/** A message may have lines too, which are as long as who wrote it likes. */
-function isFrame(line: string): boolean {
-  return line.length <= textLengthMax && /^\s+at /.test(line)
-}
-
-function withoutFolder(frame: string): string {
-  return frame.trim().replace(root, '')
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -20,10 +20,14 @@ const bufferBytes = 16_384
 const unwrittenBytesMax = 16 * 1024 * 1024
 
 /**
- * The program's log: one JSON object per line, written in batches. Only events.ts chooses what goes
+ * The program's log: one JSON object per line, with these fields, written in batches. Only events.ts chooses what goes
  * into it, field by field, so that no secret does.
  */
-export function createLog(level: string, destination?: DestinationStream): Log {
+export function createLog(
+  level: string,
+  fields: object | null = null,
+  destination?: DestinationStream,
+): Log {
   const { defer, settle } = createBatch()
   const logger = pino(
     {
@@ -31,7 +35,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
       timestamp: false,
       mixin: () => ({ time: new Date().toISOString() }),
       formatters: { level: (label) => ({ level: label }) },
-      base: null,
+      base: fields,
     },
     destination ?? standardError(settle),
   )

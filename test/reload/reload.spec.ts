@@ -226,13 +226,13 @@ describe('a reload', () => {
   it('is refused while eight others wait', async () => {
     const noted = Promise.withResolvers<void>()
     const all = loadConfig({})
-    const reload = createReload({
+    const { reload } = createReload({
       readSettings: () => all,
       current: () => ({ ...all, retiring: [] }),
       build: () => expect.fail('Nothing has changed.'),
       begin: () => undefined,
       isDraining: () => false,
-      channel: aloneChannel,
+      replicas: aloneChannel,
       note: () => noted.promise,
       events: { reloaded: () => undefined, reloadRefused: () => undefined },
       clock: Date.now,

@@ -129,7 +129,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
-  const log = createLog('debug', { write: (line) => void lines.push(line) })
+  const log = createLog('debug', null, { write: (line) => void lines.push(line) })
   const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
   const monotonic = options.monotonic ?? options.clock
   const { publicNet = {}, moreTools = [] } = options

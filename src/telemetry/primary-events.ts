@@ -1,0 +1,38 @@
+import type { WorkerId } from '../peers/worker-lines.ts'
+import { causeOf } from './cause.ts'
+import type { Log } from './log.ts'
+
+/** What the primary logs. */
+export type PrimaryEvents = ReturnType<typeof createPrimaryEvents>
+
+export function createPrimaryEvents(log: Log) {
+  return {
+    workerStarted(started: { worker: number; pid: number }): void {
+      log.info(started, 'worker answers')
+    },
+    workerEnded(ended: { worker: number; pid: number; how: string }): void {
+      log.error(ended, 'worker ended, another takes its place')
+    },
+    /** Another gateway has the folder of the store, and is waited for. */
+    folderTaken(text: string): void {
+      log.warn(text)
+    },
+    /** A worker goes on with the settings that it had. */
+    notReloaded({ id }: WorkerId, error: unknown): void {
+      log.error({ worker: id, cause: causeOf(error) }, 'worker not reloaded')
+    },
+    faulted(error: unknown): void {
+      log.error({ cause: causeOf(error) }, 'fault between processes')
+    },
+    /** A signal that changes nothing. */
+    ignored(signal: string): void {
+      log.warn({ signal }, 'signal ignored')
+    },
+    stopping(signal: string): void {
+      log.info({ signal }, 'draining')
+    },
+    stopped(): void {
+      log.info('stopped')
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
+import { loggedLines, workersOf } from '../support/worker-processes.ts'
+
+describe('several workers', () => {
+  let folder: TemporaryFolder
+  let server: ServerProcess
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(async () => {
+    server?.kill('SIGKILL')
+    await server?.ended
+    folder.remove()
+  })
+
+  const variables = { WORKERS: '2', LOG_LEVEL: 'info' }
+  const start = async (more: Record<string, string> = {}) => {
+    server = await startServer({ folder: folder.path, variables: { ...variables, ...more } })
+    await until('both workers answer', () => workersOf(server).length === 2)
+  }
+  const health = async () => {
+    const response = await fetch(`${server.url}/health`, { headers: { connection: 'close' } })
+    return response.status
+  }
+
+  it('answer on one port, also on one that the system chose; what is made once is told once', async () => {
+    await start()
+    for (let count = 0; count < 4; count++) expect(await health()).to.equal(200)
+    await until('both are logged', () => {
+      const answered = loggedLines(server).filter(({ msg }) => msg === 'request')
+      return new Set(answered.map(({ worker }) => worker)).size === 2
+    })
+    expect(server.stdout().match(/is listening on/g)).to.have.length(1)
+    expect(server.stdout().match(/mag_test_/g)!.length).to.be.above(0)
+    const key = { authorization: `Bearer ${printedKey(server)}` }
+    const models = await fetch(`${server.url}/v1/models`, { headers: key })
+    expect(models.status).to.equal(200)
+  })
+
+  it('are replaced when they die, and the others go on', async () => {
+    await start()
+    const [first, second] = workersOf(server)
+    process.kill(first!.pid, 'SIGKILL')
+    for (let count = 0; count < 20; count++) expect(await health()).to.equal(200)
+    await until('another one answers', () => workersOf(server).length === 2)
+    const now = workersOf(server).map(({ pid }) => pid)
+    expect(now).to.include(second!.pid).and.not.include(first!.pid)
+    const told = loggedLines(server).find(({ msg }) => msg.startsWith('worker ended'))
+    expect(told).to.include({ worker: first!.worker, pid: first!.pid, how: 'SIGKILL' })
+  })
+
+  it('end by themselves when the primary is killed, and leave its port', async () => {
+    await start()
+    const pids = workersOf(server).map(({ pid }) => pid)
+    server.kill('SIGKILL')
+    await until('they have ended', () => pids.every((pid) => !isThere(pid)))
+    expect(await health().catch(() => 'refused')).to.equal('refused')
+    expect(loggedLines(server).filter(({ msg }) => msg.startsWith('primary ended'))).to.have.length(
+      2,
+    )
+    expect(loggedLines(server).filter(({ msg }) => msg === 'stopped')).to.have.length(2)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`end with 0 on ${signal}, also when it is sent to all of them`, async () => {
+      await start()
+      for (const { pid } of workersOf(server)) process.kill(pid, signal)
+      server.kill(signal)
+      const { code, stderr } = await server.ended
+      expect(code, stderr).to.equal(0)
+      expect(loggedLines(server).filter(({ msg }) => msg === 'stopped')).to.have.length(3)
+    })
+  }
+
+  it('are not started where the first cannot be, and its sentence is the last', async () => {
+    const run = (more: Record<string, string>) =>
+      runProgram('src/main.ts', [], {
+        folder: folder.path,
+        variables: { PORT: '0', WORKERS: '3', DATA_DIR: join(folder.path, 'data'), ...more },
+      })
+    const wrong = await run({ HOST: '192.0.2.1' })
+    expect(wrong.code).to.equal(1)
+    expect(wrong.stderr.trim().split('\n')).to.have.length(1)
+    expect(wrong.stderr).to.match(/^The gateway cannot start: It cannot listen on 192\.0\.2\.1/)
+    const settings = await run({ LOG_LEVEL: 'loud' })
+    expect({ code: settings.code, stdout: settings.stdout }).to.deep.equal({ code: 78, stdout: '' })
+  })
+})
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,23 @@
+import type { ServerProcess } from './server-process.ts'
+
+export type LoggedLine = { msg: string; worker?: number; [field: string]: unknown }
+
+/** What a server has logged so far. */
+export function loggedLines({ stderr }: Pick<ServerProcess, 'stderr'>): LoggedLine[] {
+  const lines = stderr().split('\n')
+  const whole = lines.filter((line) => line.startsWith('{') && line.endsWith('}'))
+  return whole.map((line) => JSON.parse(line) as LoggedLine)
+}
+
+/** The workers that answer, with their processes; the server logs at `info`. */
+export function workersOf(
+  server: Pick<ServerProcess, 'stderr'>,
+): { worker: number; pid: number }[] {
+  const lines = loggedLines(server)
+  const ended = new Set(
+    lines.filter(({ msg }) => msg.startsWith('worker ended')).map(({ worker }) => worker),
+  )
+  return lines
+    .filter(({ msg, worker }) => msg === 'worker answers' && !ended.has(worker))
+    .map(({ worker, pid }) => ({ worker: Number(worker), pid: Number(pid) }))
+}
