@@ -141,7 +141,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     clock,
     moreTools,
     publicNet,
-    primary,
+    worker: primary && { primary, isFirst: true },
     ...(monotonic === undefined ? {} : { monotonic }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),
