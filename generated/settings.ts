@@ -447,6 +447,21 @@ export interface components {
                  */
                 cache_entry_bytes_max: number;
                 /**
+                 * @description How long a call waits for what other processes remember, in Redis or at the primary.
+                 * @default 150
+                 */
+                far_cache_timeout_ms: number;
+                /**
+                 * @description Answers on their way to what other processes remember; further ones stay in this process.
+                 * @default 64
+                 */
+                far_cache_writes_max: number;
+                /**
+                 * @description Their bytes.
+                 * @default 33554432
+                 */
+                far_cache_written_bytes_max: number;
+                /**
                  * @description Bytes of a stream that are kept to estimate its tokens when its vendor reports none.
                  * @default 1048576
                  */
@@ -1359,6 +1374,27 @@ export const settings = [
     "standard": 4194304,
     "needsRestart": false,
     "description": "Size of an answer that may be remembered."
+  },
+  {
+    "name": "limits.far_cache_timeout_ms",
+    "variable": null,
+    "standard": 150,
+    "needsRestart": false,
+    "description": "How long a call waits for what other processes remember, in Redis or at the primary."
+  },
+  {
+    "name": "limits.far_cache_writes_max",
+    "variable": null,
+    "standard": 64,
+    "needsRestart": true,
+    "description": "Answers on their way to what other processes remember; further ones stay in this process."
+  },
+  {
+    "name": "limits.far_cache_written_bytes_max",
+    "variable": null,
+    "standard": 33554432,
+    "needsRestart": true,
+    "description": "Their bytes."
   },
   {
     "name": "limits.estimate_bytes_max",

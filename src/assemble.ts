@@ -4,6 +4,7 @@ import type { KeyWatch } from './accounts/key-watch.ts'
 import type { Keys } from './accounts/keys.ts'
 import { assembleAccounts } from './assemble/accounts.ts'
 import { assembleAnswers } from './assemble/answers.ts'
+import { loadFarCache } from './assemble/far-cache.ts'
 import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/reload-settings.ts'
 import { assemblePeers } from './assemble/peers.ts'
@@ -157,9 +158,10 @@ async function openAll({ config, secrets, worker, monotonic, events }: Opened) {
   const [opened, loaded] = await Promise.all([opening, loadContract()])
   const store = await guardStore({ store: opened, config, monotonic, events })
   const secret = await readGatewaySecret(store.db)
+  const connectFarCache = await loadFarCache({ redis: peers.redis, line: worker?.primary })
   const { tracing } = startTracing(config)
   const { channel, replicas } = peers
-  return { peers, channel, replicas, store, loaded, secret, tracing }
+  return { peers, channel, replicas, store, loaded, secret, connectFarCache, tracing }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

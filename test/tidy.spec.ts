@@ -18,7 +18,7 @@ const starting = ['config.ts', 'start-failure.ts', 'stop.ts', 'take-folder.ts']
 const mayImport: Record<string, string[]> = {
   'main.ts': ['serve.ts', 'workers', 'config.ts', 'signals.ts', 'start-failure.ts'],
   'worker.ts': ['serve.ts', 'workers', 'config.ts', 'start-failure.ts', 'peers'],
-  workers: ['config.ts', 'signals.ts', 'stop.ts', 'take-folder.ts', 'peers', 'telemetry'],
+  workers: ['config.ts', 'signals.ts', 'stop.ts', 'take-folder.ts', 'peers', 'policy', 'telemetry'],
   'start-failure.ts': ['storage', 'peers'],
   'take-folder.ts': ['config.ts', 'storage'],
   'serve.ts': ['assemble.ts', ...starting, 'welcome.ts', 'workers', ...parts, 'core'],

@@ -35,13 +35,12 @@ export function assembleCalls(options: Options): Gateway {
   return createGateway({
     admit: (...call) => rateLimit.admit(...call),
     settingsDigest: digestOf(config),
-    recall: cache.recall,
-    remember: cache.remember,
+    ...cache,
     routes: routes.routes,
     ...routing(options),
     ...recollection,
     // What was answered is in the catalog, else in a vendor's list.
-    findModel: (id) => catalog.get(id) ?? vendorModels.find(id)!,
+    findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
     report: events.attempted,
     assertKeeps: store.assertKeeps,
     record,

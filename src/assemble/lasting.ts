@@ -16,6 +16,7 @@ import { createLines } from '../providers/transport/lines.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
+import type { ConnectFarCache } from './far-cache.ts'
 
 type Options = {
   /** The settings at the start. */
@@ -27,6 +28,7 @@ type Options = {
   events: Events
   budget: Budget
   publicNet: PublicNet
+  connectFarCache?: ConnectFarCache | undefined
   clock: () => number
   monotonic: () => number
 }
@@ -40,7 +42,7 @@ export type Lasting = ReturnType<typeof assembleLasting>
  * the end.
  */
 export function assembleLasting(options: Options) {
-  const { config, limits, store, secret, events, budget, publicNet, clock, monotonic } = options
+  const { config, limits, store, events, budget, publicNet, clock, monotonic } = options
   const { uploadDir } = config
   const first = config.limits
   return {
@@ -54,8 +56,7 @@ export function assembleLasting(options: Options) {
     }),
     darkroom: createDarkroom(first, budget),
     lines: createLines(monotonic),
-    recollection: createRecollection(secret.keyFor('fingerprints', fingerprintKeyBytes)),
-    cache: createResponseCache({ bytesMax: first.cacheBytesMax, limits, clock, monotonic }),
+    ...assembleMemory(options),
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
     rateLimit: new RateLimit({
       counts: createCountsInMemory({ windowSeconds, monotonic, onFault: events.faulted }),
@@ -67,4 +68,16 @@ export function assembleLasting(options: Options) {
     budgets: createBudgets({ store, clock, limits: first }),
     uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
   }
+}
+
+/** What is remembered here and elsewhere, and by what calls recognise each other. */
+function assembleMemory({ config, secret, limits, connectFarCache, ...options }: Options) {
+  const connected = connectFarCache?.({ ...options, secret, limits })
+  const { monotonic } = options
+  const { cacheBytesMax: bytesMax } = config.limits
+  const cache = createResponseCache({ bytesMax, limits, far: connected?.far, monotonic })
+  const { recallFar } = cache
+  const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
+  const claim = recallFar && connected?.claimsWith(recallFar)
+  return { cache, recollection: createRecollection({ fingerprintKey, claim }) }
 }

@@ -31,16 +31,26 @@ export type GatewayParts = ImageParts &
     /** Holds what a call may cost of the caller's budgets. */
     reserve: Reserve
     /** Looks an answer up in the response cache. */
-    recall: (key: string) => Promise<Remembered | undefined> | Remembered | undefined
-    /** Stores an answer in the response cache; `ttlMs` overrides the default lifetime. */
-    remember: (key: string, answer: Remembered, ttlMs: number | undefined) => void
+    recall: (key: string) => Remembered | undefined
+    /** Looks it up in the far cache, where there is one. */
+    recallFar?: ((key: string) => Promise<Remembered | undefined>) | undefined
+    /**
+     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Whether other
+     * processes find it; undefined when they do not.
+     */
+    remember: (
+      key: string,
+      answer: Remembered,
+      ttlMs: number | undefined,
+    ) => Promise<boolean> | undefined
     routes: RouteTable['routes']
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
     /** Told of an error behind an answer that is out already. */
     onFault: (error: unknown) => void
-    findModel: (id: string) => Model
+    /** Undefined for a model that an answer of another process names, and that is not known here. */
+    findModel: (id: string) => Model | undefined
     limits: StreamLimits & {
       chatTimeoutMs: number
       imageTimeoutMs: number
@@ -105,17 +115,18 @@ async function pass<Made, Answer>(
     const others = giveWay(context.hold)
     if (others !== undefined) await others
     const key = keyOf(parts, context, work)
-    const recalled = recall(parts, context, key, work.isShared ? call.deadline.signal : undefined)
+    const signal = work.isShared ? call.deadline.signal : undefined
+    const recalled = recall(parts, context, key, signal)
     const found = recalled instanceof Promise ? await recalled : recalled
     making = found?.making
-    const known = found?.answer
-    if (known !== undefined) {
-      const { modelId, provider, usage } = known
-      const model = parts.findModel(modelId)
-      const receipt = await call.replay(model, provider, usage, known.warnings)
+    const elsewhere = context.cache.recall && signal && making?.elsewhere(signal)
+    const known = found?.answer ?? (elsewhere ? await elsewhere : undefined)
+    const model = known && parts.findModel(known.modelId)
+    if (known !== undefined && model !== undefined) {
+      making?.succeed(known)
+      const receipt = await call.replay(model, known.provider, known.usage, known.warnings)
       return work.replay(known, receipt)
     }
-    if (key !== undefined && work.isShared) making ??= parts.inFlight.begin(key)
     const more = giveWay(context.hold)
     if (more !== undefined) await more
     if (context.isRepeat) assertRepeatable(context, work)
@@ -166,21 +177,22 @@ function keyOf(
 }
 
 /**
- * The answer of an identical call in flight (only with `signal`, which limits the wait) or the making
- * of it, else the cached one; undefined when this call has to make the answer.
+ * A remembered answer, that of an identical call in flight, or the making of it; undefined when this
+ * call makes it for itself alone, and without a signal, which limits the wait for others.
  */
 function recall(
-  { inFlight, recall }: GatewayParts,
+  { inFlight, recall, recallFar }: GatewayParts,
   { cache }: CallContext,
   key: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Joined<Remembered> | undefined> | Joined<Remembered> | undefined {
-  if (key === undefined || !cache.recall) return undefined
-  const running = signal && inFlight.find(key, signal)
+  if (key === undefined) return undefined
+  const running = cache.recall && signal ? inFlight.find(key, signal) : undefined
   if (running !== undefined) return running
-  const known = recall(key)
-  if (known instanceof Promise) return known.then((answer) => answer && { answer })
-  return known && { answer: known }
+  const known = cache.recall ? recall(key) : undefined
+  if (known !== undefined) return { answer: known }
+  if (signal !== undefined) return { making: inFlight.begin(key) }
+  return cache.recall ? recallFar?.(key).then((answer) => answer && { answer }) : undefined
 }
 
 /**
@@ -197,8 +209,12 @@ function keeper(
   return (pack) => {
     try {
       const answer = pack()
-      making?.succeed(answer)
-      if (cache.remember) remember(key, answer, cache.ttlMs)
+      let kept: Promise<boolean> | undefined
+      try {
+        if (cache.remember) kept = remember(key, answer, cache.ttlMs)
+      } finally {
+        making?.succeed(answer, kept)
+      }
     } catch (fault) {
       making?.fail(toGatewayError(fault))
       onFault(fault)

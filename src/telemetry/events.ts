@@ -114,6 +114,10 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     },
     ...storeEvents(now),
     ...redisEvents(now, metrics),
+    /** The far cache was asked, or given an answer. */
+    farCacheAsked(outcome: string): void {
+      metrics.farCacheAsked(outcome)
+    },
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
     },

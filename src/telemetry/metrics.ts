@@ -28,6 +28,12 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       help: 'Whether Redis answers, where REDIS_URL names one.',
       registers,
     }),
+    farCacheAsked: lateCounter({
+      name: 'gateway_far_cache_total',
+      help: 'What became of questions to the cache that processes share, and of answers for it.',
+      labelNames: ['outcome'],
+      registers,
+    }),
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',
@@ -66,6 +72,15 @@ function lateGauge(options: ConstructorParameters<typeof Gauge>[0]): (value: num
   return (value) => {
     gauge ??= new Gauge(options)
     gauge.set(value)
+  }
+}
+
+/** The same for a counter by outcome. */
+function lateCounter(options: ConstructorParameters<typeof Counter>[0]): (outcome: string) => void {
+  let counter: Counter | undefined
+  return (outcome) => {
+    counter ??= new Counter(options)
+    counter.inc({ outcome })
   }
 }
 

@@ -4,6 +4,8 @@ import { workerCount, type Loaded } from '../config.ts'
 import { lineLimits } from '../peers/line.ts'
 import { relayAnnouncements } from '../peers/line-channel.ts'
 import { createWorkerLines, type WorkerLines } from '../peers/worker-lines.ts'
+import { judgeClaims } from '../policy/far-cache/claim-judge.ts'
+import { holdBytes } from '../policy/far-cache/primary-bytes.ts'
 import { closingMs } from '../stop.ts'
 import { takeFolder } from '../take-folder.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -42,6 +44,7 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
     onFault: events.faulted,
   })
   relayAnnouncements(lines)
+  keepForAll(settings, lines, monotonic)
   const kept = keepSettings({ settings, lines, onFailure: events.notReloaded })
   const leave = async (code: number): Promise<void> => {
     if (code === 0) events.stopped()
@@ -79,6 +82,17 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   const { drainTimeoutMs } = limits
   obeySignals({ lines, supervisor, events, endMs: drainTimeoutMs + closingMs + spareMs, exit })
   supervisor.start()
+}
+
+/** What workers remember together; with Redis they do it there. */
+function keepForAll(
+  { config: { limits }, secrets }: Loaded,
+  lines: WorkerLines,
+  monotonic: () => number,
+): void {
+  if (secrets.redisUrl !== undefined) return
+  holdBytes({ lines, bytesMax: Math.floor(limits.cacheBytesMax / 2), monotonic })
+  judgeClaims(lines)
 }
 
 type Obeying = {

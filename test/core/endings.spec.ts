@@ -69,6 +69,7 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     recall: () => undefined,
     remember: () => {
       if (remembered.shift() === false) throw new Error('No memory.')
+      return undefined
     },
     record: async () => {
       await soon('record')

@@ -16,22 +16,21 @@ describe('the memory of the response cache', () => {
     createResponseCache({
       bytesMax: 100_000,
       limits: () => ({ cacheEntryBytesMax: 50_000, cacheTtlSeconds: 60 }),
-      clock: Date.now,
       monotonic: Date.now,
     })
 
   it('is bounded in bytes: what was asked for least lately goes first', () => {
     const { remember, recall } = cache()
-    for (const key of ['a', 'b', 'c']) remember(key, answer(30_000), undefined)
+    for (const key of ['a', 'b', 'c']) void remember(key, answer(30_000), undefined)
     expect(recall('a')).to.include({ bytes: 30_000 })
-    remember('d', answer(30_000), undefined)
+    void remember('d', answer(30_000), undefined)
     expect(recall('b')).to.equal(undefined)
     for (const key of ['a', 'c', 'd']) expect(recall(key)).to.include({ bytes: 30_000 })
   })
 
   it('keeps nothing that is larger than an entry may be', () => {
     const { remember, recall } = cache()
-    remember('a', answer(50_001), undefined)
+    void remember('a', answer(50_001), undefined)
     expect(recall('a')).to.equal(undefined)
   })
 })

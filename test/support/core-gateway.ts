@@ -38,7 +38,10 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const gateway = createGateway({
     ...corePartsOf(routes),
     recall: (key) => kept.get(key),
-    remember: (key, answer) => kept.set(key, answer),
+    remember: (key, answer) => {
+      kept.set(key, answer)
+      return undefined
+    },
     record: async (row) => void rows.push(row),
     ...more,
   })
@@ -48,7 +51,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
 /** The parts of a core that remembers, limits and records nothing. */
 export function corePartsOf(routes: Route[]): GatewayParts {
   return {
-    ...createRecollection(Buffer.alloc(fingerprintKeyBytes)),
+    ...createRecollection({ fingerprintKey: Buffer.alloc(fingerprintKeyBytes) }),
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,

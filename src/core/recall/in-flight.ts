@@ -11,19 +11,39 @@ export type InFlight<T> = {
   /** Lets identical calls wait from now on, until this one succeeds or fails. */
   begin(key: string): Making<T>
 }
-/** Ends the wait of identical calls; whoever holds it must call one of them. */
-export type Making<T> = { succeed(answer: T): void; fail(error: unknown): void }
+/** The making of an answer; whoever holds it must call `succeed` or `fail`, which end the wait of others. */
+export type Making<T> = {
+  /**
+   * The answer of another process, to be asked for before it is made; resolves with undefined when it
+   * is to be made here, and rejects with the signal's reason. Undefined where this process is alone.
+   */
+  elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined
+  /** `kept`: whether other processes find it in the far cache, once that is known. */
+  succeed(answer: T, kept?: Promise<boolean>): void
+  fail(error: unknown): void
+}
+/** What processes that share their answers agree on before one of them makes it. */
+export type Claim<T> = {
+  /** The answer of another process; undefined when it is to be made here. Never rejects. */
+  elsewhere: Promise<T | undefined>
+  /** `kept` as in `Making`; never rejects. */
+  succeed(answer: T, kept: Promise<boolean> | undefined): void
+  /** It is not made here: one of the others that wait makes it. */
+  leave(): void
+}
 /** What a waiter gets: the answer, or the making of it when the caller who made it has left. */
 export type Joined<T> = { answer: T; making?: never } | { answer?: never; making: Making<T> }
 
-export function createInFlight<T>(): InFlight<T> {
+/** `claim` tells other processes that identical calls of this one need an answer. */
+export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T> {
   const running = new Map<string, Shared<T>>()
   return {
     find: (key, signal) => running.get(key)?.wait(signal),
     begin: (key) => {
+      const claimKey = claim === undefined ? undefined : () => claim(key)
       const shared = new Shared<T>(() => {
         if (running.get(key) === shared) running.delete(key)
-      })
+      }, claimKey)
       // One that does not take what is in flight makes its own answer, for nobody else.
       if (!running.has(key)) running.set(key, shared)
       return shared
@@ -34,10 +54,20 @@ export function createInFlight<T>(): InFlight<T> {
 /** Most answers have no waiters, so promises are created only for those that exist. */
 class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
+  readonly #claimKey: (() => Claim<T>) | undefined
   #waiting: Set<PromiseWithResolvers<Joined<T>>> | undefined
+  /** Of whoever makes the answer here, one after the other. */
+  #claim: Claim<T> | undefined
 
-  constructor(onEnd: () => void) {
+  constructor(onEnd: () => void, claimKey: (() => Claim<T>) | undefined) {
     this.#onEnd = onEnd
+    this.#claimKey = claimKey
+  }
+
+  elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined {
+    if (this.#claimKey === undefined) return undefined
+    this.#claim ??= this.#claimKey()
+    return unlessAborted(this.#claim.elsewhere, signal)
   }
 
   wait(signal: AbortSignal): Promise<Joined<T>> {
@@ -53,9 +83,10 @@ class Shared<T> implements Making<T> {
     return waiter.promise.finally(() => signal.removeEventListener('abort', leave))
   }
 
-  succeed(answer: T): void {
+  succeed(answer: T, kept?: Promise<boolean>): void {
     this.#onEnd()
     for (const { resolve } of this.#waiting ?? []) resolve({ answer })
+    this.#claim?.succeed(answer, kept)
   }
 
   fail(error: unknown): void {
@@ -69,6 +100,20 @@ class Shared<T> implements Making<T> {
     }
     this.#onEnd()
     for (const { reject } of this.#waiting ?? []) reject(error)
+    this.#claim?.leave()
+  }
+}
+
+/** Rejects with the signal's reason once it aborts. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

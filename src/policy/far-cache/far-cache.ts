@@ -1,0 +1,149 @@
+import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
+import type { Remembered } from '../../core/recall/remembered.ts'
+import type { Circuit } from './circuit.ts'
+import type { Seal } from './seal.ts'
+
+/** A cache outside of the process, where several find what one of them has made. */
+export type FarCache = {
+  /** Never rejects, and is answered in time: what is not known by then is a miss. */
+  get(key: string): Promise<FarEntry | undefined>
+  /** Whether it is there now; never rejects. Undefined when it is not taken. */
+  set(key: string, answer: Remembered, ttlMs: number): Promise<boolean> | undefined
+}
+export type FarEntry = {
+  answer: Remembered
+  /** How long it is still kept there, by the clock there: those of the processes may differ. */
+  leftMs: number
+}
+
+/** Where the bytes are. Its size must be bounded there. */
+export type FarBytes = {
+  /** Undefined when there is nothing. Rejects when it cannot be asked, and when it is late. */
+  read(name: string, bytesMax: number): Promise<FarRead>
+  write(name: string, bytes: Buffer, ttlMs: number): Promise<void>
+}
+/** What lies under a name: `strange` is no bytes at all, or more of them than were asked for. */
+export type FarRead = { bytes: Buffer; leftMs: number } | 'strange' | undefined
+
+/** What became of a question or of an answer to be kept there. */
+export type FarOutcome =
+  | 'hit'
+  | 'miss'
+  /** It did not answer in time, or with an error. */
+  | 'failed'
+  /** It failed just now, and was not asked. */
+  | 'passed'
+  /** What was there is not ours. */
+  | 'broken'
+  | 'kept'
+  | 'not_kept'
+
+type Options = {
+  bytes: FarBytes
+  seal: Seal
+  circuit: Circuit
+  /** Before each name; other gateways in the same place have another one. */
+  namespace: string
+  /** As they are now. */
+  limits: () => { cacheEntryBytesMax: number }
+  /** Writes that wait, further ones are skipped. */
+  writesMax: number
+  writtenBytesMax: number
+  onOutcome: (outcome: FarOutcome) => void
+}
+
+/** A head holds at most a hundred warnings of a thousand characters each, besides the text of the answer. */
+const headBytesMax = 524_288
+
+/**
+ * A far cache through Keyv, over bytes that Keyv does not look into. One that is slow or fails is a
+ * miss, never an error for the caller, and asks for no time-out of each.
+ */
+export function createFarCache(options: Options): FarCache {
+  const { namespace, writesMax, writtenBytesMax, circuit, onOutcome } = options
+  const keyv = new Keyv<FarEntry>({
+    store: new KeyvBridgeAdapter(createBridge(options), { namespace }),
+    serialization: false,
+    checkExpired: false,
+  })
+  // Without a listener Keyv throws the errors of its store.
+  keyv.on('error', circuit.failed)
+  let writes = 0
+  let writtenBytes = 0
+  return {
+    get: async (key) => {
+      if (circuit.allows()) return keyv.get(key)
+      onOutcome('passed')
+      return undefined
+    },
+    set: (key, answer, ttlMs) => {
+      const { bytes } = answer
+      const isTooMuch = writes >= writesMax || writtenBytes + bytes > writtenBytesMax
+      if (isTooMuch || !circuit.isWhole()) {
+        onOutcome('not_kept')
+        return undefined
+      }
+      writes++
+      writtenBytes += bytes
+      return keyv
+        .set(key, { answer, leftMs: ttlMs }, ttlMs)
+        .catch(() => false)
+        .then((isKept) => {
+          writes--
+          writtenBytes -= bytes
+          onOutcome(isKept ? 'kept' : 'not_kept')
+          return isKept
+        })
+    },
+  }
+}
+
+/** What Keyv asks; it emits what this throws. */
+function createBridge({ bytes, seal, circuit, limits, onOutcome }: Options): KeyvBridgeStore {
+  const unused = () => Promise.reject(new Error('The far cache forgets by itself.'))
+  const sizeMax = () => limits().cacheEntryBytesMax + headBytesMax
+  const openRead = (name: string, read: FarRead): FarEntry | undefined => {
+    if (read === undefined || read === 'strange') return undefined
+    const answer = seal.open(name, inMemoryOfItsOwn(read.bytes))
+    return answer && { answer, leftMs: read.leftMs }
+  }
+  return {
+    get: async (name) => {
+      let read: FarRead
+      try {
+        read = await bytes.read(name, sizeMax())
+      } catch (error) {
+        onOutcome('failed')
+        throw error
+      }
+      circuit.succeeded()
+      const entry = openRead(name, read)
+      onOutcome(outcomeOf(read, entry))
+      return entry && { value: entry }
+    },
+    set: async (name, { value }: { value: FarEntry }) => {
+      const sealed = seal.close(name, value.answer)
+      if (sealed.length > sizeMax()) return false
+      // Redis may be full, or take no writes, and still be read.
+      return bytes.write(name, sealed, value.leftMs).then(
+        () => true,
+        () => false,
+      )
+    },
+    delete: unused,
+    clear: unused,
+  }
+}
+
+function outcomeOf(read: FarRead, entry: FarEntry | undefined): FarOutcome {
+  if (entry !== undefined) return 'hit'
+  return read === undefined ? 'miss' : 'broken'
+}
+
+/** A few bytes of a large buffer would keep all of it in memory for as long as they are remembered. */
+function inMemoryOfItsOwn(bytes: Buffer): Buffer {
+  if (bytes.length * 2 >= bytes.buffer.byteLength) return bytes
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}

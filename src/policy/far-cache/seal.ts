@@ -1,0 +1,103 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Remembered } from '../../core/recall/remembered.ts'
+
+/** Answers as bytes that only who has the key can have written. */
+export type Seal = {
+  /** The bytes of an answer under this name. */
+  close(name: string, answer: Remembered): Buffer
+  /** The answer; undefined when it was not sealed with this key, under this name, in this form. */
+  open(name: string, sealed: Buffer): Remembered | undefined
+}
+
+export const sealKeyBytes = 32
+
+/** Changes with what is below, and with `Remembered`. */
+export const sealForm = 1
+const nonceBytes = 12
+const tagBytes = 16
+/** The form, the nonce, the tag, the length of the head. */
+const frameBytes = 1 + nonceBytes + tagBytes + 4
+const algorithm = 'aes-256-gcm'
+/** Stands for the bytes themselves, which follow the head: no result has a member of this name. */
+const mark = '\0bytes'
+
+/**
+ * What lies outside of the gateway is not trusted: a GMAC tag with a nonce of chance (NIST SP 800-38D)
+ * covers name, head and bytes. It costs 0.1 ms for 1.5 MiB, and then no form has to be checked.
+ * Bytes stay as they are, since JSON of a picture takes milliseconds.
+ */
+export function createSeal(key: Buffer): Seal {
+  const covered = (name: string, length: Buffer) => Buffer.concat([Buffer.from(name), length])
+  return {
+    close: (name, answer) => {
+      const pieces: Buffer[] = []
+      const { result, ...rest } = answer
+      const head = Buffer.from(JSON.stringify({ ...rest, result: laidApart(result, pieces) }))
+      const frame = Buffer.concat([Buffer.alloc(frameBytes), head, ...pieces])
+      const nonce = randomBytes(nonceBytes)
+      frame.writeUInt8(sealForm, 0)
+      nonce.copy(frame, 1)
+      frame.writeUInt32LE(head.length, frameBytes - 4)
+      const cipher = createCipheriv(algorithm, key, nonce)
+      cipher.setAAD(covered(name, frame.subarray(frameBytes - 4, frameBytes)))
+      cipher.setAAD(frame.subarray(frameBytes))
+      cipher.final()
+      cipher.getAuthTag().copy(frame, 1 + nonceBytes)
+      return frame
+    },
+    open: (name, sealed) => {
+      if (sealed.length < frameBytes || sealed[0] !== sealForm) return undefined
+      const nonce = sealed.subarray(1, 1 + nonceBytes)
+      const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+      decipher.setAuthTag(sealed.subarray(1 + nonceBytes, frameBytes - 4))
+      decipher.setAAD(covered(name, sealed.subarray(frameBytes - 4, frameBytes)))
+      decipher.setAAD(sealed.subarray(frameBytes))
+      try {
+        decipher.final()
+      } catch {
+        return undefined
+      }
+      const headEnd = frameBytes + sealed.readUInt32LE(frameBytes - 4)
+      // `close` wrote it, for the seal is whole.
+      const answer = JSON.parse(sealed.toString('utf8', frameBytes, headEnd)) as Remembered
+      const result = restored(answer.result, createReader(sealed.subarray(headEnd)))
+      return { ...answer, bytes: sealed.length, result }
+    },
+  }
+}
+
+/** The value with the lengths of bytes in their places; the bytes are added to `pieces`. */
+function laidApart(value: unknown, pieces: Buffer[]): unknown {
+  if (Buffer.isBuffer(value)) return { [mark]: pushed([value], pieces) }
+  if (Array.isArray(value)) {
+    const isPieces = value.length > 0 && value.every((one) => Buffer.isBuffer(one))
+    // Bytes that arrived in pieces are read as one.
+    if (isPieces) return [{ [mark]: pushed(value, pieces) }]
+    return value.map((one) => laidApart(one, pieces))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, laidApart(inner, pieces)]),
+  )
+}
+
+function pushed(bytes: readonly Buffer[], pieces: Buffer[]): number {
+  pieces.push(...bytes)
+  return bytes.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Gives the bytes in their order. */
+function createReader(bytes: Buffer): (length: number) => Buffer {
+  let at = 0
+  return (length) => bytes.subarray(at, (at += length))
+}
+
+function restored(value: unknown, read: (length: number) => Buffer): unknown {
+  if (Array.isArray(value)) return value.map((one) => restored(one, read))
+  if (typeof value !== 'object' || value === null) return value
+  const { [mark]: length } = value as { [mark]?: number }
+  if (length !== undefined) return read(length)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, restored(inner, read)]),
+  )
+}

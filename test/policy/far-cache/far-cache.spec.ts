@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { joinPieces } from '../../../src/bytes/pieces.ts'
+import type { ImageResult } from '../../../src/core/image/image.ts'
+import type { Remembered } from '../../../src/core/recall/remembered.ts'
+import {
+  togetherAtPrimary,
+  togetherInMemory,
+  togetherInRedis,
+  type Together,
+} from '../../support/far-caches.ts'
+import { programPath } from '../../support/servers/daemon.ts'
+import { until } from '../../support/until.ts'
+
+const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100): Remembered => ({
+  modelId: 'm',
+  provider: 'p',
+  usage: { inputTokens: 1, outputTokens: 2, images: 0, estimated: false },
+  warnings: [{ param: 'n', requested: { '\0bytes': 2 }, applied: null, reason: 'No.' }],
+  bytes,
+  result,
+})
+/** The bytes that it takes elsewhere are others. */
+const withoutBytes = (one: Remembered) => ({ ...one, bytes: 0 })
+
+/** Whatever holds it, the far cache is the same. */
+const places: Record<
+  string,
+  (options?: Parameters<typeof togetherInRedis>[0]) => Promise<Together>
+> = {
+  'in memory': togetherInMemory,
+  'at the primary': togetherAtPrimary,
+  'in Redis': togetherInRedis,
+}
+
+for (const [place, gather] of Object.entries(places)) {
+  describe(`the far cache ${place}`, () => {
+    const ended: Together[] = []
+    before(function () {
+      if (gather === togetherInRedis) programPath('redis-server', this)
+    })
+    afterEach(() => Promise.all(ended.splice(0).map(({ end }) => end())))
+    const pair = async (options?: Parameters<typeof togetherInRedis>[0]) => {
+      const together = await gather(options)
+      ended.push(together)
+      const [one, other] = together.processes
+      return { one: one!, other: other!, together }
+    }
+    const passed = async (given: Remembered): Promise<Remembered | undefined> => {
+      const { one, other } = await pair()
+      expect(await one.remember('key', given, undefined)).to.equal(true)
+      return other.recallFar('key')
+    }
+
+    it('gives one process what another remembers', async () => {
+      const found = await passed(answer())
+      expect(withoutBytes(found!)).to.deep.equal(withoutBytes(answer()))
+    })
+
+    it('gives a stream as it was', async () => {
+      const result = { events: Buffer.from('data: {}\n\n'), identity: { id: 'a', created: 1 } }
+      expect((await passed(answer(result)))?.result).to.deep.equal(result)
+    })
+
+    it('gives the bytes of a picture of 4 MiB as they were, in whatever pieces they came', async () => {
+      const base64 = Array.from({ length: 64 }, () => randomBytes(65_536))
+      const picture = { base64, format: 'png', width: 1, height: 1 }
+      const found = await passed(answer({ pictures: [picture, picture] }, 8_000_000 - 1))
+      const { pictures } = found!.result as ImageResult
+      expect(pictures.map(({ width }) => width)).to.deep.equal([1, 1])
+      for (const one of pictures) {
+        expect(joinPieces(one.base64).equals(joinPieces(base64))).to.equal(true)
+      }
+      expect(found!.bytes).to.be.greaterThan(8_388_608)
+    })
+
+    it('is asked once: from then on the memory answers', async () => {
+      const { one, other } = await pair()
+      await one.remember('key', answer(), undefined)
+      expect(other.recall('key')).to.equal(undefined)
+      await other.recallFar('key')
+      expect(withoutBytes(other.recall('key')!)).to.deep.equal(withoutBytes(answer()))
+    })
+
+    it('knows nothing of other names, and tells what became of each question', async () => {
+      const { one, other } = await pair()
+      await one.remember('key', answer(), undefined)
+      expect(await other.recallFar('another')).to.equal(undefined)
+      await other.recallFar('key')
+      expect([one.outcomes, other.outcomes]).to.deep.equal([['kept'], ['miss', 'hit']])
+    })
+
+    it('forgets what is over', async () => {
+      const { one, other, together } = await pair()
+      await one.remember('key', answer(), 60)
+      expect(await other.recallFar('key')).to.not.equal(undefined)
+      await until('it is over', async () => (await together.join().recallFar('key')) === undefined)
+    })
+
+    it('keeps nothing that is larger than an entry may be', async () => {
+      const { one, other } = await pair()
+      expect(one.remember('key', answer(Buffer.alloc(10), 8_000_001), undefined)).to.equal(
+        undefined,
+      )
+      // It says to be smaller than it is.
+      const large = answer(randomBytes(9_000_000))
+      expect(await one.remember('key', large, undefined)).to.equal(false)
+      expect(await other.recallFar('key')).to.equal(undefined)
+    })
+
+    it('takes no more at a time than it may', async () => {
+      const { one } = await pair({ writesMax: 2, writtenBytesMax: 1000 })
+      const kept = [answer(), answer(), answer()].map((given, index) =>
+        one.remember(`key ${index}`, given, undefined),
+      )
+      expect(kept[2]).to.equal(undefined)
+      for (const writing of kept) await writing
+      expect(one.remember('large', answer(Buffer.alloc(10), 1001), undefined)).to.equal(undefined)
+    })
+
+    it('gives nothing to who has another secret, or looks for another name', async () => {
+      const { one, together } = await pair()
+      await one.remember('key', answer(), undefined)
+      const stranger = together.join({ key: randomBytes(32) })
+      expect(await stranger.recallFar('key')).to.equal(undefined)
+      expect(stranger.outcomes).to.deep.equal(['broken'])
+      const neighbour = together.join({ namespace: 'another:answers' })
+      expect(await neighbour.recallFar('key')).to.equal(undefined)
+      expect(neighbour.outcomes).to.deep.equal(['miss'])
+    })
+  })
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import type { Remembered } from '../../../src/core/recall/remembered.ts'
+import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
+import { programPath } from '../../support/servers/daemon.ts'
+import { until } from '../../support/until.ts'
+
+const answer: Remembered = {
+  modelId: 'm',
+  provider: 'p',
+  usage: undefined,
+  warnings: [],
+  bytes: 100,
+  result: Buffer.from('{"a":1}'),
+}
+
+/** Milliseconds that the work takes. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await work()
+  return performance.now() - from
+}
+
+describe('the far cache in a Redis in trouble', () => {
+  let together: Together
+  let one: TestProcess
+  let other: TestProcess
+  const name = 'one:answers::key'
+  before(function () {
+    programPath('redis-server', this)
+  })
+  const start = async (words: readonly string[] = []) => {
+    together = await togetherInRedis({ words, timeoutMs: 150 })
+    ;[one, other] = together.processes as [TestProcess, TestProcess]
+  }
+  afterEach(() => together.end())
+  const write = (value: string | Buffer) =>
+    together.connection!.run((commands) => commands.set(name, value), 5000)
+
+  it('takes what others have written there for nothing, and tells that it is broken', async () => {
+    await start()
+    await one.remember('key', answer, undefined)
+    const whole = await together.connection!.run((commands) =>
+      commands.withTypeMapping({ [36]: Buffer }).get(name),
+    )
+    const bytes = whole as unknown as Buffer
+    const changed = (at: number) => {
+      const copy = Buffer.from(bytes)
+      copy[at] = copy[at]! ^ 1
+      return copy
+    }
+    const places = Array.from({ length: bytes.length }, (_, at) => changed(at))
+    const garbage = ['x', '{"value":{"answer":{}}}', randomBytes(10), randomBytes(5000)]
+    const cut = [bytes.subarray(0, 20), bytes.subarray(0, -1), Buffer.concat([bytes, bytes])]
+    for (const value of [...garbage, ...cut, ...places]) {
+      await write(value)
+      expect(await other.recallFar('key')).to.equal(undefined)
+    }
+    expect(new Set(other.outcomes)).to.deep.equal(new Set(['broken']))
+    // What was sealed under another name is another answer.
+    await together.connection!.run((commands) => commands.set('one:answers::other', bytes))
+    expect(await other.recallFar('other')).to.equal(undefined)
+    await write(bytes)
+    // It would be there for ever.
+    expect(await other.recallFar('key')).to.equal(undefined)
+    expect(other.outcomes.slice(-2)).to.deep.equal(['broken', 'hit'])
+  })
+
+  it('reads no more of a huge value than an answer may have', async () => {
+    await start()
+    const last = 100 * 2 ** 20
+    await together.connection!.run((commands) => commands.setRange(name, last, 'x'), 5000)
+    const before = process.memoryUsage().rss
+    expect(await other.recallFar('key')).to.equal(undefined)
+    expect(other.outcomes).to.deep.equal(['broken'])
+    expect(process.memoryUsage().rss - before).to.be.lessThan(60 * 2 ** 20)
+  })
+
+  it('does not mind a value of another kind', async () => {
+    await start()
+    await together.connection!.run((commands) => commands.lPush(name, 'x'))
+    for (let count = 0; count < 3; count++) await other.recallFar('key')
+    expect(other.outcomes).to.deep.equal(['broken', 'broken', 'broken'])
+  })
+
+  it('waits for a frozen one once, and finds again what is there within two seconds', async () => {
+    await start()
+    await one.remember('key', answer, undefined)
+    await other.recallFar('another')
+    together.redis!.kill('SIGSTOP')
+    expect(await timed(() => other.recallFar('key'))).to.be.within(100, 400)
+    for (let count = 0; count < 10; count++) {
+      expect(await timed(() => other.recallFar('key'))).to.be.lessThan(250)
+    }
+    const passed = other.outcomes.filter((outcome) => outcome === 'passed').length
+    expect(passed).to.be.greaterThan(7)
+    expect(other.remember('more', answer, undefined)).to.equal(undefined)
+    together.redis!.kill('SIGCONT')
+    const backMs = await timed(() =>
+      until('it is back', async () => (await other.recallFar('key')) !== undefined, 2000),
+    )
+    expect(backMs).to.be.lessThan(2000)
+  })
+
+  it('does without a dead one, and is back within two seconds of its start', async () => {
+    await start()
+    together.redis!.kill('SIGKILL')
+    await until('it is gone', () => !together.connection!.isUp())
+    expect(await timed(() => other.recallFar('key'))).to.be.lessThan(50)
+    await one.remember('key', answer, undefined)
+    expect(one.recall('key')).to.equal(answer)
+    await together.redis!.restart()
+    const work = () =>
+      until(
+        'it is back',
+        async () => {
+          await one.remember('key', answer, undefined)
+          return (await other.recallFar('key')) !== undefined
+        },
+        2000,
+      )
+    expect(await timed(work)).to.be.lessThan(2000)
+  })
+
+  it('finds nothing in one that evicts, and fails in nothing in one that is full', async () => {
+    for (const policy of ['allkeys-lru', 'noeviction']) {
+      await start(['--maxmemory', '16mb', '--maxmemory-policy', policy])
+      const large = { ...answer, bytes: 1_000_000, result: randomBytes(1_000_000) }
+      const kept = []
+      for (let count = 0; count < 20; count++) {
+        kept.push(await one.remember(`key ${count}`, large, undefined))
+      }
+      let there = 0
+      for (const count of kept.keys()) {
+        if ((await other.recallFar(`key ${count}`)) !== undefined) there++
+      }
+      expect(there, policy).to.be.within(2, 15)
+      expect(kept.includes(false), policy).to.equal(policy === 'noeviction')
+      expect(other.outcomes.includes('failed'), policy).to.equal(false)
+      if (policy === 'allkeys-lru') await together.end()
+    }
+  })
+})

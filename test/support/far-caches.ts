@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import type { Claim } from '../../src/core/recall/in-flight.ts'
+import type { Remembered } from '../../src/core/recall/remembered.ts'
+import type { PrimaryLine } from '../../src/peers/primary-line.ts'
+import { openRedis, type Redis } from '../../src/peers/redis.ts'
+import { readRedisUrl, type RedisAddress } from '../../src/peers/redis-url.ts'
+import { createCircuit } from '../../src/policy/far-cache/circuit.ts'
+import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
+import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
+import { createPrimaryBytes, holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
+import { createPrimaryClaims } from '../../src/policy/far-cache/primary-claims.ts'
+import { createRedisBytes } from '../../src/policy/far-cache/redis-bytes.ts'
+import { createRedisClaims } from '../../src/policy/far-cache/redis-claims.ts'
+import { createSeal, sealKeyBytes } from '../../src/policy/far-cache/seal.ts'
+import { createResponseCache, type ResponseCache } from '../../src/policy/response-cache.ts'
+import { processLines, type ProcessLines } from './process-lines.ts'
+import { startRedis, type TestRedis } from './servers/redis.ts'
+
+/** The cache of one of several processes; each has a memory of its own. */
+export type TestProcess = ResponseCache & {
+  claim: (key: string) => Claim<Remembered>
+  /** What became of questions to the far cache, in order. */
+  outcomes: string[]
+  recallFar: NonNullable<ResponseCache['recallFar']>
+}
+
+/** Several processes that remember together. */
+export type Together = {
+  processes: readonly TestProcess[]
+  /** One more, whose options may differ. */
+  join(options?: Options): TestProcess
+  end(): Promise<void>
+  redis?: TestRedis
+  connection?: Redis
+  lines?: ProcessLines
+}
+
+type Options = {
+  count?: number
+  key?: Buffer
+  namespace?: string
+  limits?: Partial<typeof standard>
+  writesMax?: number
+  writtenBytesMax?: number
+  /** Of a question. */
+  timeoutMs?: number
+}
+
+const standard = { cacheEntryBytesMax: 8_000_000, cacheTtlSeconds: 60 }
+const sealKey = randomBytes(sealKeyBytes)
+/** Long, so that a machine at work loses nothing. */
+const standardTimeoutMs = 2000
+const monotonic = () => performance.now()
+
+type Shared = {
+  bytes: FarBytes
+  claims: (
+    parts: Pick<TestProcess, 'recallFar'> & { circuit: ReturnType<typeof createCircuit> },
+  ) => TestProcess['claim']
+}
+
+function processOf({ bytes, claims }: Shared, options: Options = {}): TestProcess {
+  const { key = sealKey, namespace = 'one:answers', writesMax = 8 } = options
+  const { writtenBytesMax = 20_000_000, limits = {} } = options
+  const all = { ...standard, ...limits }
+  const outcomes: string[] = []
+  const circuit = createCircuit(200, monotonic)
+  const far = createFarCache({
+    bytes,
+    seal: createSeal(key),
+    circuit,
+    namespace,
+    limits: () => all,
+    writesMax,
+    writtenBytesMax,
+    onOutcome: (outcome) => void outcomes.push(outcome),
+  })
+  const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, far, monotonic })
+  const recallFar = cache.recallFar!
+  return { ...cache, recallFar, outcomes, claim: claims({ recallFar, circuit }) }
+}
+
+const noClaims = () => () => ({
+  elsewhere: Promise.resolve(undefined),
+  succeed: () => undefined,
+  leave: () => undefined,
+})
+
+/** A map that all reach. */
+export async function togetherInMemory(options: Options = {}): Promise<Together> {
+  const kept = new Map<string, { bytes: Buffer; endsAt: number }>()
+  const bytes: FarBytes = {
+    read: async (name) => {
+      const found = kept.get(name)
+      return found && { bytes: found.bytes, leftMs: found.endsAt - monotonic() }
+    },
+    write: async (name, written, ttlMs) => {
+      kept.set(name, { bytes: written, endsAt: monotonic() + ttlMs })
+    },
+  }
+  const shared = { bytes, claims: noClaims }
+  const join = (own: Options = {}) => processOf(shared, { ...options, ...own })
+  const processes = Array.from({ length: options.count ?? 2 }, () => join())
+  return { processes, join, end: async () => undefined }
+}
+
+/** Workers of one primary. */
+export async function togetherAtPrimary(options: Options = {}): Promise<Together> {
+  const lines = processLines(options.count ?? 2, {
+    messageBytesMax: 16_000_000,
+    answerTimeoutMs: 5000,
+  })
+  holdBytes({ lines: lines.primary, bytesMax: 20_000_000, monotonic })
+  judgeClaims(lines.primary)
+  const seal = createSeal(sealKey)
+  const timeoutMs = () => options.timeoutMs ?? standardTimeoutMs
+  const on = (line: PrimaryLine, own: Options) =>
+    processOf(
+      {
+        bytes: createPrimaryBytes(line, timeoutMs),
+        claims: ({ recallFar }) =>
+          createPrimaryClaims({
+            line,
+            seal,
+            bytesMax: 16_000_000,
+            timeoutMs,
+            recallFar,
+            askAgainMs: 200,
+          }),
+      },
+      { ...options, ...own },
+    )
+  const join = (own: Options = {}) => on(lines.workers[0]!, own)
+  const processes = lines.workers.map((line) => on(line, {}))
+  return { processes, join, lines, end: async () => undefined }
+}
+
+/** Replicas of one Redis. */
+export async function togetherInRedis(
+  options: Options & { words?: readonly string[] } = {},
+): Promise<Together> {
+  const redis = await startRedis(options.words)
+  const connections = await Promise.all(
+    Array.from({ length: options.count ?? 2 }, () => connect(redis.url)),
+  )
+  const processes = connections.map((connection) => redisProcess(connection, options))
+  const end = async () => {
+    for (const connection of connections) connection.close()
+    await redis.stop()
+  }
+  const join = (own: Options = {}) => redisProcess(connections[0]!, { ...options, ...own })
+  return { processes, join, redis, connection: connections[0]!, end }
+}
+
+function redisProcess(redis: Redis, options: Options = {}): TestProcess {
+  const { limits = {} } = options
+  const timeoutMs = () => options.timeoutMs ?? standardTimeoutMs
+  return processOf(
+    {
+      bytes: createRedisBytes({ redis, timeoutMs }),
+      claims: ({ recallFar, circuit }) =>
+        createRedisClaims({
+          redis,
+          circuit,
+          namespace: 'one:claims',
+          timeoutMs,
+          isOn: () => limits.cacheTtlSeconds !== 0,
+          recallFar,
+        }),
+    },
+    options,
+  )
+}
+
+function connect(url: string): Promise<Redis> {
+  return openRedis({
+    address: readRedisUrl(url) as RedisAddress,
+    keyPrefix: 'gateway:',
+    limits: {
+      redisConnectTimeoutMs: 1000,
+      redisCommandTimeoutMs: 250,
+      redisPingIntervalMs: 200,
+    },
+    events: {
+      redisLost: () => undefined,
+      redisBack: () => undefined,
+      redisRefused: () => undefined,
+    },
+  })
+}
