@@ -11,7 +11,7 @@ import { assemblePeers } from './assemble/peers.ts'
 import { assemblePeople, type PeopleParts } from './assemble/people.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
-import type { Config, Loaded, Secrets } from './config.ts'
+import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import type { Tracing } from './core/trace.ts'
@@ -31,7 +31,8 @@ import { openStore } from './storage/open-store.ts'
 import type { Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
-import { createMetrics } from './telemetry/metrics.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { readSum } from './telemetry/worker-metrics.ts'
 import { startTracing } from './telemetry/tracing.ts'
 
 type Assembled = {
@@ -125,10 +126,7 @@ export async function assemble({
   const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
   const server = serverOf({ contract, toolServer, ...carried })
   bindPages(server.router, {
-    readMetrics: () => {
-      log.settle()
-      return metrics.read()
-    },
+    readMetrics: createReading({ log, metrics, config, worker }),
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store),
   })
@@ -142,6 +140,25 @@ export async function assemble({
   const { providerIds, retiring } = current()
   const rest = { toolServer, reload, providerIds, retiring, close }
   return { server, accounts, keys, people, store, events, ...rest }
+}
+
+type ReadingParts = Pick<Options, 'log' | 'config' | 'worker'> & { metrics: Metrics }
+
+/** Reads the metrics: in a worker those of all, with what has still to be counted here. */
+function createReading({ log, metrics, config, worker }: ReadingParts): Metrics['read'] {
+  const settled: Pick<Metrics, 'read' | 'readObjects'> = {
+    read: () => {
+      log.settle()
+      return metrics.read()
+    },
+    readObjects: () => {
+      log.settle()
+      return metrics.readObjects()
+    },
+  }
+  if (worker === undefined) return settled.read
+  const { primary } = worker
+  return readSum({ metrics: settled, primary, count: workerCount(config) })
 }
 
 type Opened = Pick<Options, 'config' | 'secrets' | 'worker'> & {

@@ -16,16 +16,26 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     help: 'Bytes of requests and answers that are held in memory.',
     registers,
   })
+  const settle = () => {
+    ledger.settle()
+    buffered.set(bufferedBytes())
+  }
   return {
     read: async () => {
-      ledger.settle()
-      buffered.set(bufferedBytes())
+      settle()
       return { contentType: registry.contentType, text: await registry.metrics() }
+    },
+    /** The same as objects. */
+    readObjects: () => {
+      settle()
+      return registry.getMetricsAsJSON()
     },
     recorded: ledger.add,
     redisUp: lateGauge({
       name: 'gateway_redis_up',
       help: 'Whether Redis answers, where REDIS_URL names one.',
+      // Of several workers: whether it answers all of them.
+      aggregator: 'min',
       registers,
     }),
     farCacheAsked: lateCounter({

@@ -10,6 +10,7 @@ import { closingMs } from '../stop.ts'
 import { takeFolder } from '../take-folder.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createPrimaryEvents, type PrimaryEvents } from '../telemetry/primary-events.ts'
+import { collectMetrics } from '../telemetry/worker-metrics.ts'
 import { createFork } from './fork.ts'
 import { keepSettings } from './settings-in-force.ts'
 import { topics } from './start.ts'
@@ -45,6 +46,7 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   })
   relayAnnouncements(lines)
   keepForAll(settings, lines, monotonic)
+  collectMetrics({ lines, answerTimeoutMs: limits.primaryAnswerTimeoutMs })
   const kept = keepSettings({ settings, lines, onFailure: events.notReloaded })
   const leave = async (code: number): Promise<void> => {
     if (code === 0) events.stopped()

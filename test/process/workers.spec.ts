@@ -64,6 +64,47 @@ describe('several workers', () => {
     expect(loggedLines(server).filter(({ msg }) => msg === 'stopped')).to.have.length(2)
   })
 
+  it('have one page of metrics, whose counts outlive a worker', async () => {
+    await start()
+    const read = async (name: string) => {
+      const headers = { connection: 'close' }
+      const page = await (await fetch(`${server.url}/metrics`, { headers })).text()
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page)?.[1])
+    }
+    for (let count = 0; count < 10; count++) expect(await health()).to.equal(200)
+    const answered = 'gateway_request_duration_seconds_count{method="GET",status="200"}'
+    const seen = answered.replaceAll(/[{}]/g, '\\$&')
+    expect(await read(seen)).to.equal(10)
+    // By whichever worker is asked.
+    expect([await read(seen), await read(seen)]).to.deep.equal([11, 12])
+    expect(await read('gateway_workers')).to.equal(2)
+    expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
+    process.kill(workersOf(server)[0]!.pid, 'SIGKILL')
+    await until('the other is alone', async () => (await read('gateway_workers_ended_total')) === 1)
+    expect(await read(seen)).to.be.at.least(15)
+  })
+
+  it('leave one out of the metrics that hangs, and say so', async () => {
+    await start()
+    const [first] = workersOf(server)
+    const page = async () => {
+      const response = await fetch(`${server.url}/metrics`, { signal: AbortSignal.timeout(5000) })
+      return response.text()
+    }
+    // Opens a connection to each, which the next requests use again or not.
+    const pages = await Promise.all([page(), page()])
+    expect(pages[0]).to.match(/^gateway_workers_unread 0$/m)
+    process.kill(first!.pid, 'SIGSTOP')
+    try {
+      const results = await Promise.allSettled([page(), page()])
+      const texts = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+      expect(texts).to.not.have.length(0)
+      for (const text of texts) expect(text).to.match(/^gateway_workers_unread 1$/m)
+    } finally {
+      process.kill(first!.pid, 'SIGCONT')
+    }
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`end with 0 on ${signal}, also when it is sent to all of them`, async () => {
       await start()
