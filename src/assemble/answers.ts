@@ -42,7 +42,9 @@ export function assembleAnswers(options: Options) {
   const { accounts, people, store, events, primary, clock } = options
   const generations = createGenerations()
   const { current } = generations
-  const lasting = assembleLasting({ ...options, limits: () => current().config.limits })
+  // Asked for before there is a generation, too.
+  let { limits } = options.config
+  const lasting = assembleLasting({ ...options, limits: () => limits })
   const { reload, apply } = createReload({
     ...options,
     ...(primary && { share: shareOver(primary, events.faulted) }),
@@ -50,6 +52,7 @@ export function assembleAnswers(options: Options) {
     build: (settings) => createGeneration({ ...options, ...settings, lasting, others }),
     begin: (next, { providerIds, concernsModels }) => {
       generations.begin(next)
+      limits = next.config.limits
       for (const id of providerIds) lasting.health.forget(id)
       options.setLogLevel(next.config.logLevel)
       if (concernsModels) faces.toolServer.announceToolsChanged()
