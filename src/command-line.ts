@@ -5,6 +5,8 @@ import { createAccount } from './commands/create-account.ts'
 import { createKey } from './commands/create-key.ts'
 import { createSetUpLink } from './commands/create-set-up-link.ts'
 import { doctor } from './commands/doctor.ts'
+import { exportRows } from './commands/export.ts'
+import { importRows } from './commands/import.ts'
 import { listAccounts } from './commands/list-accounts.ts'
 import { listKeys } from './commands/list-keys.ts'
 import { reportUsage } from './commands/report-usage.ts'
@@ -34,6 +36,9 @@ const usage = `Usage: npm run -s gateway -- <command>
   backup <file> [--force]
                          copy the store into one file, also while the gateway runs
   restore <file>         put a backup into the place of the store, which is kept
+  export <file> [--force]
+                         write all rows of the store as lines of JSON
+  import <file>          fill an empty store with them, of SQLite or PostgreSQL
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table
 
@@ -44,6 +49,8 @@ Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concu
 const commands: Readonly<Record<string, Command>> = {
   backup,
   restore,
+  export: exportRows,
+  import: importRows,
   'accounts create': createAccount,
   'accounts list': listAccounts,
   'keys create': createKey,

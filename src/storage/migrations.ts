@@ -131,11 +131,18 @@ export function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
 }
 
 /**
- * Migrates the store to the newest schema, one process at a time. Throws a StoreError if a newer
- * version of the gateway has written it.
+ * Migrates the store to the newest schema, or to the one that is named, one process at a time. Throws a
+ * StoreError if a newer version of the gateway has written it.
  */
-export async function migrate<T>(db: Kysely<T>, dialect: SqlDialect): Promise<void> {
-  const { error } = await migratorFor(db, dialect).migrateToLatest()
+export async function migrate<T>(
+  db: Kysely<T>,
+  dialect: SqlDialect,
+  schema?: string,
+): Promise<void> {
+  const migrator = migratorFor(db, dialect)
+  const { error } = await (schema === undefined
+    ? migrator.migrateToLatest()
+    : migrator.migrateTo(schema))
   if (error === undefined) return
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
     throw newer('The store', error)
@@ -149,7 +156,8 @@ export function assertNotNewer(ran: Iterable<string>, what: string): void {
   if ([...ran].some((name) => !Object.hasOwn(known, name))) throw newer(what)
 }
 
-function newer(what: string, cause?: Error): StoreError {
+/** The refusal of what a newer version wrote; it begins with `what`. */
+export function newer(what: string, cause?: Error): StoreError {
   const message = `${what} was written by a newer version of the gateway. ${updateRemedy}`
   return new StoreError(message, undefined, { cause })
 }

@@ -2,6 +2,7 @@ import type { Dialect, Driver } from 'kysely'
 import { createCommits, type FileOptions, type Statement } from './sqlite-file.ts'
 import { connectionOf, createLock, dialectOf, execute } from './sqlite-dialect.ts'
 import { startThread, type Unsent } from './sqlite-thread.ts'
+import { StoreError } from './store-error.ts'
 import type { CommitOptions } from './store.ts'
 
 /** An SQLite file in a thread of its own. */
@@ -50,7 +51,8 @@ export function openSqlite(options: Options): SqliteThread {
     // Takes the write lock at once: SQLite may not wait for it in a transaction that has read.
     beginTransaction: execute('begin immediate'),
     commitTransaction: execute('commit'),
-    rollbackTransaction: execute('rollback'),
+    // A full disk has ended it already; what is told is why.
+    rollbackTransaction: (connection) => execute('rollback')(connection).catch(unlessEnded),
     releaseConnection: async () => lock.release(),
     destroy: async () => {
       commits.close()
@@ -66,4 +68,8 @@ export function openSqlite(options: Options): SqliteThread {
       commits.hold()
     },
   }
+}
+
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof StoreError && error.concernsStatement)) throw error
 }

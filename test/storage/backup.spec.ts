@@ -11,6 +11,7 @@ import { storePath } from '../../src/storage/store.ts'
 import { accountRow } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 describe('a backup', () => {
@@ -96,9 +97,8 @@ describe('a backup', () => {
   it('that finds a full disk leaves nothing, and takes away what a killed one left', async function () {
     const disk = join(folder.path, 'disk')
     mkdirSync(disk)
-    const words = ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]
-    // Needs the right to mount a small disk in memory.
-    if (spawnSync('mount', words).status !== 0) return this.skip()
+    const unmount = mountSmallDisk(disk)
+    if (unmount === undefined) return this.skip()
     try {
       const store = await fill(Array.from({ length: 6000 }, (_, index) => `row ${index}`))
       const there = join(disk, 'backup.db')
@@ -110,7 +110,7 @@ describe('a backup', () => {
       expect(readdirSync(disk)).to.deep.equal([])
       await store.close()
     } finally {
-      spawnSync('umount', [disk])
+      unmount()
     }
   })
 

@@ -1,15 +1,14 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemReason } from '../../core/system-reason.ts'
-import { makeFile } from '../folder.ts'
 import { useFolder } from '../folder-lock.ts'
 import { journaled } from '../journal.ts'
-import { isRunning } from '../process-name.ts'
 import type { Kept } from '../replay.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 import { storePath } from '../store.ts'
-import { checkStoreFile, copyStore, flush, type Contents } from './store-file.ts'
+import { makeWholeFile } from './new-file.ts'
+import { checkStoreFile, copyStore, type Contents } from './store-file.ts'
 
 /** What a backup holds. */
 export type BackedUp = Contents & {
@@ -31,50 +30,20 @@ export async function backUp({ dataDir, file, replaces }: Options): Promise<Back
     throw new StoreError(`There is no store ${source}. Set DATA_DIR to the folder of the gateway.`)
   }
   const path = resolve(file)
-  assertFree(path, dataDir, replaces)
   const lock = await useFolder(dataDir)
-  const part = `${path}.part-${process.pid}`
   try {
-    removeParts(path)
-    // Before the copy: a row that comes into the store meanwhile is there once, by its key.
-    const rows = await journaled(dataDir)
-    makeFile(part)
-    copyStore(source, part)
-    // `keep` alone writes to a journal.
-    const added = addRows(part, rows as Kept[])
-    const contents = checkStoreFile(part, 'The backup')
-    flush(part)
-    assertFree(path, dataDir, replaces)
-    renameSync(part, path)
-    flush(dirname(path))
-    return { ...contents, file: path, ...added }
+    return await makeWholeFile({ path, dataDir, replaces }, async (part) => {
+      // Before the copy: a row that comes into the store meanwhile is there once, by its key.
+      const rows = await journaled(dataDir)
+      copyStore(source, part)
+      // `keep` alone writes to a journal.
+      const added = addRows(part, rows as Kept[])
+      return { ...checkStoreFile(part, 'The backup'), file: path, ...added }
+    })
   } catch (error) {
-    rmSync(part, { force: true })
     throw untold(error, source, path)
   } finally {
     lock.release()
-  }
-}
-
-function assertFree(path: string, dataDir: string, replaces: boolean): void {
-  const found = statSync(path, { throwIfNoEntry: false })
-  const folder = dirname(path)
-  if (!existsSync(folder)) throw new StoreError(`There is no folder ${folder}. Make it first.`)
-  if (found?.isDirectory() === true)
-    throw new StoreError(`${path} is a folder. Name a file that is to be made in it.`)
-  const isBeside = existsSync(dataDir) && statSync(folder).ino === statSync(dataDir).ino
-  if (isBeside && basename(path).startsWith('gateway.'))
-    throw new StoreError(`${path} would be a file of the store itself. Name another file.`)
-  if (found !== undefined && !replaces)
-    throw new StoreError(`${path} is there already. Name another file, or say --force.`)
-}
-
-/** What backups left whose process was killed. */
-function removeParts(path: string): void {
-  const prefix = `${basename(path)}.part-`
-  for (const name of readdirSync(dirname(path))) {
-    const id = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : NaN
-    if (id > 0 && !isRunning(id)) rmSync(join(dirname(path), name), { force: true })
   }
 }
 

@@ -1,0 +1,31 @@
+import { loadConfig, readVariables } from '../config.ts'
+import { usdText } from '../core/price.ts'
+import { importIntoFolder } from '../storage/copies/import.ts'
+import { json, jsonText, parsed, type Command } from './command.ts'
+import { counted } from './contents.ts'
+import { fileIn } from './embedded.ts'
+import { tablesText } from './export.ts'
+
+/** import: fills an empty store with what export wrote. */
+export const importRows: Command = async (words) => {
+  const { values, positionals } = parsed(words, json, 1)
+  const file = fileIn(positionals, 'import')
+  const { config } = loadConfig(readVariables())
+  const { dataDir } = config
+  const { head, rows, costNanoUsd, replaced, ...imported } = await importIntoFolder({
+    dataDir,
+    file,
+  })
+  const usd = usdText(BigInt(costNanoUsd))
+  if (values.json === true) {
+    const { schema, rows: tables } = head
+    const told = { file: imported.file, schema, rows, tables, cost: { usd }, replaced }
+    return { text: jsonText(told) }
+  }
+  const lines = [
+    `Imported ${counted(rows, 'row')} from ${imported.file}; the calls cost $${usd} there and here.`,
+    tablesText(head.rows),
+    ...(replaced === null ? [] : [`The empty store that was there is in ${replaced}.`]),
+  ]
+  return { text: `${lines.join('\n')}\n` }
+}

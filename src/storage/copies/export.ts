@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { sql, type Kysely } from 'kysely'
+import { systemReason } from '../../core/system-reason.ts'
+import { journaled } from '../journal.ts'
+import { StoreError, toStoreError } from '../store-error.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import {
+  encodeValue,
+  exportedTables,
+  exportName,
+  exportVersion,
+  type ExportEnd,
+  type ExportHead,
+  type ExportPlan,
+  type ExportTable,
+} from './export-format.ts'
+import { readExport } from './export-reader.ts'
+import { makeWholeFile } from './new-file.ts'
+
+/** What an export holds. */
+export type Exported = { file: string; head: ExportHead; rows: number; journaledRows: number }
+
+type Options = { store: Pick<Store, 'reader'>; dataDir: string; file: string; replaces: boolean }
+type Row = Record<string, unknown>
+
+/**
+ * Writes all rows of a store into one file, as they are at one moment, and reads it again. Throws a
+ * StoreError. `journaledRows` wait in journals of the folder and are not in it.
+ */
+export async function exportStore({ store, dataDir, ...options }: Options): Promise<Exported> {
+  const { replaces } = options
+  const path = resolve(options.file)
+  try {
+    const written = await makeWholeFile({ path, dataDir, replaces }, async (part) => {
+      const head = await write(store.reader.db, part)
+      const rows = await readExport(part, { onHead: ignore, onRows: ignore })
+      return { file: path, head, rows }
+    })
+    return { ...written, journaledRows: (await journaled(dataDir)).length }
+  } catch (error) {
+    const { errcode, told } = toStoreError(error)
+    if (error instanceof StoreError && errcode === undefined) throw error
+    const reason = errcode === undefined ? systemReason(error) : told.reason
+    const remedy = 'Look whether its disk has room and this user may write there.'
+    throw new StoreError(`${path} cannot be written: ${reason}. ${remedy}`)
+  }
+}
+
+const ignore = () => Promise.resolve()
+
+async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
+  const file = await open(path, 'r+')
+  const hash = createHash('sha256')
+  const print = async (values: readonly unknown[]) => {
+    const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''))
+    hash.update(bytes)
+    await file.writeFile(bytes)
+  }
+  try {
+    return await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (transaction) => {
+        const head = await headOf(transaction)
+        await print([head])
+        let count = 0
+        for (const [table, plan] of plans())
+          count += await writeTable(transaction, table, plan, print)
+        const end: ExportEnd = { rows: count, sha256: hash.copy().digest('hex') }
+        await print([end])
+        return head
+      })
+  } finally {
+    await file.close()
+  }
+}
+
+/** The tables that are exported, in order. */
+function plans(): [table: string, plan: ExportPlan][] {
+  const all = Object.entries<ExportPlan | 'derived'>(exportedTables)
+  return all.flatMap(([table, plan]) => (plan === 'derived' ? [] : [[table, plan]]))
+}
+
+async function headOf(db: Kysely<Tables>): Promise<ExportHead> {
+  const { rows: ran } = await sql<{ name: string }>`
+    select max(name) as name from kysely_migration`.execute(db)
+  const counts: Record<string, number> = {}
+  for (const [table] of plans()) {
+    const { rows } = await sql<{ count: unknown }>`
+      select count(*) as count from ${sql.table(table)}`.execute(db)
+    counts[table] = Number(rows[0]!.count)
+  }
+  return {
+    format: exportName,
+    version: exportVersion,
+    schema: ran[0]!.name,
+    made_at: new Date().toISOString(),
+    rows: counts,
+  }
+}
+
+/** Writes a table by pages, each of which begins behind the key of the last row; gives its rows. */
+async function writeTable(
+  db: Kysely<Tables>,
+  table: string,
+  { key, rowsPerPage }: ExportPlan,
+  print: (values: readonly unknown[]) => Promise<void>,
+): Promise<number> {
+  const names = sql.join(key.map((name) => sql.ref(name)))
+  let columns: string[] | undefined
+  let last: Row | undefined
+  for (let count = 0; ;) {
+    const behind =
+      last === undefined
+        ? sql``
+        : sql`where (${names}) > (${sql.join(key.map((name) => last![name]))})`
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(table)} ${behind} order by ${names}
+      limit ${sql.lit(rowsPerPage)}`.execute(db)
+    if (rows.length === 0) return count
+    if (columns === undefined) {
+      columns = Object.keys(rows[0]!)
+      const heading: ExportTable = { table, columns }
+      await print([heading])
+    }
+    const order = columns
+    await print(rows.map((row) => order.map((column) => encodeValue(row[column]))))
+    count += rows.length
+    last = rows.at(-1)
+  }
+}

@@ -1,0 +1,67 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import fc from 'fast-check'
+import { exportedTables } from '../../src/storage/copies/export-format.ts'
+import { integerColumns } from '../../src/storage/tables.ts'
+
+/** Rows by table. */
+export type Rows = Readonly<Record<string, readonly Record<string, SQLInputValue>[]>>
+
+/** The tables that are exported, in their order. */
+export const tables = Object.entries(exportedTables).flatMap(([name, plan]) =>
+  plan === 'derived' ? [] : [{ name, key: plan.key }],
+)
+
+/** What other rows refer to. */
+const referred: Readonly<Record<string, string>> = { account_id: 'acc_1', person_id: 'usr_1' }
+const ownIds: Readonly<Record<string, string>> = { accounts: 'acc_1', people: 'usr_1' }
+
+/** Random rows of every table of the store at `path`. */
+export function rowsFor(path: string): fc.Arbitrary<Rows> {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const arbitraries = tables.map(({ name }) => {
+    const columns = database.prepare(`PRAGMA table_info(${name})`).all()
+    const row = fc.record(
+      Object.fromEntries(
+        columns.map(({ name: column, type, notnull }) => {
+          const value = valueOf(String(column), String(type))
+          return [String(column), notnull === 1 ? value : fc.option(value, { freq: 3 })]
+        }),
+      ),
+    )
+    const own = ownIds[name]
+    const first = own === undefined ? [] : [row.map((found) => ({ ...found, id: own }))]
+    const all = fc.tuple(fc.tuple(...first), fc.array(row, { maxLength: 4 }))
+    return [name, all.map(([one, more]) => [...one, ...more])] as const
+  })
+  database.close()
+  return fc.record(Object.fromEntries(arbitraries))
+}
+
+function valueOf(column: string, type: string): fc.Arbitrary<SQLInputValue> {
+  const refers = referred[column]
+  if (refers !== undefined) return fc.constant(refers)
+  if (column === 'mode') return fc.constantFrom('live', 'test')
+  if (column === 'is_operator') return fc.constantFrom(0, 1)
+  if (type.toLowerCase() === 'blob') return fc.uint8Array({ maxLength: 40 })
+  if (Object.hasOwn(integerColumns, column)) return fc.integer({ min: 0, max: 2 ** 47 })
+  // PostgreSQL has no character 0.
+  return fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replaceAll('\0', ''))
+}
+
+/** Inserts rows as they are; those whose key is there already, or is null, are left out. */
+export function insertRows(path: string, rows: Rows): void {
+  const database = new DatabaseSync(path)
+  database.exec('BEGIN')
+  for (const { name, key } of tables) {
+    for (const row of rows[name]!) {
+      if (key.some((column) => row[column] === null)) continue
+      const columns = Object.keys(row)
+      const places = columns.map(() => '?').join()
+      database
+        .prepare(`INSERT OR IGNORE INTO ${name} ("${columns.join('","')}") VALUES (${places})`)
+        .run(...Object.values(row))
+    }
+  }
+  database.exec('COMMIT')
+  database.close()
+}
