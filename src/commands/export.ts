@@ -1,6 +1,6 @@
 import { loadConfig, readVariables } from '../config.ts'
 import { exportStore } from '../storage/copies/export.ts'
-import { openStore } from '../storage/store.ts'
+import { openStore } from '../storage/open-store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'
 import { fileIn } from './embedded.ts'
@@ -9,9 +9,8 @@ import { fileIn } from './embedded.ts'
 export const exportRows: Command = async (words, notice) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'export')
-  const { config } = loadConfig(readVariables())
-  const store = await openStore(config)
-  store.notices.forEach(notice)
+  const { config, secrets } = loadConfig(readVariables())
+  const store = await openStore(config, secrets, notice)
   try {
     const { dataDir } = config
     const made = await exportStore({ store, dataDir, file, replaces: values.force === true })

@@ -1,21 +1,19 @@
 import { loadConfig, readVariables } from '../config.ts'
 import { usdText } from '../core/price.ts'
-import { importIntoFolder } from '../storage/copies/import.ts'
+import { importIntoDatabase } from '../storage/copies/import-database.ts'
+import { importIntoFolder, type Imported } from '../storage/copies/import.ts'
+import { openStore } from '../storage/open-store.ts'
+import type { Notice } from '../storage/store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'
 import { fileIn } from './embedded.ts'
 import { tablesText } from './export.ts'
 
 /** import: fills an empty store with what export wrote. */
-export const importRows: Command = async (words) => {
+export const importRows: Command = async (words, notice) => {
   const { values, positionals } = parsed(words, json, 1)
   const file = fileIn(positionals, 'import')
-  const { config } = loadConfig(readVariables())
-  const { dataDir } = config
-  const { head, rows, costNanoUsd, replaced, ...imported } = await importIntoFolder({
-    dataDir,
-    file,
-  })
+  const { head, rows, costNanoUsd, replaced, ...imported } = await imports(file, notice)
   const usd = usdText(BigInt(costNanoUsd))
   if (values.json === true) {
     const { schema, rows: tables } = head
@@ -28,4 +26,16 @@ export const importRows: Command = async (words) => {
     ...(replaced === null ? [] : [`The empty store that was there is in ${replaced}.`]),
   ]
   return { text: `${lines.join('\n')}\n` }
+}
+
+async function imports(file: string, notice: Notice): Promise<Imported> {
+  const { config, secrets } = loadConfig(readVariables())
+  const { dataDir } = config
+  if (secrets.databaseUrl === undefined) return importIntoFolder({ dataDir, file })
+  const store = await openStore(config, secrets, notice)
+  try {
+    return await importIntoDatabase({ store, file })
+  } finally {
+    await store.close()
+  }
 }

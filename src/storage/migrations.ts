@@ -150,6 +150,11 @@ export async function migrate<T>(
   throw error
 }
 
+/** The name of the newest migration that this version knows. */
+export function newestSchema(): string {
+  return Object.keys(migrationsFor('sqlite')).toSorted().at(-1)!
+}
+
 /** Throws a StoreError that begins with `what` unless this version knows all migrations that ran. */
 export function assertNotNewer(ran: Iterable<string>, what: string): void {
   const known = migrationsFor('sqlite')

@@ -11,21 +11,10 @@ import { StoreError } from '../../src/storage/store-error.ts'
 import { storePath } from '../../src/storage/store.ts'
 import { accountRow } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { insertRows, rowsFor, tables } from '../support/random-rows.ts'
+import { contentOf, insertRows, rowsFor } from '../support/random-rows.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
-
-/** What a store holds, sums by the hour included, in the order of their keys. */
-function contentOf(dataDir: string): Record<string, unknown[]> {
-  const database = new DatabaseSync(storePath(dataDir), { readOnly: true })
-  const read = (name: string, order: string) =>
-    database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).all()
-  const content = Object.fromEntries(tables.map(({ name, key }) => [name, read(name, key.join())]))
-  content['usage_hours'] = read('usage_hours', '1, 2, 3, 4, 5, 6, 7, 8, 9')
-  database.close()
-  return content
-}
 
 describe('an export', () => {
   let folder: TemporaryFolder
@@ -54,7 +43,7 @@ describe('an export', () => {
       mode: 'live',
       cost_nano_usd: 1_000_000_007,
     }))
-    await store.commit(rows.map((row) => store.insertion('usage', row)))
+    await store.commit(store.insertions('usage', rows))
     const pieces = Array.from({ length: 40 }, (_, position) => ({
       answer_id: 'req_1',
       position,

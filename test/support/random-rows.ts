@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import fc from 'fast-check'
 import { exportedTables } from '../../src/storage/copies/export-format.ts'
+import { storePath } from '../../src/storage/store.ts'
 import { integerColumns } from '../../src/storage/tables.ts'
 
 /** Rows by table. */
@@ -64,4 +65,15 @@ export function insertRows(path: string, rows: Rows): void {
   }
   database.exec('COMMIT')
   database.close()
+}
+
+/** What a store holds, sums by the hour included, in the order of their keys. */
+export function contentOf(dataDir: string): Record<string, unknown[]> {
+  const database = new DatabaseSync(storePath(dataDir), { readOnly: true })
+  const read = (name: string, order: string) =>
+    database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).all()
+  const content = Object.fromEntries(tables.map(({ name, key }) => [name, read(name, key.join())]))
+  content['usage_hours'] = read('usage_hours', '1, 2, 3, 4, 5, 6, 7, 8, 9')
+  database.close()
+  return content
 }
