@@ -53,8 +53,9 @@ export function placeOf(url: string): PostgresPlace {
 export function createPool(options: PoolOptions): Pool {
   const place = placeOf(options.url)
   const pool = new pg.Pool(poolConfig(options))
-  // A connection that ends while nobody uses it is replaced by the next use.
+  // A connection that ends while nobody asks it is replaced by the next use; nobody else hears of it.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const nameOf = createNames(options.prepares === true)
   const clients = new WeakMap<pg.PoolClient, PoolClient>()
   const door = createDoor()
@@ -148,6 +149,7 @@ type Around = Pick<PoolOptions, 'failure'> & {
 function clientOf(client: pg.PoolClient, around: Around): PoolClient {
   const { place, nameOf, failed, failure } = around
   let isOver = false
+  client.on('error', () => (isOver = true))
   const query = async (text: string, parameters: readonly unknown[] = []) => {
     const startedAt = performance.now()
     const values = parameters.map(withoutNul)

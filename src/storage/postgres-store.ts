@@ -9,6 +9,7 @@ import {
   createPostgresInsertions,
   locks,
   postgresDialect,
+  wasCut,
 } from './postgres.ts'
 import { createTurns, readingFailure, type Reader } from './reader.ts'
 import { StoreError, toStoreError } from './store-error.ts'
@@ -55,7 +56,13 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
     reader,
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),
-    look: () => assertWritable(db),
+    look: async () => {
+      const isReadOnly = await readOnly(db).catch((error: unknown) => {
+        if (!wasCut(toStoreError(error))) throw error
+        return readOnly(db)
+      })
+      if (isReadOnly) throw notWritable()
+    },
     close: async () => {
       await reader.close()
       await db.destroy()
@@ -82,12 +89,15 @@ function openPostgresReader(connection: Connection, limits: PostgresLimits): Rea
 }
 
 /** A server that was made a standby takes connections, and no rows. */
-async function assertWritable(db: Kysely<Tables>): Promise<void> {
+async function readOnly(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ read_only: string }>`
     select current_setting('transaction_read_only') as read_only
   `.execute(db)
-  if (rows[0]?.read_only !== 'on') return
-  throw new StoreError('PostgreSQL may only be read', undefined, {
+  return rows[0]?.read_only === 'on'
+}
+
+function notWritable(): StoreError {
+  return new StoreError('PostgreSQL may only be read', undefined, {
     remedy: 'Name the server that can be written to in DATABASE_URL.',
   })
 }

@@ -79,8 +79,9 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
       try {
         return await once(statements)
       } catch (error) {
-        const { cause } = error as Error
-        const mayRepeat = isConflict(cause) || (isRepeatable && tries === 1 && wasCut(cause))
+        const mayRepeat =
+          isConflict((error as Error).cause) ||
+          (isRepeatable && tries === 1 && wasCut(error as Error))
         if (!mayRepeat || tries >= triesMax) throw error
         await sleep(Math.random() * retryPauseMaxMs)
       }
@@ -88,9 +89,9 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
   }
 }
 
-/** A connection that ended, behind which another one may be made; not a server that is silent. */
-function wasCut(error: unknown): boolean {
-  return endsConnection(error) && !/timeout|ECONNREFUSED/i.test(String(error))
+/** Whether a connection ended, behind which another one may be made; not a server that is silent. */
+export function wasCut({ cause }: { cause?: unknown }): boolean {
+  return endsConnection(cause) && !/timeout|ECONNREFUSED/i.test(String(cause))
 }
 
 async function inTransaction(

@@ -24,25 +24,30 @@ export function forEachStore(name: string, suite: (kind: StoreKind) => void): vo
   }
 }
 
-const databases = new Map<string, string>()
+type Database = { url: Promise<string>; isShared: boolean }
+const databases = new Map<string, Database>()
 /** Migrated, and with rows of a test that is over. */
-const used: string[] = []
+const used: Promise<string>[] = []
 let template: Promise<string> | undefined
 
 /** The database of a folder for data; undefined on SQLite, whose file is in the folder. */
 export async function databaseOf(folder: string): Promise<string | undefined> {
-  if (current === 'sqlite') return undefined
   const known = databases.get(folder)
-  if (known !== undefined) return known
-  const url = await emptyDatabase()
-  databases.set(folder, url)
+  if (known !== undefined || current === 'sqlite') return known?.url
+  const url = emptyDatabase()
+  databases.set(folder, { url, isShared: true })
   return url
+}
+
+/** Makes a database that of a folder, whatever the store of the suite. */
+export function useDatabase(folder: string, url: string): void {
+  databases.set(folder, { url: Promise.resolve(url), isShared: false })
 }
 
 /** To be called when a folder is removed: its database is emptied for another one. */
 export function forgetDatabase(folder: string): void {
-  const url = databases.get(folder)
-  if (url !== undefined) used.push(url)
+  const database = databases.get(folder)
+  if (database?.isShared === true) used.push(database.url)
   databases.delete(folder)
 }
 
@@ -50,7 +55,7 @@ export function forgetDatabase(folder: string): void {
 async function emptyDatabase(): Promise<string> {
   const again = used.pop()
   if (again !== undefined) {
-    await runIn(again, truncation)
+    await runIn(await again, truncation)
     return again
   }
   const { createDatabase } = await sharedPostgres()

@@ -1,0 +1,119 @@
+import { expect } from 'chai'
+import { createBudgets } from '../../src/accounts/budgets.ts'
+import { GatewayError } from '../../src/core/error.ts'
+import type { GuardedStore } from '../../src/storage/store-guard.ts'
+import { callerOf, unlimited } from '../support/callers.ts'
+import { forEachStore } from '../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openGuardedStore } from '../support/store.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const limits = { ledgerGroupRowsMax: 20, ledgerGroupPauseMaxMs: 0 }
+const at = Date.parse('2026-11-20T12:00:00Z')
+
+forEachStore('budgets of processes that share a store', () => {
+  let folder: TemporaryFolder
+  let stores: GuardedStore[]
+  beforeEach(async () => {
+    folder = makeFolder()
+    stores = await Promise.all([1, 2].map(() => openGuardedStore(folder.path)))
+  })
+  afterEach(async () => {
+    for (const store of stores) await store.close()
+    folder.remove()
+  })
+
+  const callerWith = (keyId: string, nanoUsd: number) => {
+    const budget = { nanoUsd, period: 'month' as const }
+    const account = {
+      ...unlimited('acc_1'),
+      budget: { nanoUsd: 10 * nanoUsd, period: 'total' as const },
+    }
+    return callerOf({
+      accountId: 'acc_1',
+      keyId,
+      allowances: [account, { ...unlimited(keyId), budget }],
+    })
+  }
+  const windows = () =>
+    stores[0]!.db
+      .selectFrom('budget_windows')
+      .select(['owner_id', 'spent_nano_usd as spent', 'reserved_nano_usd as reserved'])
+      .orderBy('owner_id')
+      .execute()
+
+  it('pay exactly 10 of 200 calls at once, and are settled by rows of both', async () => {
+    const caller = callerWith('key_1', 1050)
+    const budgets = stores.map((store) => createBudgets({ store, clock: () => at, limits }))
+    const asked = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, call) =>
+        budgets[call % 2]!.reserve({
+          caller,
+          requestId: `req_${call}`,
+          at,
+          timeoutMs: 1000,
+          nanoUsd: 100,
+        }),
+      ),
+    )
+    const codes = asked.map((one) =>
+      one.status === 'fulfilled' ? 'granted' : (one.reason as GatewayError).code,
+    )
+    expect(codes.filter((code) => code === 'granted')).to.have.length(10)
+    expect(codes.filter((code) => code === 'insufficient_quota')).to.have.length(190)
+    expect(await windows()).to.deep.equal([
+      { owner_id: 'acc_1', spent: 0, reserved: 1000 },
+      { owner_id: 'key_1', spent: 0, reserved: 1000 },
+    ])
+    const granted = codes.flatMap((code, call) => (code === 'granted' ? [call] : []))
+    await Promise.all(
+      granted.map((call) =>
+        stores[call % 2]!.keep('usage', [
+          {
+            ...usageRow(`req_${call}`, at),
+            account_id: 'acc_1',
+            key_id: 'key_1',
+            mode: 'live',
+            cost_nano_usd: call % 3 === 0 ? null : 90,
+          },
+        ]),
+      ),
+    )
+    const spent = granted.reduce((sum, call) => sum + (call % 3 === 0 ? 100 : 90), 0)
+    expect(await windows()).to.deep.equal([
+      { owner_id: 'acc_1', spent, reserved: 0 },
+      { owner_id: 'key_1', spent, reserved: 0 },
+    ])
+    expect(await stores[0]!.db.selectFrom('reservations').selectAll().execute()).to.deep.equal([])
+  })
+
+  it('are opened exactly while rows of other calls come in', async () => {
+    const keys = ['key_1', 'key_2', 'key_3', 'key_4']
+    const row = (call: number) => ({
+      ...usageRow(`req_${call}`, at + call),
+      account_id: 'acc_1',
+      key_id: keys[call % keys.length]!,
+      mode: 'live',
+      cost_nano_usd: 7,
+    })
+    const writes = Array.from({ length: 60 }, async (_, group) => {
+      const rows = Array.from({ length: 5 }, (_one, index) => row(group * 5 + index))
+      // Each in another order: groups that meet must not wait for each other in a circle.
+      await stores[group % 2]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
+    })
+    const reading = keys.map(async (key, index) => {
+      const budgets = createBudgets({ store: stores[index % 2]!, clock: () => at, limits })
+      await budgets.statesFor(callerWith(key, 1_000_000))
+    })
+    await Promise.all([...writes, ...reading])
+    expect(await windows()).to.deep.equal([
+      { owner_id: 'acc_1', spent: 300 * 7, reserved: 0 },
+      ...keys.map((owner_id) => ({ owner_id, spent: 75 * 7, reserved: 0 })),
+    ])
+    const { calls } = await stores[0]!.db
+      .selectFrom('usage_hours')
+      .select(({ fn }) => fn.sum<number>('calls').as('calls'))
+      .executeTakeFirstOrThrow()
+    expect(calls).to.equal(300)
+  })
+})

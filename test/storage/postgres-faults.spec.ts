@@ -1,0 +1,282 @@
+import { expect } from 'chai'
+import type { GuardedStore } from '../../src/storage/store-guard.ts'
+import { StoreError } from '../../src/storage/store-error.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { runIn, useDatabase } from '../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { programPath } from '../support/servers/daemon.ts'
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
+import { openGuardedStore, openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const quick = {
+  databaseConnectTimeoutMs: 1000,
+  databaseQueryTimeoutMs: 1000,
+  databaseStartWaitMs: 0,
+  storeCheckIntervalMs: 20,
+}
+
+describe('a store on PostgreSQL', () => {
+  let server: TestPostgres
+  let url: string
+  let folder: TemporaryFolder
+  before(async function () {
+    programPath('postgres', this)
+    server = await startPostgres()
+  })
+  after(() => server.stop())
+  beforeEach(async () => {
+    folder = makeFolder()
+    url = await server.createDatabase()
+    useDatabase(folder.path, url)
+  })
+  afterEach(() => folder.remove())
+
+  type Opening = { at?: string; limits?: Partial<typeof quick>; told?: string[] }
+  const open = ({ at = url, limits, told }: Opening = {}) => {
+    useDatabase(folder.path, at)
+    return openTestStore(folder.path, 'normal', limits, told)
+  }
+
+  describe('that cannot be opened', () => {
+    const changed = (change: (address: URL) => void) => {
+      const address = new URL(url)
+      change(address)
+      return String(address)
+    }
+    const reasons: [name: string, address: () => string | Promise<string>, says: RegExp][] = [
+      [
+        'a wrong password',
+        async () => {
+          await runIn(url, `create role guest login password 'right'`)
+          await runIn(url, passwordsForGuests)
+          await runIn(url, 'select pg_reload_conf()')
+          return changed((one) => {
+            one.username = 'guest'
+            one.password = 'wrong-secret'
+          })
+        },
+        /the password for guest is wrong.*Correct DATABASE_URL\.$/,
+      ],
+      [
+        'a database that is not there',
+        () => changed((one) => (one.pathname = '/nothing')),
+        /there is no database nothing\. Create it \(createdb nothing\), or correct DATABASE_URL\.$/,
+      ],
+      [
+        'a port where nothing listens',
+        () => changed((one) => (one.port = '1')),
+        /nothing listens on 127\.0\.0\.1, port 1\. Start PostgreSQL there/,
+      ],
+      [
+        'a host that nobody knows',
+        () => changed((one) => (one.hostname = 'nowhere.invalid')),
+        /the host nowhere\.invalid is not known\. Correct DATABASE_URL\.$/,
+      ],
+      [
+        'a server without TLS',
+        () => changed((one) => one.searchParams.set('sslmode', 'verify-full')),
+        /it takes no TLS\. Turn TLS on there, or leave sslmode out\.$/,
+      ],
+      [
+        'a user who may make no tables',
+        async () => {
+          await runIn(url, `create role reader login`)
+          return changed((one) => (one.username = 'reader'))
+        },
+        /reader may not do that there\. Make reader the owner of the database\.$/,
+      ],
+    ]
+    for (const [name, address, says] of reasons) {
+      it(`says so of ${name}`, async () => {
+        const failed = open({ at: await address(), limits: quick })
+        const error: unknown = await failed.then(
+          (store) => store.close(),
+          (thrown: unknown) => thrown,
+        )
+        expect(error).to.be.instanceOf(StoreError)
+        const { message } = error as StoreError
+        expect(message).to.match(/^The database \S+ on \S+:\d+ cannot be opened: /)
+        expect(message).to.match(says)
+        expect(message).to.not.contain('wrong-secret')
+      })
+    }
+
+    it('says so of a store that a newer version has migrated', async () => {
+      await (await open()).close()
+      await runIn(url, `insert into kysely_migration values ('9999_future', now()::text)`)
+      const error: unknown = await open().catch((thrown: unknown) => thrown)
+      expect((error as Error).message).to.match(/newer version of the gateway.*Update the gateway/)
+    })
+  })
+
+  it('is migrated once by processes that start at once, and has their rows', async () => {
+    const stores = await Promise.all(Array.from({ length: 4 }, () => open()))
+    await Promise.all(
+      stores.map((store, at) => store.commit(store.insertions('usage', [usageRow(`req_${at}`)]))),
+    )
+    const [found] = await runIn(url, 'select count(*)::int as rows from usage')
+    expect(found).to.deep.equal({ rows: 4 })
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  it('waits for a server that starts later, and says so once', async () => {
+    server.kill('SIGKILL')
+    const told: string[] = []
+    const opened = open({ limits: { databaseStartWaitMs: 20_000 }, told })
+    await until('it says that it waits', () => told.length > 0)
+    await server.restart()
+    await (await opened).close()
+    expect(told).to.have.length(1)
+    expect(told[0]).to.match(/^Waiting up to 20 s for the database test_\w+ on 127\.0\.0\.1:\d+: /)
+  })
+
+  describe('that is guarded', () => {
+    let store: GuardedStore
+    const told: string[] = []
+    let made = 0
+    beforeEach(async () => {
+      told.length = 0
+      store = await openGuardedStore(folder.path, { limits: quick, told })
+    })
+    afterEach(() => store.close())
+
+    const keep = (id: string) => store.keep('usage', [{ ...usageRow(id), at: ++made }])
+    const kept = async () => {
+      const rows = await runIn(url, 'select id from usage order by at')
+      return rows.map((row) => (row as { id: string }).id)
+    }
+    /** Stops the server with the processes of its connections; the returned function lets it go on. */
+    const freeze = async () => {
+      const found = await runIn(
+        url,
+        'select pid from pg_stat_activity where pid <> pg_backend_pid()',
+      )
+      const all = (signal: NodeJS.Signals) => {
+        server.kill(signal)
+        for (const one of found) process.kill((one as { pid: number }).pid, signal)
+      }
+      all('SIGSTOP')
+      return () => all('SIGCONT')
+    }
+    const isWell = () => {
+      try {
+        store.assertKeeps()
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    it('keeps rows while the server is killed, refuses new work, and recovers', async () => {
+      const ids: string[] = []
+      const keepNext = () => {
+        ids.push(`req_${ids.length}`)
+        return keep(ids.at(-1)!)
+      }
+      await keepNext()
+      server.kill('SIGKILL')
+      do await keepNext()
+      while (isWell())
+      await keepNext()
+      await server.restart()
+      await until('rows are taken again', isWell)
+      await keepNext()
+      expect(await kept()).to.deep.equal(ids)
+      expect(told.at(-1)).to.match(/^recovered [1-9]/)
+    })
+
+    it('keeps rows in time while the server hangs, counts none twice, and recovers', async () => {
+      await keep('req_1')
+      const thaw = await freeze()
+      const startedAt = performance.now()
+      try {
+        await Promise.all([
+          keep('req_2'),
+          keep('req_3'),
+          store.db
+            .selectFrom('usage')
+            .selectAll()
+            .execute()
+            .catch(() => undefined),
+        ])
+        expect(performance.now() - startedAt).to.be.below(6000)
+        expect(isWell()).to.equal(false)
+        await keep('req_4')
+      } finally {
+        thaw()
+      }
+      await until('rows are taken again', isWell)
+      expect((await kept()).toSorted()).to.deep.equal(['req_1', 'req_2', 'req_3', 'req_4'])
+      const [hours] = await runIn(url, 'select sum(calls)::int as calls from usage_hours')
+      expect(hours).to.deep.equal({ calls: 4 })
+    })
+
+    it('notices a server that hangs before anybody calls', async () => {
+      const thaw = await freeze()
+      await until('trouble is known', () => !isWell()).finally(thaw)
+      await until('rows are taken again', isWell)
+    })
+
+    it('takes no work while the server may only be read', async () => {
+      await runIn(
+        url,
+        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
+      )
+      await runIn(url, cutAll)
+      await keep('req_1')
+      expect(isWell()).to.equal(false)
+      expect(told.at(-1)).to.equal('PostgreSQL may only be read')
+      await runIn(
+        url,
+        `set transaction_read_only = off; alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = off`,
+      )
+      await runIn(url, cutAll)
+      await until('rows are taken again', isWell)
+      expect(await kept()).to.deep.equal(['req_1'])
+    })
+
+    it('stays well when a connection is cut', async () => {
+      await keep('req_1')
+      for (let round = 0; round < 5; round++) {
+        await Promise.all([runIn(url, cutAll), keep(`req_cut_${round}`)])
+        expect(await kept()).to.include(`req_cut_${round}`)
+      }
+      expect(told).to.deep.equal([])
+    })
+
+    it('refuses the row that is at fault, and keeps what PostgreSQL cannot write', async () => {
+      const odd = { ...usageRow('req_odd'), model: 'a\0b\ud800c' }
+      await store.keep('usage', [odd])
+      const [row] = await runIn(url, 'select model from usage')
+      expect(row).to.deep.equal({ model: 'a\u{fffd}b\u{fffd}c' })
+      const wrong = { ...usageRow('req_wrong'), mode: null as unknown as string }
+      const error: unknown = await store.keep('usage', [wrong]).catch((thrown: unknown) => thrown)
+      expect(error).to.be.instanceOf(StoreError)
+      expect((error as StoreError).concernsRow).to.equal(true)
+      expect(isWell()).to.equal(true)
+    })
+  })
+
+  it('gives whole numbers, and refuses those that are not exact', async () => {
+    const store: Store = await open()
+    const big = { ...usageRow('req_1'), cost_nano_usd: Number.MAX_SAFE_INTEGER }
+    await store.commit(store.insertions('usage', [big]))
+    const read = () => store.db.selectFrom('usage').select('cost_nano_usd').execute()
+    expect(await read()).to.deep.equal([{ cost_nano_usd: Number.MAX_SAFE_INTEGER }])
+    await runIn(url, 'update usage set cost_nano_usd = cost_nano_usd + 1')
+    const error: unknown = await read().catch((thrown: unknown) => thrown)
+    expect((error as Error).message).to.match(/9007199254740992, which is not a safe integer/)
+    await store.close()
+  })
+})
+
+const passwordsForGuests = `
+  do $$ begin execute format(
+    'copy (values (%L), (%L)) to %L',
+    'host all guest all scram-sha-256', 'host all all all trust', current_setting('hba_file')
+  ); end $$`
+
+const cutAll = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`
