@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { LimitState } from '../../src/core/limits.ts'
+import { countedIn } from '../support/far-limits.ts'
 import {
   callerWith,
-  countedIn,
   demandOf,
   limitsInMemory,
   nothing,
@@ -16,7 +16,10 @@ for (const [place, start] of Object.entries(countedIn)) {
     beforeEach(async () => {
       limits = await start()
     })
-    afterEach(() => limits.stop())
+    afterEach(async () => {
+      await limits.stop()
+      expect(limits.faults).to.deep.equal([])
+    })
 
     describe('a refused call', () => {
       it('is counted by none of the limits, whichever refuses it', async () => {
@@ -130,7 +133,6 @@ for (const [place, start] of Object.entries(countedIn)) {
         await limits.pass(90_000)
         long.end({ inputTokens: 10, outputTokens: 30, images: 0 })
         expect(leftOf(await limits.look(caller))).to.deep.equal([70])
-        expect(limits.faults).to.deep.equal([])
       })
 
       it('lets a call of open length in while it has room', async () => {

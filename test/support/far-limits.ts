@@ -1,0 +1,177 @@
+import { hash, randomUUID } from 'node:crypto'
+import { createClient } from '@redis/client'
+import type { Caller } from '../../src/core/caller.ts'
+import type { Demand } from '../../src/core/limits.ts'
+import { createCountsForWorkers } from '../../src/policy/counts-for-workers.ts'
+import { createCountsInMemory } from '../../src/policy/counts-in-memory.ts'
+import { createCountsOnRedis } from '../../src/policy/counts-on-redis.ts'
+import { createFarCounts } from '../../src/policy/far-counts.ts'
+import type { LimitExchange, LimitOperation } from '../../src/policy/limit-operations.ts'
+import { limitScript } from '../../src/policy/limit-script.ts'
+import { RateLimit, windowSeconds } from '../../src/policy/rate-limit.ts'
+import { unlimited } from './callers.ts'
+import { callTimeoutMs, limitsInMemory, type TestLimits } from './limits.ts'
+import { startRedis, type TestRedis } from './servers/redis.ts'
+
+/** One of several processes that count together. */
+export type TestProcess = TestLimits & {
+  /** What is told the operator. */
+  told: readonly string[]
+  /** Among how many processes limits would be divided. */
+  processes(): number
+  /** Messages that were sent to where all count. */
+  messages(): number
+}
+
+export type TestReplica = TestProcess & {
+  /** Says that it is there, so that it looks who else is. */
+  beat(): Promise<unknown>
+  /** Dies, a while ago. */
+  vanish(): Promise<void>
+}
+
+type Options = { exchange: LimitExchange; timeoutMs?: number; monotonic: () => number }
+type Process = Omit<TestProcess, 'pass' | 'stop'> & { close(): Promise<void> }
+
+/** A process that counts where `exchange` leads. */
+export function startProcess(processId: string, options: Options): Process {
+  const { exchange, timeoutMs = 1000, monotonic } = options
+  const settings = { limits: unlimited('').limits }
+  const faults: unknown[] = []
+  const told: string[] = []
+  let messages = 0
+  const onFault = (fault: unknown) => void faults.push(fault)
+  const counts = createFarCounts({
+    exchange: (operations) => {
+      messages++
+      return exchange(operations)
+    },
+    processId,
+    createNear: (processes) =>
+      createCountsInMemory({ windowSeconds, monotonic, onFault, processes }),
+    timeoutMs: () => timeoutMs,
+    onAlone: (error) => {
+      faults.push(error)
+      told.push('alone')
+    },
+    onTogether: () => void told.push('together'),
+  })
+  const rateLimit = new RateLimit({ counts, defaults: () => settings.limits, monotonic })
+  return {
+    settings,
+    faults,
+    told,
+    admit: (caller: Caller, demand: Demand) => rateLimit.admit(caller, demand, callTimeoutMs),
+    look: async (caller: Caller) => rateLimit.look(caller),
+    processes: counts.processes,
+    messages: () => messages,
+    close: counts.close,
+  }
+}
+
+/** Workers that count at the primary; what crosses the line is copied. */
+export function startWorkers(count: number): {
+  workers: TestProcess[]
+  die(worker: number): void
+} {
+  const time = { now: 0 }
+  const monotonic = () => time.now
+  const onFault = (fault: unknown) => {
+    throw fault
+  }
+  const primary = createCountsForWorkers({
+    counts: createCountsInMemory({ windowSeconds, monotonic, onFault }),
+    monotonic,
+    processes: () => count,
+  })
+  const workers = Array.from({ length: count }, (_, worker): TestProcess => {
+    const { close, ...one } = startProcess(randomUUID(), {
+      monotonic,
+      exchange: async (operations) => {
+        const asked = JSON.parse(JSON.stringify(operations)) as LimitOperation[]
+        return primary.answer(asked, worker)
+      },
+    })
+    return { ...one, pass: (ms) => void (time.now += ms), stop: close }
+  })
+  return { workers, die: primary.ended }
+}
+
+let shared: Promise<TestRedis> | undefined
+
+/** The Redis of this test process, for specs that do it no harm. */
+export function sharedRedis(): Promise<TestRedis> {
+  shared ??= startRedis()
+  return shared
+}
+
+/** The gateway's script, by a clock that a test can put forward. */
+const timedScript = limitScript.replace(
+  /^local now = .*$/m,
+  "$& + (tonumber(redis.call('get', base .. ':passed')) or 0)",
+)
+const timedDigest = hash('sha1', timedScript)
+
+/** Behind the time after which a process is dead. */
+const longAgoMs = 20_000
+
+/** Processes with a connection each to one Redis, and limits of their own there. */
+export async function startReplicas(
+  count: number,
+  options: { redis?: TestRedis; timeoutMs?: number } = {},
+): Promise<TestReplica[]> {
+  const { redis = await sharedRedis(), ...rest } = options
+  const keyPrefix = `${randomUUID()}:`
+  const time = { passed: 0 }
+  return Promise.all(
+    Array.from({ length: count }, async (): Promise<TestReplica> => {
+      const client = createClient({
+        url: redis.url,
+        keyPrefix,
+        disableOfflineQueue: true,
+        socket: { reconnectStrategy: 50, connectTimeout: 500 },
+      })
+      client.on('error', () => undefined)
+      await client.connect()
+      const processId = randomUUID()
+      const exchange = createCountsOnRedis(
+        {
+          run: (work) =>
+            work({
+              evalSha: (_digest, script) => client.evalSha(timedDigest, script),
+              eval: (_text, script) => client.eval(timedScript, script),
+            }),
+        },
+        processId,
+      )
+      const { close, ...one } = startProcess(processId, {
+        ...rest,
+        exchange,
+        monotonic: () => Math.trunc(performance.now()) + time.passed,
+      })
+      return {
+        ...one,
+        pass: async (ms) => {
+          time.passed += ms
+          await client.incrBy('limits:passed', ms)
+        },
+        beat: () => exchange([['beat']]),
+        vanish: async () => {
+          await client.zIncrBy('limits:processes', -longAgoMs, processId)
+          client.destroy()
+        },
+        stop: async () => {
+          await close()
+          if (client.isOpen) client.destroy()
+        },
+      }
+    }),
+  )
+}
+
+/** Each place where limits can be counted, for suites that hold for all of them. */
+export const countedIn: Readonly<Record<string, () => Promise<TestLimits> | TestLimits>> = {
+  memory: limitsInMemory,
+  'the primary': () => startWorkers(1).workers[0]!,
+  Redis: async () => (await startReplicas(1))[0]!,
+}
