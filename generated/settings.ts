@@ -717,6 +717,11 @@ export interface components {
                  */
                 upload_bytes_max: number;
                 /**
+                 * @description How long a call waits until it is counted by Redis or the primary. Without an answer each process counts its share of the limits, until there is one again.
+                 * @default 150
+                 */
+                limits_timeout_ms: number;
+                /**
                  * @description How long a connection to Redis may take.
                  * @default 1000
                  */
@@ -1752,6 +1757,13 @@ export const settings = [
     "standard": 10737418240,
     "needsRestart": true,
     "description": "Bytes that UPLOAD_DIR may hold."
+  },
+  {
+    "name": "limits.limits_timeout_ms",
+    "variable": null,
+    "standard": 150,
+    "needsRestart": false,
+    "description": "How long a call waits until it is counted by Redis or the primary. Without an answer each process counts its share of the limits, until there is one again."
   },
   {
     "name": "limits.redis_connect_timeout_ms",

@@ -97,6 +97,7 @@ export function assembleAnswers(options: Options) {
     close: async () => {
       sweep.close()
       await generations.close()
+      await lasting.closeCounts()
       await lasting.guarded.close()
       await lasting.idempotency.close()
     },

@@ -5,11 +5,11 @@ import type { Config } from '../config.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import { createRecollection } from '../core/recall/recollection.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
-import { createCountsInMemory } from '../policy/counts-in-memory.ts'
 import { createIdempotency } from '../policy/idempotency.ts'
-import { RateLimit, windowSeconds } from '../policy/rate-limit.ts'
+import { RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth } from '../policy/route-health.ts'
 import { createLines } from '../providers/transport/lines.ts'
@@ -17,6 +17,8 @@ import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { ConnectFarCache } from './far-cache.ts'
+import { assembleCounts } from './counts.ts'
+import type { Peers } from './peers.ts'
 
 type Options = {
   /** The settings at the start. */
@@ -27,6 +29,9 @@ type Options = {
   secret: GatewaySecret
   events: Events
   budget: Budget
+  /** Where this gateway is several processes. */
+  peers?: Pick<Peers, 'redis'>
+  primary?: PrimaryLine | undefined
   publicNet: PublicNet
   connectFarCache?: ConnectFarCache | undefined
   clock: () => number
@@ -45,6 +50,9 @@ export function assembleLasting(options: Options) {
   const { config, limits, store, events, budget, publicNet, clock, monotonic } = options
   const { uploadDir } = config
   const first = config.limits
+  const { peers, primary } = options
+  const counting = { limits, redis: peers?.redis, primary, events, monotonic }
+  const { counts, close: closeCounts } = assembleCounts(counting)
   return {
     guarded: createGuardedFetch({
       connectTimeoutMs: first.fetchConnectTimeoutMs,
@@ -58,11 +66,8 @@ export function assembleLasting(options: Options) {
     lines: createLines(monotonic),
     ...assembleMemory(options),
     health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
-    rateLimit: new RateLimit({
-      counts: createCountsInMemory({ windowSeconds, monotonic, onFault: events.faulted }),
-      defaults: limits,
-      monotonic,
-    }),
+    rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
+    closeCounts,
     record: createLedger(store, first, events.recorded),
     idempotency: createIdempotency({ store, limits, clock, onFault: events.faulted }),
     budgets: createBudgets({ store, clock, limits: first }),

@@ -1,5 +1,32 @@
-import type { CountsInMemory } from './counts-in-memory.ts'
-import type { LimitOperation, TakeOperation } from './limit-operations.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import type { WorkerLines } from '../peers/worker-lines.ts'
+import { createCountsInMemory, type CountsInMemory } from './counts-in-memory.ts'
+import type { LimitExchange, LimitOperation, TakeOperation } from './limit-operations.ts'
+import { windowSeconds } from './rate-limit.ts'
+
+const topic = 'limits'
+
+/** A worker's way to the counts of its primary. */
+export function askPrimaryForCounts(line: Pick<PrimaryLine, 'ask'>): LimitExchange {
+  // The primary answers as `countForWorkers` has it.
+  return async (operations) => (await line.ask(topic, operations)) as (readonly number[])[]
+}
+
+type Primary = Pick<Parameters<typeof createCountsInMemory>[0], 'monotonic' | 'onFault'> & {
+  lines: Pick<WorkerLines, 'answer' | 'onEnded' | 'workers'>
+}
+
+/** Counts in the primary for all of its workers; what a worker has of the calls at once ends with it. */
+export function countForWorkers({ lines, monotonic, onFault }: Primary): void {
+  const { answer, ended } = createCountsForWorkers({
+    counts: createCountsInMemory({ windowSeconds, monotonic, onFault }),
+    monotonic,
+    processes: () => lines.workers().length,
+  })
+  // What a worker asks was written by `createFarCounts`.
+  lines.answer(topic, (operations, { id }) => answer(operations as readonly LimitOperation[], id))
+  lines.onEnded(({ id }) => ended(id))
+}
 
 type Options = {
   counts: CountsInMemory

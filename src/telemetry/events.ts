@@ -118,6 +118,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     farCacheAsked(outcome: string): void {
       metrics.farCacheAsked(outcome)
     },
+    ...limitEvents(now, metrics),
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
     },
@@ -196,6 +197,24 @@ function redisEvents(now: () => Log, metrics: Metrics) {
     },
     redisRefused(redis: string, { reason, remedy }: { reason: string; remedy: string }): void {
       now().error({ redis, reason, remedy }, 'redis refuses commands')
+    },
+  }
+}
+
+/** What is told of limits that several processes count together. */
+function limitEvents(now: () => Log, metrics: Metrics) {
+  return {
+    limitsShared(): void {
+      metrics.limitsFallback(0)
+    },
+    limitsAlone(error: unknown): void {
+      metrics.limitsFallback(1)
+      const text = 'limits are not counted together: each process counts its share'
+      now().error({ cause: causeOf(error) }, text)
+    },
+    limitsTogether(): void {
+      metrics.limitsFallback(0)
+      now().warn('limits are counted together again')
     },
   }
 }

@@ -31,6 +31,11 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       return registry.getMetricsAsJSON()
     },
     recorded: ledger.add,
+    limitsFallback: lateGauge({
+      name: 'gateway_limits_fallback',
+      help: 'Whether this process counts its share of the limits alone, where several count together.',
+      registers,
+    }),
     redisUp: lateGauge({
       name: 'gateway_redis_up',
       help: 'Whether Redis answers, where REDIS_URL names one.',

@@ -6,6 +6,7 @@ import { relayAnnouncements } from '../peers/line-channel.ts'
 import { createWorkerLines, type WorkerLines } from '../peers/worker-lines.ts'
 import { judgeClaims } from '../policy/far-cache/claim-judge.ts'
 import { holdBytes } from '../policy/far-cache/primary-bytes.ts'
+import { countForWorkers } from '../policy/counts-for-workers.ts'
 import { closingMs } from '../stop.ts'
 import { takeFolder } from '../take-folder.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -47,6 +48,7 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   relayAnnouncements(lines)
   keepForAll(settings, lines, monotonic)
   collectMetrics({ lines, answerTimeoutMs: limits.primaryAnswerTimeoutMs })
+  countForWorkers({ lines, monotonic, onFault: events.faulted })
   const kept = keepSettings({ settings, lines, onFailure: events.notReloaded })
   const leave = async (code: number): Promise<void> => {
     if (code === 0) events.stopped()

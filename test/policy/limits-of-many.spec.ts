@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/core/caller.ts'
 import type { Admission, Demand } from '../../src/core/limits.ts'
-import { GatewayError } from '../../src/core/error.ts'
+import type { GatewayError } from '../../src/core/error.ts'
 import {
   startReplicas,
   startWorkers,
@@ -49,7 +49,7 @@ for (const [place, start] of [
       ;[one, other] = both as [TestProcess, TestProcess]
     })
     afterEach(async () => {
-      await Promise.all(both.map((each) => each.stop()))
+      await Promise.all(both.map(async (each) => each.stop()))
       for (const { told, faults } of both) expect([...told, ...faults]).to.deep.equal([])
     })
 
@@ -136,6 +136,6 @@ describe('calls at once of a process that dies', () => {
     await rush([third], { caller, count: 4 })
     await other.pass(36_000_000 + 31_000)
     expect(await leftOf(other, caller)).to.deep.equal([100, 4])
-    await Promise.all([one, other, third].map((each) => each.stop()))
+    await Promise.all([one, other, third].map(async (each) => each.stop()))
   })
 })

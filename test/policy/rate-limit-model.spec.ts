@@ -156,7 +156,11 @@ describe('the limits of an account and two keys', () => {
         fc.array(asAct, { minLength: 10, maxLength: 60 }),
         async (limits, acts) => {
           const counted = await start()
-          await play(counted, [...limits], acts).finally(() => counted.stop())
+          try {
+            await play(counted, [...limits], acts)
+          } finally {
+            await counted.stop()
+          }
         },
       )
       const runs = place === 'memory' ? { numRuns: 1000 } : { numRuns: 25, endOnFailure: true }

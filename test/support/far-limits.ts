@@ -26,6 +26,8 @@ export type TestProcess = TestLimits & {
 export type TestReplica = TestProcess & {
   /** Says that it is there, so that it looks who else is. */
   beat(): Promise<unknown>
+  /** Sends Redis a command of its own. */
+  command(words: readonly string[]): Promise<unknown>
   /** Dies, a while ago. */
   vanish(): Promise<void>
 }
@@ -156,6 +158,7 @@ export async function startReplicas(
           await client.incrBy('limits:passed', ms)
         },
         beat: () => exchange([['beat']]),
+        command: (words) => client.sendCommand([...words]),
         vanish: async () => {
           await client.zIncrBy('limits:processes', -longAgoMs, processId)
           client.destroy()
