@@ -28,8 +28,9 @@ export type CountingTogether = {
 }
 
 const beatIntervalMs = 2000
-/** While nobody answers. */
+/** While nobody answers, and at first, since processes begin together. */
 const tryIntervalMs = 250
+const firstBeats = 4
 /** Ends of calls that wait for answers; the oldest are let go, and end with their time. */
 const owedMax = 10_000
 
@@ -42,6 +43,7 @@ export function countTogether({
 }: Options): CountingTogether {
   const owed: EndOperation[] = []
   let processes = 1
+  let beats = 0
   let isTogether = true
   let hasEnded = false
   let timer: NodeJS.Timeout | undefined
@@ -73,7 +75,7 @@ export function countTogether({
       isTogether = true
       for (const operation of owed.splice(0)) tell(operation)
     }
-    beatIn(isTogether ? beatIntervalMs : tryIntervalMs)
+    beatIn(isTogether && ++beats > firstBeats ? beatIntervalMs : tryIntervalMs)
   }
   const beatIn = (delayMs: number): void => {
     clearTimeout(timer)
