@@ -45,7 +45,7 @@ export function assembleCounts({ limits, redis, primary, events, monotonic }: Op
     createNear,
     timeoutMs: () => limits().limitsTimeoutMs,
     onAlone: events.limitsAlone,
-    onTogether: events.limitsTogether,
+    onJoint: events.limitsJoint,
   })
   return { counts, close: counts.close }
 }

@@ -1,23 +1,23 @@
-import { countTogether, type CountingTogether } from './counting-together.ts'
+import { countJointly, type JointCounting } from './joint-counting.ts'
 import type { CountsInMemory } from './counts-in-memory.ts'
 import type { Counted, LimitCounts, Needs, Taken } from './limit-counts.ts'
 import type { EndOperation, TakeOperation } from './limit-operations.ts'
 
-type Options = Parameters<typeof countTogether>[0] & {
+type Options = Parameters<typeof countJointly>[0] & {
   /** Names this process; no other one has had the name. */
   processId: string
   /** Counts while nobody answers; `processes` are those that were there the last time. */
   createNear: (processes: () => number) => CountsInMemory
 }
 
-export type FarCounts = LimitCounts & Pick<CountingTogether, 'processes' | 'close'>
+export type FarCounts = LimitCounts & Pick<JointCounting, 'processes' | 'close'>
 
 /** What a call has of the calls at once ends so long after its deadline, should nobody end it. */
 const leaseMarginMs = 30_000
 
 /** Counts where all processes count; while nobody answers there, in memory, and the share of this process. */
 export function createFarCounts({ processId, createNear, ...rest }: Options): FarCounts {
-  const { isTogether, processes, ask, tell, close } = countTogether(rest)
+  const { isJoint, processes, ask, tell, close } = countJointly(rest)
   const near = createNear(processes)
   let calls = 0
 
@@ -51,8 +51,8 @@ export function createFarCounts({ processId, createNear, ...rest }: Options): Fa
     return answer === undefined ? near.look(needs) : countedOf(needs, answer)
   }
   return {
-    take: (needs) => (isTogether() ? takeFar(needs) : near.take(needs)),
-    look: (needs) => (isTogether() ? lookFar(needs) : near.look(needs)),
+    take: (needs) => (isJoint() ? takeFar(needs) : near.take(needs)),
+    look: (needs) => (isJoint() ? lookFar(needs) : near.look(needs)),
     size: near.size,
     processes,
     close,

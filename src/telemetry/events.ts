@@ -212,7 +212,7 @@ function limitEvents(now: () => Log, metrics: Metrics) {
       const text = 'limits are not counted together: each process counts its share'
       now().error({ cause: causeOf(error) }, text)
     },
-    limitsTogether(): void {
+    limitsJoint(): void {
       metrics.limitsFallback(0)
       now().warn('limits are counted together again')
     },

@@ -56,7 +56,7 @@ export function startProcess(processId: string, options: Options): Process {
       faults.push(error)
       told.push('alone')
     },
-    onTogether: () => void told.push('together'),
+    onJoint: () => void told.push('together'),
   })
   const rateLimit = new RateLimit({ counts, defaults: () => settings.limits, monotonic })
   return {

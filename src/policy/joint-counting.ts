@@ -7,13 +7,13 @@ type Options = {
   timeoutMs: () => number
   /** Told when each process begins to count its share alone, and when all count as one again. */
   onAlone: (error: unknown) => void
-  onTogether: () => void
+  onJoint: () => void
 }
 
 /** Whether all processes count as one, at a place that may stop to answer and come back. */
-export type CountingTogether = {
+export type JointCounting = {
   /** Nobody asks while it is false. */
-  isTogether(): boolean
+  isJoint(): boolean
   /** How many processes there were the last time. */
   processes(): number
   /** As `createCountsLink` has it. */
@@ -35,22 +35,17 @@ const firstBeats = 4
 const owedMax = 10_000
 
 /** Says once in a while that this process is there. An answer that is missing leaves it alone until the next. */
-export function countTogether({
-  exchange,
-  timeoutMs,
-  onAlone,
-  onTogether,
-}: Options): CountingTogether {
+export function countJointly({ exchange, timeoutMs, onAlone, onJoint }: Options): JointCounting {
   const owed: EndOperation[] = []
   let processes = 1
   let beats = 0
-  let isTogether = true
+  let isJoint = true
   let hasEnded = false
   let timer: NodeJS.Timeout | undefined
 
   const onFailure = (error: unknown): void => {
-    if (!isTogether) return
-    isTogether = false
+    if (!isJoint) return
+    isJoint = false
     onAlone(error)
     beatIn(tryIntervalMs)
   }
@@ -58,10 +53,10 @@ export function countTogether({
   const owe = (operation: EndOperation): void => {
     if (owed.push(operation) > owedMax) owed.shift()
   }
-  const tell: CountingTogether['tell'] = (operation) => {
+  const tell: JointCounting['tell'] = (operation) => {
     const [, callId, windows, ownerIds] = operation
     if (windows.length + ownerIds.length === 0) return
-    if (!isTogether) return owe(operation)
+    if (!isJoint) return owe(operation)
     // It may have been carried out: that a call ends can be said twice, what it used cannot.
     void ask(operation, (late) => {
       if (late === undefined && ownerIds.length > 0) owe(['end', callId, [], ownerIds])
@@ -71,11 +66,11 @@ export function countTogether({
     const answer = await ask(['beat'])
     if (answer !== undefined) {
       processes = Math.max(1, answer[0] ?? 1)
-      if (!isTogether) onTogether()
-      isTogether = true
+      if (!isJoint) onJoint()
+      isJoint = true
       for (const operation of owed.splice(0)) tell(operation)
     }
-    beatIn(isTogether && ++beats > firstBeats ? beatIntervalMs : tryIntervalMs)
+    beatIn(isJoint && ++beats > firstBeats ? beatIntervalMs : tryIntervalMs)
   }
   const beatIn = (delayMs: number): void => {
     clearTimeout(timer)
@@ -83,14 +78,14 @@ export function countTogether({
   }
   void beat()
   return {
-    isTogether: () => isTogether,
+    isJoint: () => isJoint,
     processes: () => processes,
     ask,
     tell,
     close: async () => {
       hasEnded = true
       clearTimeout(timer)
-      if (isTogether) await ask(['leave'])
+      if (isJoint) await ask(['leave'])
     },
   }
 }
