@@ -215,9 +215,6 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
       : [
           'DATABASE_URL: is no address. Write it as postgres://user:password@host:5432/database, with signs of the password as %40.',
         ]),
-    ...(redis === undefined
-      ? []
-      : ['REDIS_URL: this version keeps limits and cache in memory alone. Unset REDIS_URL.']),
     ...(typeof redis === 'string' ? complaintsAboutRedis(redis) : []),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
     ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),

@@ -86,7 +86,7 @@ describe('settings', () => {
       DURABILITY: 'some',
       BASE_URL: 'example.org/path',
       DATABASE_URL: 'postgres://user:pass#word@somewhere:x/db',
-      REDIS_URL: 'redis://somewhere',
+      REDIS_URL: 'redis://somewhere/first',
       UPLOAD_DIR: join(folder.path, 'missing'),
       GROQ_API_KEY: 'k',
       GROQ_BASE_URL: 'nowhere',
@@ -122,9 +122,9 @@ describe('settings', () => {
       says: /^DATABASE_URL: is no address\. Write it as (?!.*pass#word)/,
     },
     {
-      name: 'a cache outside of the process',
-      variables: { REDIS_URL: 'redis://somewhere' },
-      says: /^REDIS_URL: .*memory.* Unset REDIS_URL\.$/,
+      name: 'a Redis by the name of a database, which has a number',
+      variables: { REDIS_URL: 'redis://user:pass@somewhere/first' },
+      says: /^REDIS_URL: Behind the host there may be the number of a database only(?!.*pass)/,
     },
     {
       name: 'a proxy that is none',

@@ -31,24 +31,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       return registry.getMetricsAsJSON()
     },
     recorded: ledger.add,
-    limitsFallback: lateGauge({
-      name: 'gateway_limits_fallback',
-      help: 'Whether this process counts its share of the limits alone, where several count together.',
-      registers,
-    }),
-    redisUp: lateGauge({
-      name: 'gateway_redis_up',
-      help: 'Whether Redis answers, where REDIS_URL names one.',
-      // Of several workers: whether it answers all of them.
-      aggregator: 'min',
-      registers,
-    }),
-    farCacheAsked: lateCounter({
-      name: 'gateway_far_cache_total',
-      help: 'What became of questions to the cache that processes share, and of answers for it.',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    ...createPeerMetrics(registers),
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',
@@ -76,6 +59,32 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       name: 'gateway_upstream_attempts_total',
       help: 'Tries of a provider by outcome.',
       labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+  }
+}
+
+/** What is told of what processes share, where they do. */
+function createPeerMetrics(registers: Registry[]) {
+  return {
+    limitsFallback: lateGauge({
+      name: 'gateway_limits_fallback',
+      help: 'Whether this process counts its share of the limits alone, where several count together.',
+      // Of several workers: whether any does.
+      aggregator: 'max',
+      registers,
+    }),
+    redisUp: lateGauge({
+      name: 'gateway_redis_up',
+      help: 'Whether Redis answers, where REDIS_URL names one.',
+      // Of several workers: whether it answers all of them.
+      aggregator: 'min',
+      registers,
+    }),
+    farCacheAsked: lateCounter({
+      name: 'gateway_far_cache_total',
+      help: 'What became of questions to the cache that processes share, and of answers for it.',
+      labelNames: ['outcome'],
       registers,
     }),
   }
