@@ -1,4 +1,6 @@
+import { loadConfig } from '../../src/config.ts'
 import { relayAnnouncements } from '../../src/peers/line-channel.ts'
+import { keepSettings } from '../../src/workers/settings-in-force.ts'
 import { startGateway, type TestGateway } from './gateway.ts'
 import { processLines } from './process-lines.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
@@ -18,7 +20,11 @@ type Options = NonNullable<Parameters<typeof startGateway>[0]>
 export async function startTwo(over: 'Redis' | 'primary', options: Options): Promise<TwoProcesses> {
   const redis = over === 'Redis' ? await startRedis() : undefined
   const lines = over === 'primary' ? processLines(2) : undefined
-  if (lines !== undefined) relayAnnouncements(lines.primary)
+  if (lines !== undefined) {
+    relayAnnouncements(lines.primary)
+    const onFailure = (_: unknown, error: unknown) => void lines.faults.push(error)
+    keepSettings({ settings: loadConfig({}), lines: lines.primary, onFailure })
+  }
   const start = (index: number, beside?: TestGateway) =>
     startGateway({ ...options, beside, redisUrl: redis?.url, primary: lines?.workers[index] })
   const a = await start(0)
