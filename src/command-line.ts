@@ -9,6 +9,7 @@ import { exportRows } from './commands/export.ts'
 import { importRows } from './commands/import.ts'
 import { listAccounts } from './commands/list-accounts.ts'
 import { listKeys } from './commands/list-keys.ts'
+import { migrate } from './commands/migrate.ts'
 import { reportUsage } from './commands/report-usage.ts'
 import { restore } from './commands/restore.ts'
 import { revokeKey } from './commands/revoke-key.ts'
@@ -39,6 +40,7 @@ const usage = `Usage: npm run -s gateway -- <command>
   export <file> [--force]
                          write all rows of the store as lines of JSON
   import <file>          fill an empty store with them, of SQLite or PostgreSQL
+  migrate [--dry-run]    run the migrations that the store lacks; try them on a copy
   doctor                 what is configured, what is reachable, what is missing
   settings               every setting, as a table
 
@@ -51,6 +53,7 @@ const commands: Readonly<Record<string, Command>> = {
   restore,
   export: exportRows,
   import: importRows,
+  migrate,
   'accounts create': createAccount,
   'accounts list': listAccounts,
   'keys create': createKey,

@@ -143,11 +143,13 @@ export async function migrate<T>(
   const { error } = await (schema === undefined
     ? migrator.migrateToLatest()
     : migrator.migrateTo(schema))
-  if (error === undefined) return
-  if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
-    throw newer('The store', error)
-  }
-  throw error
+  if (error !== undefined) throw toMigrationError(error)
+}
+
+/** The StoreError for a store that a newer version has written; else the same error. */
+export function toMigrationError(error: unknown): unknown {
+  const isNewer = error instanceof Error && error.message.startsWith('corrupted migrations')
+  return isNewer ? newer('The store', error) : error
 }
 
 /** The name of the newest migration that this version knows. */

@@ -12,6 +12,7 @@ import {
   wasCut,
 } from './postgres.ts'
 import { createTurns, readingFailure, type Reader } from './reader.ts'
+import { migrateStepwise } from './stepwise.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Notice, Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -41,7 +42,7 @@ const readersMax = 2
 export async function openPostgresStore({ url, limits, notice }: Options): Promise<Store> {
   const place = placeOf(url)
   const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
-  await prepare(connection, { place, limits, notice })
+  await prepare(connection, { place, limits, notice }, (empty) => migrate(empty, 'postgres'))
   const pool = createPool({
     ...connection,
     connectionsMax: limits.databaseConnectionsMax,
@@ -104,8 +105,15 @@ function notWritable(): StoreError {
 
 type Starting = { place: PostgresPlace; limits: PostgresLimits; notice: Notice }
 
-/** Waits until the database answers, and migrates it, one process at a time. */
-async function prepare(connection: Connection, starting: Starting): Promise<void> {
+/**
+ * Runs with a database that answers, behind the lock of migrations. Throws a StoreError that names the
+ * place.
+ */
+async function prepare<T>(
+  connection: Connection,
+  starting: Starting,
+  run: (db: Kysely<Tables>) => Promise<T>,
+): Promise<T> {
   const pool = createPool({ ...connection, connectionsMax: 3 })
   const db = new Kysely<Tables>({
     dialect: postgresDialect(pool),
@@ -113,7 +121,7 @@ async function prepare(connection: Connection, starting: Starting): Promise<void
   })
   try {
     await untilThere(db, starting)
-    await migrateAlone(db, starting.notice)
+    return await alone(db, starting.notice, run)
   } catch (error) {
     const isTold =
       error instanceof StoreError &&
@@ -122,6 +130,29 @@ async function prepare(connection: Connection, starting: Starting): Promise<void
   } finally {
     await db.destroy()
   }
+}
+
+/**
+ * Migrates a database step by step; without `keeps` in a transaction that is rolled back. Resolves also
+ * with the rows that its ledger had. Throws a StoreError.
+ */
+export async function migrateDatabase({
+  url,
+  limits,
+  notice,
+  keeps,
+}: Options & { keeps: boolean }) {
+  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
+  const place = placeOf(url)
+  return prepare(connection, { place, limits, notice }, async (db) => {
+    const runs = await migrateStepwise({ db, dialect: 'postgres', keeps })
+    const { rows } = await sql<{ ledger: string | null }>`
+      select to_regclass('usage') as ledger`.execute(db)
+    if (rows[0]?.ledger === null) return { runs, calls: 0 }
+    const { rows: counts } = await sql<{ calls: number }>`
+      select count(*) as calls from usage`.execute(db)
+    return { runs, calls: counts[0]!.calls }
+  })
 }
 
 /** A server may start later than the gateway, as in a file of containers. */
@@ -160,8 +191,12 @@ async function assertNewEnough(db: Kysely<Tables>): Promise<void> {
 }
 
 /** Behind an advisory lock of the session: of replicas that start at once, one migrates. */
-async function migrateAlone(db: Kysely<Tables>, notice: Notice): Promise<void> {
-  await db.connection().execute(async (session) => {
+async function alone<T>(
+  db: Kysely<Tables>,
+  notice: Notice,
+  run: (db: Kysely<Tables>) => Promise<T>,
+): Promise<T> {
+  return db.connection().execute(async (session) => {
     const take = sql<{ taken: number }>`select pg_try_advisory_lock(${locks.migration}) as taken`
     if ((await take.execute(session)).rows[0]?.taken !== 1) {
       notice('Waiting for another process, which migrates the store.')
@@ -171,6 +206,6 @@ async function migrateAlone(db: Kysely<Tables>, notice: Notice): Promise<void> {
       await sql`select pg_advisory_lock(${locks.migration})`.execute(session)
     }
     // Ends with the session, as the lock does.
-    await migrate(db, 'postgres')
+    return run(db)
   })
 }

@@ -1,0 +1,59 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { makeFile } from '../folder.ts'
+import { changeFolder, useFolder } from '../folder-lock.ts'
+import { openSqlite } from '../sqlite.ts'
+import { migrateStepwise, type MigrationRun } from '../stepwise.ts'
+import { StoreError, toStoreError } from '../store-error.ts'
+import { storePath } from '../store.ts'
+import { checkStoreFile, copyStore, type Contents } from './store-file.ts'
+
+/** What was migrated; `before` is undefined where there is no store yet. */
+export type MigratedFiles = { runs: MigrationRun[]; before: Contents | undefined }
+
+/**
+ * Migrates the store of a folder that nobody uses, or with `dryRun` a copy of it, which may be in use
+ * and stays as it is. Its rows are looked at before and after. Throws a StoreError.
+ */
+export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<MigratedFiles> {
+  const path = storePath(dataDir)
+  if (!existsSync(path)) return { runs: [], before: undefined }
+  const lock = dryRun ? await useFolder(dataDir) : await changeFolder(dataDir, 'migrate')
+  const folder = dryRun ? mkdtempSync(join(dataDir, 'trial-')) : undefined
+  try {
+    const before = checkStoreFile(path, path)
+    const tried = folder === undefined ? path : copyInto(folder, path)
+    const runs = await migrateFile(tried)
+    const after = checkStoreFile(tried, 'The migrated store')
+    if (after.calls !== before.calls || after.costNanoUsd !== before.costNanoUsd)
+      throw new StoreError('The migrated store has other calls than before. Restore the backup.')
+    return { runs, before }
+  } catch (error) {
+    const { errcode, told } = toStoreError(error)
+    if (errcode === undefined) throw error
+    throw new StoreError(`${path} cannot be migrated: ${told.reason}. ${told.remedy}`)
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    lock.release()
+  }
+}
+
+function copyInto(folder: string, from: string): string {
+  const path = storePath(folder)
+  makeFile(path)
+  copyStore(from, path)
+  return path
+}
+
+const busyTimeoutMs = 5000
+
+async function migrateFile(path: string): Promise<MigrationRun[]> {
+  const { dialect } = openSqlite({ path, durability: 'full', busyTimeoutMs, queueMax: 100 })
+  const db = new Kysely<unknown>({ dialect })
+  try {
+    return await migrateStepwise({ db, dialect: 'sqlite', keeps: true })
+  } finally {
+    await db.destroy()
+  }
+}
