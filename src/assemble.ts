@@ -98,7 +98,7 @@ export async function assemble({
   const budget = budgetOf({ limits, monotonic, collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
-  const opened = await openAll({ config, secrets, monotonic, events, worker })
+  const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
   const { peers, store, channel, tracing } = opened
   const known = assembleAccounts({ store, limits, channel, clock, monotonic })
   const { announce } = known
@@ -136,6 +136,7 @@ export async function assemble({
     await answers.close()
     await store.close()
     peers.close()
+    await opened.closeTracing()
   }
   const { providerIds, retiring } = current()
   const rest = { toolServer, reload, providerIds, retiring, close }
@@ -161,13 +162,14 @@ function createReading({ log, metrics, config, worker }: ReadingParts): Metrics[
   return readSum({ metrics: settled, primary, count: workerCount(config) })
 }
 
-type Opened = Pick<Options, 'config' | 'secrets' | 'worker'> & {
+type Opened = Pick<Options, 'config' | 'secrets' | 'log' | 'worker'> & {
   monotonic: () => number
   events: Events
+  metrics: Metrics
 }
 
 /** What has to be waited for, before anything is built with it. */
-async function openAll({ config, secrets, worker, monotonic, events }: Opened) {
+async function openAll({ config, secrets, log, worker, monotonic, events, metrics }: Opened) {
   const peers = await assemblePeers({ config, secrets, events, primary: worker?.primary })
   const examines = worker?.isFirst !== false
   // Both are slow and independent of each other.
@@ -176,9 +178,16 @@ async function openAll({ config, secrets, worker, monotonic, events }: Opened) {
   const store = await guardStore({ store: opened, config, monotonic, events })
   const secret = await readGatewaySecret(store.db)
   const connectFarCache = await loadFarCache({ redis: peers.redis, line: worker?.primary })
-  const { tracing } = startTracing(config)
+  const { tracing, close: closeTracing } = await startTracing({
+    config,
+    secrets,
+    log,
+    metrics,
+    events,
+  })
   const { channel, replicas } = peers
-  return { peers, channel, replicas, store, loaded, secret, connectFarCache, tracing }
+  const stored = { store, loaded, secret, connectFarCache }
+  return { peers, channel, replicas, ...stored, tracing, closeTracing }
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {

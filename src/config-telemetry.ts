@@ -45,7 +45,6 @@ export function collectorHeaders({
 export function complaintsAboutTelemetry(merged: Record<string, unknown>): string[] {
   const { otlp_endpoint: endpoint, otlp_headers: headers, resource_attributes: attributes } = merged
   return [
-    ...(endpoint === undefined ? [] : [notYet]),
     ...(typeof endpoint === 'string' ? complaintsAboutEndpoint(endpoint) : []),
     ...(typeof headers === 'string' && !areHeaders(headers)
       ? ['OTEL_EXPORTER_OTLP_HEADERS must be written as name=value,name=value, percent-encoded.']
@@ -55,8 +54,6 @@ export function complaintsAboutTelemetry(merged: Record<string, unknown>): strin
       : []),
   ]
 }
-
-const notYet = 'OTEL_EXPORTER_OTLP_ENDPOINT: this version sends no traces and metrics. Unset it.'
 
 /** It is printed, so that it must not contain credentials. */
 function complaintsAboutEndpoint(endpoint: string): string[] {

@@ -30,7 +30,7 @@ describe('the settings of traces and metrics', () => {
     expect(secrets.otlpHeaders).to.equal(undefined)
   })
 
-  it.skip('are the variables of OpenTelemetry', () => {
+  it('are the variables of OpenTelemetry', () => {
     const { config, secrets } = loadConfig({
       TRACE_CONTEXT: 'taken',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',

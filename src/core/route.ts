@@ -3,6 +3,7 @@ import type { ChatAdapter } from './chat/chat.ts'
 import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
 import type { Model, Problem, Target, Warning } from './model.ts'
+import type { Peer } from './trace.ts'
 
 /** A configured provider; it has an adapter for each modality that it supports. */
 export type Provider = {
@@ -11,6 +12,8 @@ export type Provider = {
   image?: ImageAdapter
   /** Whether another key is left that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
+  /** Who answers, for traces; absent where the gateway does. */
+  peer?: Peer
   /** The names of its own list of models; rejects when that cannot be had. */
   listModels?: (signal: AbortSignal) => Promise<readonly string[]>
   /** The sandbox, which fails only on request: its failures do not count against its health. */

@@ -1,6 +1,7 @@
 import type { Darkroom } from '../core/image/darkroom.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Provider } from '../core/route.ts'
+import type { Peer } from '../core/trace.ts'
 import { vendorOf } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect } from './openai-compatible/dialect.ts'
@@ -131,11 +132,19 @@ function build(config: EndpointConfig, context: BuildContext) {
   const provider = {
     ...buildProvider(config, endpoint),
     hasSpareKey,
+    peer: peerOf(vendor?.traceName ?? id, baseUrl),
     ...(vendor && {
       listModels: modelLister(vendor, { dispatch, texts: context.texts, limits }),
     }),
   }
   return { provider, close }
+}
+
+/** Who answers there, for traces. */
+function peerOf(name: string, baseUrl: string): Peer {
+  const { hostname: host, port, protocol } = new URL(baseUrl)
+  const standard = protocol === 'https:' ? 443 : 80
+  return { name, host, port: port === '' ? standard : Number(port) }
 }
 
 function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: Endpoint): Provider {

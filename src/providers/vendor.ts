@@ -28,6 +28,8 @@ export type Vendor = {
   modelNames?: (list: object) => readonly unknown[]
   /** What others write in front of its models' names, besides its id. */
   namePrefixes?: readonly string[]
+  /** Its name in the semantic conventions of OpenTelemetry; its id when absent. */
+  traceName?: string
   /** When its answers show how a model reasoned; always when absent. */
   thoughtsShown?: 'asked' | 'never'
   /** Its models are not in the catalog: any name is passed on. */

@@ -113,6 +113,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
     ...storeEvents(now),
+    ...exportEvents(now),
     ...redisEvents(now, metrics),
     /** The far cache was asked, or given an answer. */
     farCacheAsked(outcome: string): void {
@@ -149,6 +150,23 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     /** A signal that changes nothing. */
     ignored(signal: string): void {
       now().warn({ signal }, 'signal ignored')
+    },
+  }
+}
+
+/** What is told of the collector of traces and metrics: when it fails, and when it takes them again. */
+function exportEvents(now: () => Log) {
+  const failing = new Set<string>()
+  return {
+    exported(signal: string, error?: Error): void {
+      if (error === undefined) {
+        if (failing.delete(signal)) now().info({ signal }, 'collector takes them again')
+        return
+      }
+      if (failing.has(signal)) return
+      failing.add(signal)
+      // What the collector says of it may repeat the headers.
+      now().warn({ signal, code: codeOf(error) ?? error.name }, 'not exported')
     },
   }
 }

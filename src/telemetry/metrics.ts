@@ -32,6 +32,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     },
     recorded: ledger.add,
     ...createPeerMetrics(registers),
+    spansDropped: spansDropped(registers),
     requests: new Histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Requests by method, status and time to the end of the answer.',
@@ -88,6 +89,16 @@ function createPeerMetrics(registers: Registry[]) {
       registers,
     }),
   }
+}
+
+/** The spans that no collector has, by reason. */
+function spansDropped(registers: Registry[]) {
+  return new Counter({
+    name: 'gateway_spans_dropped_total',
+    help: 'Spans that never reached the collector of OpenTelemetry, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
 }
 
 /** A gauge that is there from its first value on: without a subject it would say something untrue. */

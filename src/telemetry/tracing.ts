@@ -1,9 +1,62 @@
 import type { Tracing } from '../core/trace.ts'
+import type { Events } from './events.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { MetricFamily } from './open-telemetry/bridge.ts'
+import type { OpenTelemetrySettings } from './open-telemetry/start.ts'
 import { passingOn } from './passing-on.ts'
 
-type Settings = { traceContext: 'passed_on' | 'taken' | 'ignored' }
+type Options = {
+  config: Omit<OpenTelemetrySettings, keyof Derived | 'otlpEndpoint'> & {
+    otlpEndpoint: string | undefined
+    otelSdkDisabled: boolean
+    workers: number | 'auto'
+    limits: { telemetrySpansMax: number; telemetryFlushTimeoutMs: number }
+  }
+  secrets: Pick<OpenTelemetrySettings, 'otlpHeaders'>
+  metrics: Pick<Metrics, 'readObjects' | 'spansDropped'>
+  events: Pick<Events, 'exported'>
+  log: Pick<Log, 'settle'>
+}
+type Derived = Pick<
+  OpenTelemetrySettings,
+  'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
+>
 
-/** Starts what follows requests, as the settings ask. */
-export function startTracing({ traceContext }: Settings): { tracing: Tracing | undefined } {
-  return { tracing: traceContext === 'passed_on' ? passingOn : undefined }
+/** Follows requests; `close` sends what is left to be told. */
+export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
+
+/** Starts what follows requests, as the settings ask. OpenTelemetry is loaded where it is set. */
+export async function startTracing({
+  config,
+  secrets,
+  metrics,
+  events,
+  log,
+}: Options): Promise<Started> {
+  const { otlpEndpoint, otelSdkDisabled, traceContext, workers, limits } = config
+  if (otlpEndpoint === undefined || otelSdkDisabled) {
+    const tracing = traceContext === 'passed_on' ? passingOn : undefined
+    return { tracing, close: () => Promise.resolve() }
+  }
+  const { startOpenTelemetry } = await import('./open-telemetry/start.ts')
+  return startOpenTelemetry({
+    settings: {
+      ...config,
+      ...secrets,
+      otlpEndpoint,
+      isOneOfMany: workers !== 1,
+      spansMax: limits.telemetrySpansMax,
+      flushTimeoutMs: limits.telemetryFlushTimeoutMs,
+    },
+    readMetrics: async () => {
+      log.settle()
+      // prom-client's type leaves out the names within a histogram.
+      return (await metrics.readObjects()) as unknown as MetricFamily[]
+    },
+    losses: {
+      dropped: (reason, spans) => metrics.spansDropped.inc({ reason }, spans),
+      exported: events.exported,
+    },
+  })
 }

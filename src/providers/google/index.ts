@@ -7,6 +7,7 @@ import { imageAdapter } from './image.ts'
 export const google: Vendor = {
   id: 'google',
   name: 'Google Gemini',
+  traceName: 'gcp.gemini',
   keyPrefixes: ['AIza', 'AQ.'],
   keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   baseUrlVariable: 'GEMINI_BASE_URL',

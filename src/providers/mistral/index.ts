@@ -5,6 +5,7 @@ import { protocolVendor } from '../openai-compatible/vendor.ts'
 export const mistral = protocolVendor({
   id: 'mistral',
   name: 'Mistral',
+  traceName: 'mistral_ai',
   baseUrl: 'https://api.mistral.ai/v1',
   namePrefixes: ['mistralai'],
   dialect: {

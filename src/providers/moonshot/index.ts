@@ -21,6 +21,7 @@ const families: readonly (readonly [RegExp, Abilities])[] = [
 export const moonshot = protocolVendor({
   id: 'moonshot',
   name: 'Moonshot',
+  traceName: 'moonshot_ai',
   keyPrefixes: ['sk-'],
   anyModel: true,
   baseUrl: 'https://api.moonshot.ai/v1',

@@ -7,6 +7,7 @@ import { nanoUsdOf } from '../wire/reported-cost.ts'
 export const xai = protocolVendor({
   id: 'xai',
   name: 'xAI',
+  traceName: 'x_ai',
   keyPrefixes: ['xai-'],
   baseUrl: 'https://api.x.ai/v1',
   namePrefixes: ['x-ai'],

@@ -1,0 +1,223 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api'
+import { traceHeaders, type TraceHeaders } from '../../core/trace-context.ts'
+import type {
+  Trace,
+  TracedAnswer,
+  TracedRoute,
+  TracedRow,
+  TracedTry,
+  TracedWork,
+} from '../../core/trace.ts'
+import type { Instruments } from './instruments.ts'
+import { attribute, other } from './names.ts'
+
+/** What spans are made with. */
+export type Tools = {
+  tracer: Tracer
+  instruments: Instruments
+  /** Whether vendors are told of them. */
+  passesOn: boolean
+}
+
+/** The span around a call, and what its trace says beside it. */
+export type Around = {
+  span: Span
+  /** The `tracestate` that came with it. */
+  state: string | undefined
+  /** What kind of work it is, where a call does not say it itself. */
+  operation?: string
+}
+
+/** A call in a span, which ends when both are over. */
+export type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
+
+/** A try that has not ended, or whose stream goes on. */
+type OpenTry = { span: Span; labels: Attributes; startedAt: number; firstChunkSeconds?: number }
+
+/** Follows the tries and the row of a call in the span around it. */
+export function followCall(tools: Tools, around: Around): FollowedCall {
+  const { tracer, instruments } = tools
+  const { span } = around
+  const startedAt = performance.now()
+  const context = trace.setSpan(ROOT_CONTEXT, span)
+  let streaming: OpenTry | undefined
+  let lastLabels: Attributes = {}
+  let isOpen = false
+  let whenRecorded: (() => void) | undefined
+  return {
+    tryBegins: (route, work) => {
+      isOpen = true
+      const labels = labelsOf(route, work)
+      const one = {
+        span: startTry(tracer, context, route, work, labels),
+        labels,
+        startedAt: performance.now(),
+      }
+      const ended: TracedTry['ended'] = ({ outcome, status }) => {
+        if (outcome === 'ok') lastLabels = labels
+        if (outcome !== 'ok' || !work.streams) return endTry(instruments, one, outcome, status)
+        streaming = { ...one, firstChunkSeconds: secondsSince(one.startedAt) }
+        instruments.timeToFirstChunk.record(streaming.firstChunkSeconds!, labels)
+        instruments.timeToFirstToken.record(secondsSince(startedAt), withoutPeer(labels))
+      }
+      return { headers: headersOf(tools, one.span, around.state), ended }
+    },
+    answered: (answer) => span.isRecording() && tellAnswer(span, answer),
+    recorded: (row) => {
+      if (streaming !== undefined) endTry(instruments, streaming, errorTypeOf(row))
+      countTokens(instruments, row, lastLabels)
+      if (span.isRecording()) span.setAttributes(attributesOf(row, around, lastLabels))
+      isOpen = false
+      whenRecorded?.()
+    },
+    end: (finish) => {
+      const endTime = performance.now()
+      // A caller who leaves is gone before its call has ended.
+      if (isOpen) whenRecorded = () => finish(endTime)
+      else finish(endTime)
+    },
+  }
+}
+
+function errorTypeOf({ outcome, errorCode }: TracedRow): string {
+  return outcome === 'failed' ? (errorCode ?? outcome) : outcome
+}
+
+function startTry(
+  tracer: Tracer,
+  context: Context,
+  { upstreamModel, model }: TracedRoute,
+  { streams, modality }: TracedWork,
+  labels: Attributes,
+): Span {
+  // Names are kept as series: of a model that a caller made up there is none.
+  const name = model.undescribed
+    ? operationOf(modality)
+    : `${operationOf(modality)} ${upstreamModel}`
+  const attributes = {
+    ...labels,
+    [attribute.requestModel]: upstreamModel,
+    ...(modality === 'image' ? { [attribute.outputType]: 'image' } : {}),
+    ...(streams ? { [attribute.requestStream]: true } : {}),
+  }
+  return tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context)
+}
+
+function headersOf(
+  { passesOn }: Tools,
+  span: Span,
+  state: string | undefined,
+): TraceHeaders | undefined {
+  if (!passesOn) return undefined
+  const { traceId, spanId, traceFlags: flags } = span.spanContext()
+  return traceHeaders({ traceId, spanId, flags, state })
+}
+
+function endTry(
+  instruments: Instruments,
+  { span, labels, startedAt, firstChunkSeconds }: OpenTry,
+  outcome: string,
+  status?: number,
+): void {
+  const isOk = outcome === 'ok'
+  const ended = isOk ? labels : { ...labels, [attribute.errorType]: outcome }
+  instruments.operationDuration.record(secondsSince(startedAt), ended)
+  if (span.isRecording()) {
+    if (firstChunkSeconds !== undefined) {
+      span.setAttribute(attribute.timeToFirstChunk, firstChunkSeconds)
+    }
+    if (status !== undefined) span.setAttribute(attribute.httpStatus, status)
+    if (!isOk) fail(span, outcome)
+  }
+  span.end()
+}
+
+/** Marks a span as failed; who leaves has not failed. */
+export function fail(span: Span, errorType: string): void {
+  span.setAttribute(attribute.errorType, errorType)
+  if (errorType !== 'cancelled') span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function tellAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
+  span.setAttribute(attribute.responseId, id)
+  if (finishReasons.length > 0) span.setAttribute(attribute.finishReasons, [...finishReasons])
+}
+
+/** What the series of a try are told apart by. */
+function labelsOf({ provider, model }: TracedRoute, { modality }: TracedWork): Attributes {
+  const { id, peer } = provider
+  return {
+    [attribute.operation]: operationOf(modality),
+    [attribute.provider]: peer?.name ?? id,
+    [attribute.requestModel]: model.undescribed ? other : model.row.id,
+    ...(peer && { [attribute.serverAddress]: peer.host, [attribute.serverPort]: peer.port }),
+  }
+}
+
+function withoutPeer(labels: Attributes): Attributes {
+  const { [attribute.serverAddress]: _host, [attribute.serverPort]: _port, ...more } = labels
+  return more
+}
+
+function countTokens(
+  { tokenUsage }: Instruments,
+  { cache, usage }: TracedRow,
+  labels: Attributes,
+): void {
+  const { inputTokens, outputTokens } = usage
+  // Nobody was paid for what was kept; without a count there is none to tell.
+  if (cache === 'hit' || inputTokens + outputTokens === 0) return
+  tokenUsage.record(inputTokens, { ...labels, [attribute.tokenType]: 'input' })
+  tokenUsage.record(outputTokens, { ...labels, [attribute.tokenType]: 'output' })
+}
+
+function attributesOf(row: TracedRow, { operation }: Around, labels: Attributes): Attributes {
+  const { usage, modality } = row
+  const { [attribute.provider]: provider = row.provider ?? undefined } = labels
+  return {
+    [attribute.operation]: operation ?? operationOf(modality),
+    [attribute.requestModel]: row.model,
+    [attribute.provider]: provider,
+    [attribute.responseModel]: row.servedModel ?? row.upstreamModel ?? undefined,
+    [attribute.outputType]: modality === 'image' ? 'image' : undefined,
+    ...(row.cache === 'hit' ? {} : tokensOf(usage)),
+    [attribute.cost]: row.costNanoUsd ?? undefined,
+    [attribute.costStatus]: row.costStatus,
+    [attribute.cache]: row.cache,
+    [attribute.mode]: row.mode,
+    [attribute.face]: row.face,
+    [attribute.outcome]: row.outcome,
+    [attribute.accountId]: row.accountId,
+    [attribute.keyId]: row.keyId,
+  }
+}
+
+function tokensOf({ images, estimated, ...usage }: TracedRow['usage']): Attributes {
+  return {
+    [attribute.inputTokens]: usage.inputTokens,
+    [attribute.outputTokens]: usage.outputTokens,
+    [attribute.cacheReadTokens]: usage.cachedInputTokens,
+    [attribute.cacheWriteTokens]: usage.cacheWriteTokens,
+    [attribute.reasoningTokens]: usage.reasoningTokens,
+    [attribute.images]: images > 0 ? images : undefined,
+    [attribute.estimated]: estimated || undefined,
+  }
+}
+
+function operationOf(modality: TracedWork['modality']): string {
+  return modality === 'image' ? 'generate_content' : 'chat'
+}
+
+/** Seconds since a time of `performance.now()`. */
+export function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000
+}

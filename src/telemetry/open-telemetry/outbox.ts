@@ -1,0 +1,47 @@
+import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
+
+/** Where exports go wrong, and what is lost by it. */
+export type Losses = {
+  /** Spans that nobody will see. */
+  dropped(reason: 'queue_full' | 'export_failed', spans: number): void
+  /** An export is over, with an error or without. */
+  exported(signal: Signal, error?: Error): void
+}
+export type Signal = 'traces' | 'metrics'
+
+type Watched = {
+  exporter: SpanExporter
+  /** Spans that may wait. */
+  spansMax: number
+  losses: Losses
+  /** Makes the processor that hands spans over in batches. */
+  batching: (exporter: SpanExporter) => SpanProcessor
+}
+
+/** Batches spans for an exporter; those above the limit are dropped, and every lost one is counted. */
+export function createOutbox({ exporter, spansMax, losses, batching }: Watched): SpanProcessor {
+  let waiting = 0
+  const counting: SpanExporter = {
+    export: (spans, onResult) => {
+      waiting -= spans.length
+      exporter.export(spans, (result) => {
+        if (result.error !== undefined) losses.dropped('export_failed', spans.length)
+        losses.exported('traces', result.error)
+        onResult(result)
+      })
+    },
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+    shutdown: () => exporter.shutdown(),
+  }
+  const batches = batching(counting)
+  return {
+    onStart: () => undefined,
+    onEnd: (span: ReadableSpan) => {
+      if (waiting >= spansMax) return losses.dropped('queue_full', 1)
+      waiting++
+      return batches.onEnd(span)
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
+  }
+}

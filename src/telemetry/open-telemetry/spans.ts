@@ -1,0 +1,150 @@
+import {
+  createTraceState,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Link,
+  type Span,
+} from '@opentelemetry/api'
+import { contractMethods } from '../../../generated/operations.ts'
+import { shortened } from '../../core/shortened.ts'
+import { readTraceContext, type TraceContext } from '../../core/trace-context.ts'
+import type { RequestTrace, Trace, TracedExchange, Tracing } from '../../core/trace.ts'
+import { fail, followCall, secondsSince, type Around, type Tools } from './call-span.ts'
+import type { Instruments } from './instruments.ts'
+import { attribute, other } from './names.ts'
+
+type Options = Tools & {
+  /** Whether callers may name the trace of a request. */
+  takes: boolean
+}
+
+const pathCharactersMax = 500
+/** The others are one series: callers choose them. */
+const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
+
+/** Makes a span of each request, of each call of a tool, and of each try of a provider. */
+export function createSpans(options: Options): Tracing {
+  const { tracer, instruments, takes } = options
+  const arounds = new WeakMap<Trace, Around>()
+  const request: Tracing['request'] = (headers) => {
+    const parent = takes ? readTraceContext(headers) : undefined
+    const startedAt = performance.now()
+    const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, contextOf(parent))
+    const around = { span, state: parent?.state }
+    const call = followCall(options, around)
+    const traced: RequestTrace = {
+      ...call,
+      ended: (exchange) => {
+        countRequest(instruments, exchange, secondsSince(startedAt))
+        call.end((endTime) => endRequest(span, exchange, endTime))
+      },
+    }
+    arounds.set(traced, around)
+    return traced
+  }
+  const tool: Tracing['tool'] = (name, meta, ofRequest) => {
+    const outer = ofRequest && arounds.get(ofRequest)
+    const own = takes ? readTraceContext(meta) : undefined
+    const span = startTool(options, name, { own, outer: outer?.span })
+    const state = own === undefined ? outer?.state : own.state
+    const startedAt = performance.now()
+    const call = followCall(options, { span, state, operation: toolOperation })
+    return {
+      ...call,
+      ended: (errorCode) => {
+        const labels = toolLabels(name, errorCode)
+        instruments.toolDuration.record(secondsSince(startedAt), labels)
+        call.end((endTime) => endTool(span, errorCode, endTime))
+      },
+    }
+  }
+  return { request, tool }
+}
+
+const toolOperation = 'execute_tool'
+const toolMethod = 'tools/call'
+/** By the semantic conventions: what went wrong is in a code of ours. */
+const toolError = 'tool_error'
+
+type Parents = { own: TraceContext | undefined; outer: Span | undefined }
+
+/** A trace that the message names goes before that of its request, which is linked. */
+function startTool({ tracer }: Tools, name: string, { own, outer }: Parents): Span {
+  const links: Link[] = own && outer ? [{ context: outer.spanContext() }] : []
+  const attributes = { ...toolLabels(name), [attribute.operation]: toolOperation }
+  const around = own || outer === undefined ? contextOf(own) : trace.setSpan(ROOT_CONTEXT, outer)
+  return tracer.startSpan(
+    `${toolMethod} ${name}`,
+    { kind: SpanKind.SERVER, attributes, links },
+    around,
+  )
+}
+
+function toolLabels(name: string, errorCode?: string): Attributes {
+  const labels = { [attribute.mcpMethod]: toolMethod, [attribute.toolName]: name }
+  return errorCode === undefined ? labels : { ...labels, [attribute.errorType]: toolError }
+}
+
+function endTool(span: Span, errorCode: string | undefined, endTime: number): void {
+  if (errorCode !== undefined && span.isRecording()) {
+    span.setAttribute(attribute.errorCode, errorCode)
+    fail(span, toolError)
+  }
+  span.end(endTime)
+}
+
+function contextOf(parent: TraceContext | undefined): Context {
+  if (parent === undefined) return ROOT_CONTEXT
+  const { traceId, spanId, flags, state } = parent
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: flags,
+    isRemote: true,
+    ...(state === undefined ? {} : { traceState: createTraceState(state) }),
+  })
+}
+
+function countRequest(
+  { requestDuration }: Instruments,
+  exchange: TracedExchange,
+  seconds: number,
+): void {
+  requestDuration.record(seconds, requestLabels(exchange))
+}
+
+function requestLabels({ method, route, status, left, errorCode }: TracedExchange): Attributes {
+  return {
+    [attribute.httpMethod]: knownMethods.has(method) ? method : other,
+    [attribute.urlScheme]: 'http',
+    ...(route === undefined ? {} : { [attribute.httpRoute]: route }),
+    // Who has left was told none.
+    ...(left ? {} : { [attribute.httpStatus]: status }),
+    ...(left || errorCode !== undefined
+      ? { [attribute.errorType]: left ? 'cancelled' : errorCode }
+      : {}),
+  }
+}
+
+function endRequest(span: Span, exchange: TracedExchange, endTime: number): void {
+  if (span.isRecording()) {
+    const { path, route, status, caller, requestId, left } = exchange
+    const labels = requestLabels(exchange)
+    const method = String(labels[attribute.httpMethod])
+    span.updateName(route === undefined ? method : `${method} ${route}`)
+    span.setAttributes({
+      ...labels,
+      [attribute.urlPath]: shortened(path, pathCharactersMax),
+      [attribute.requestId]: requestId,
+      [attribute.accountId]: caller?.accountId,
+      [attribute.keyId]: caller?.keyId,
+    })
+    // By the semantic conventions a refusal is no fault of a server.
+    if (status >= 500 && !left) span.setStatus({ code: SpanStatusCode.ERROR })
+  }
+  span.end(endTime)
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type PushMetricExporter,
+} from '@opentelemetry/sdk-metrics'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type Sampler,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace'
+import { contractInfo } from '../../../generated/operations.ts'
+import type { Tracing } from '../../core/trace.ts'
+import { createBridge, type MetricFamily } from './bridge.ts'
+import { createInstruments } from './instruments.ts'
+import { createOutbox, type Losses } from './outbox.ts'
+import { createSpans } from './spans.ts'
+
+/** Where traces and metrics go, and which. */
+export type OpenTelemetrySettings = {
+  traceContext: 'passed_on' | 'taken' | 'ignored'
+  otlpEndpoint: string
+  otlpProtocol: 'http/protobuf' | 'http/json'
+  otlpTimeoutMs: number
+  otlpHeaders: Readonly<Record<string, string>> | undefined
+  serviceName: string
+  resourceAttributes: Readonly<Record<string, string>>
+  tracesSampler:
+    | 'always_on'
+    | 'always_off'
+    | 'traceidratio'
+    | 'parentbased_always_on'
+    | 'parentbased_always_off'
+    | 'parentbased_traceidratio'
+  tracesSamplerArg: number
+  metricExportIntervalMs: number
+  /** Whether other processes have the same name and attributes. */
+  isOneOfMany: boolean
+  spansMax: number
+  flushTimeoutMs: number
+}
+
+type Options = {
+  settings: OpenTelemetrySettings
+  /** What `/metrics` has. */
+  readMetrics: () => Promise<readonly MetricFamily[]>
+  losses: Losses
+}
+
+const spanBatchMax = 512
+/** Of what a vendor or a caller names. */
+const valueCharactersMax = 256
+/** An endpoint that trickles its answers holds so many exports at most. */
+const exportsConcurrentMax = 4
+const spanDelayMs = 1000
+
+/** Starts to send spans and metrics; `close` sends the last ones, within its time. */
+export async function startOpenTelemetry({
+  settings,
+  readMetrics,
+  losses,
+}: Options): Promise<{ tracing: Tracing; close: () => Promise<void> }> {
+  const { traceContext, otlpTimeoutMs, spansMax, flushTimeoutMs } = settings
+  const exporters = await createExporters(settings)
+  const resource = defaultResource().merge(resourceFromAttributes(resourceOf(settings)))
+  const traces = new TracerProvider({
+    resource,
+    sampler: samplerOf(settings),
+    spanLimits: { attributeValueLengthLimit: valueCharactersMax },
+    spanProcessors: [
+      createOutbox({
+        exporter: exporters.spans,
+        spansMax,
+        losses,
+        batching: (exporter) =>
+          new BatchSpanProcessor({
+            exporter,
+            maxQueueSize: spansMax,
+            maxExportBatchSize: Math.min(spanBatchMax, spansMax),
+            scheduledDelayMillis: spanDelayMs,
+            exportTimeoutMillis: otlpTimeoutMs,
+          }),
+      }),
+    ],
+  })
+  const metrics = new MeterProvider({
+    resource,
+    readers: [metricReader(settings, watched(exporters.metrics, losses), readMetrics)],
+  })
+  const { title: scope, version } = contractInfo
+  const tracing = createSpans({
+    tracer: traces.getTracer(scope, version),
+    instruments: createInstruments(metrics.getMeter(scope, version)),
+    takes: traceContext !== 'ignored',
+    passesOn: traceContext === 'passed_on',
+  })
+  const close = async () => {
+    const waiting = new AbortController()
+    const isOver = sleep(flushTimeoutMs, undefined, { signal: waiting.signal })
+    const last = Promise.allSettled([traces.shutdown(), metrics.shutdown()])
+    await Promise.race([last, isOver.catch(() => undefined)])
+    waiting.abort()
+  }
+  return { tracing, close }
+}
+
+type Exporters = { spans: SpanExporter; metrics: PushMetricExporter }
+
+/** All that the settings have is given: an exporter reads from the environment only what they lack. */
+async function createExporters(settings: OpenTelemetrySettings): Promise<Exporters> {
+  const { otlpEndpoint, otlpProtocol, otlpTimeoutMs, otlpHeaders = {} } = settings
+  const isJson = otlpProtocol === 'http/json'
+  const [{ OTLPTraceExporter }, { OTLPMetricExporter }] = await (isJson
+    ? Promise.all([
+        import('@opentelemetry/exporter-trace-otlp-http'),
+        import('@opentelemetry/exporter-metrics-otlp-http'),
+      ])
+    : Promise.all([
+        import('@opentelemetry/exporter-trace-otlp-proto'),
+        import('@opentelemetry/exporter-metrics-otlp-proto'),
+      ]))
+  const options = {
+    headers: { ...otlpHeaders },
+    timeoutMillis: otlpTimeoutMs,
+    concurrencyLimit: exportsConcurrentMax,
+  }
+  return {
+    spans: new OTLPTraceExporter({ ...options, url: `${otlpEndpoint}/v1/traces` }),
+    metrics: new OTLPMetricExporter({ ...options, url: `${otlpEndpoint}/v1/metrics` }),
+  }
+}
+
+function watched(exporter: PushMetricExporter, losses: Losses): PushMetricExporter {
+  return {
+    export: (metrics, onResult) =>
+      exporter.export(metrics, (result) => {
+        losses.exported('metrics', result.error)
+        onResult(result)
+      }),
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+    selectAggregation: (type) => exporter.selectAggregation!(type),
+    selectAggregationTemporality: (type) => exporter.selectAggregationTemporality!(type),
+  }
+}
+
+function metricReader(
+  { metricExportIntervalMs, otlpTimeoutMs }: OpenTelemetrySettings,
+  exporter: PushMetricExporter,
+  readMetrics: Options['readMetrics'],
+): PeriodicExportingMetricReader {
+  return new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: metricExportIntervalMs,
+    exportTimeoutMillis: Math.min(otlpTimeoutMs, metricExportIntervalMs),
+    metricProducers: [createBridge(readMetrics)],
+  })
+}
+
+/** An instance is a process: of several, none may have the name that was given to all. */
+function resourceOf(settings: OpenTelemetrySettings): Record<string, string> {
+  const { serviceName, resourceAttributes, isOneOfMany } = settings
+  const instance = { 'service.instance.id': randomUUID() }
+  return {
+    'service.name': serviceName,
+    'service.version': contractInfo.version,
+    ...instance,
+    ...resourceAttributes,
+    ...(isOneOfMany ? instance : {}),
+  }
+}
+
+function samplerOf({ tracesSampler, tracesSamplerArg }: OpenTelemetrySettings): Sampler {
+  const samplers = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(tracesSamplerArg),
+    parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+    parentbased_traceidratio: () =>
+      new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(tracesSamplerArg) }),
+  }
+  return samplers[tracesSampler]()
+}

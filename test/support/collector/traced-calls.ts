@@ -1,0 +1,146 @@
+import { completion, refusal, streamed } from '../chat-answers.ts'
+import { startGateway, type TestGateway } from '../gateway.ts'
+import { postMessages } from '../mcp-client.ts'
+import { ownKey, ownProvider, quickLimits } from '../own-endpoint.ts'
+import { pixelFile } from '../pixel.ts'
+import { startUpstream, type ScriptedAnswer, type Upstream } from '../upstream.ts'
+import { startCollector, type Collector } from './collector.ts'
+
+export const model = 'gpt-5-mini'
+/** The span that each request names as the one around it. */
+export const callerSpan = '00f067aa0ba902b7'
+/** What must not be in any byte that leaves. */
+export const secrets = {
+  prompt: 'what the prompt says',
+  answer: 'what the answer says',
+  picture: 'what the picture shows',
+  token: 'the-key-of-the-collector',
+  strangersKey: 'mag_live_nobody',
+  query: 'x=y',
+}
+
+/** What a collector was told of calls of all kinds, each in a trace of its own. */
+export type TracedCalls = {
+  collector: Collector
+  /** The traces, by what was done in them. */
+  ids: Readonly<Record<string, string>>
+  /** What the vendors were told, with each request. */
+  told: readonly string[]
+  keys: readonly string[]
+  firstUrl: string
+  logText: string
+  stop(): Promise<void>
+}
+
+type House = { first: Upstream; second: Upstream; gateway: TestGateway; told: string[] }
+type Headers = Record<string, string>
+
+/** Makes the calls through a gateway, which is stopped then, so that all of it has arrived. */
+export async function makeTracedCalls(protocol: string): Promise<TracedCalls> {
+  const collector = await startCollector('/otlp')
+  const [first, second] = [await startUpstream(), await startUpstream()]
+  const gateway = await startGateway({
+    variables: {
+      OWN_API_KEY: ownKey,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      OTEL_EXPORTER_OTLP_HEADERS: `x-token=${secrets.token}`,
+      OTEL_SERVICE_NAME: 'the gateway of a test',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    },
+    file: {
+      providers: [ownProvider('first', first), ownProvider('second', second)],
+      routes: { [model]: ['first', 'second/other-name'] },
+      limits: quickLimits,
+    },
+  })
+  const told: string[] = []
+  const ids = await actAll({ first, second, gateway, told })
+  const keys = [gateway.testKey, gateway.liveKey, gateway.adminKey, ownKey]
+  await gateway.stop()
+  const stop = async () => {
+    await first.stop()
+    await second.stop()
+    await collector.stop()
+  }
+  return { collector, ids, told, keys, firstUrl: first.url, logText: gateway.logText(), stop }
+}
+
+function newTrace(number: number, flags = '01') {
+  const traceId = number.toString(16).padStart(32, 'a')
+  return { traceId, headers: { traceparent: `00-${traceId}-${callerSpan}-${flags}` } }
+}
+
+async function actAll(house: House): Promise<Record<string, string>> {
+  const { first, second, gateway, told } = house
+  const ids: Record<string, string> = {}
+  const traced = async (
+    name: string,
+    act: (headers: Headers) => Promise<unknown>,
+    flags?: string,
+  ) => {
+    const { traceId, headers } = newTrace(Object.keys(ids).length + 1, flags)
+    ids[name] = traceId
+    await act(headers)
+  }
+  /** An upstream forgets what it was asked. */
+  const script = (upstream: Upstream, answer: ScriptedAnswer) => {
+    for (const { headers } of upstream.requests) told.push(String(headers['traceparent']))
+    upstream.answer(answer)
+  }
+  script(first, completion(secrets.answer, { model: 'gpt-5-mini-2026' }))
+  await traced('chat', (headers) => chat(house, { seed: 1 }, headers))
+  await traced('cached', (headers) => chat(house, { seed: 1 }, headers))
+  await traced('invalid', (headers) => chat(house, { temperature: 9 }, headers))
+  await traced('unknown key', (headers) => chat(house, {}, headers, secrets.strangersKey))
+  const limited = await gateway.createKey('live')
+  await gateway.allow({ requests_per_minute: 1 }, limited)
+  await chat(house, { seed: 2 }, {}, limited)
+  await traced('limited', (headers) => chat(house, { seed: 3 }, headers, limited))
+  await traced('made-up model', (headers) => chat(house, { model: 'first/made-up' }, headers))
+  script(first, streamed(['what', ' the answer says']))
+  await traced('stream', (headers) => chat(house, { stream: true }, headers))
+  script(first, refusal(503))
+  script(second, completion(secrets.answer))
+  await traced('failover', (headers) => chat(house, { seed: 4 }, headers))
+  script(second, refusal(503))
+  await traced('failure', (headers) => chat(house, { seed: 5 }, headers))
+  const pixels = Buffer.from(await pixelFile.arrayBuffer())
+  script(first, { body: { created: 1, data: [{ b64_json: pixels.toString('base64') }] } })
+  await traced('picture', (headers) => {
+    const body = { model: 'first/draws', prompt: secrets.picture }
+    return gateway.post('/v1/images/generations', body, { key: gateway.liveKey, headers })
+  })
+  script(first, completion(secrets.answer))
+  const own = newTrace(999)
+  ids['tool of its own'] = own.traceId
+  await traced('tool', (headers) => callTools(gateway, headers, own.headers))
+  await traced('page', (headers) =>
+    gateway.fetch(`/v1/models/openai/gpt-5-mini?${secrets.query}`, { headers }),
+  )
+  await traced('nowhere', (headers) => gateway.fetch('/nowhere/secret', { headers }))
+  await traced('probe', (headers) => gateway.fetch('/health', { headers }))
+  await traced('not sampled', (headers) => chat(house, { seed: 6 }, headers), '00')
+  await chat(house, { seed: 7 }, { traceparent: `00-${'0'.repeat(32)}-${callerSpan}-01` })
+  for (const upstream of [first, second]) script(upstream, {})
+  return ids
+}
+
+async function chat({ gateway }: House, body: object, headers: Headers, key = gateway.liveKey) {
+  const messages = [{ role: 'user', content: secrets.prompt }]
+  const init = { key, headers }
+  const answer = await gateway.post('/v1/chat/completions', { model, messages, ...body }, init)
+  await answer.text()
+}
+
+/** One call in the trace of the request, one in its own, and one that fails. */
+async function callTools(gateway: TestGateway, headers: Headers, own: Headers): Promise<void> {
+  const messages = [{ role: 'user', content: `${secrets.prompt}, and more` }]
+  const call = (id: number, meta: Headers, name = 'chat') => {
+    const given = { model, messages, temperature: id / 10 }
+    const params = { name, arguments: given, _meta: meta }
+    return { jsonrpc: '2.0', id, method: 'tools/call', params }
+  }
+  const batch = [call(1, {}), call(2, own), call(9, {}, 'generate-image')]
+  await postMessages(gateway, batch, { key: gateway.liveKey, headers })
+}
