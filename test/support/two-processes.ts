@@ -1,5 +1,7 @@
 import { loadConfig } from '../../src/config.ts'
 import { relayAnnouncements } from '../../src/peers/line-channel.ts'
+import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
+import { holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
 import { keepSettings } from '../../src/workers/settings-in-force.ts'
 import { startGateway, type TestGateway } from './gateway.ts'
 import { processLines } from './process-lines.ts'
@@ -19,11 +21,14 @@ type Options = NonNullable<Parameters<typeof startGateway>[0]>
 /** Starts both in this process, as replicas with a Redis or as workers with a primary. */
 export async function startTwo(over: 'Redis' | 'primary', options: Options): Promise<TwoProcesses> {
   const redis = over === 'Redis' ? await startRedis() : undefined
-  const lines = over === 'primary' ? processLines(2) : undefined
+  const lines = over === 'primary' ? processLines(2, { messageBytesMax: 16_777_216 }) : undefined
   if (lines !== undefined) {
     relayAnnouncements(lines.primary)
     const onFailure = (_: unknown, error: unknown) => void lines.faults.push(error)
     keepSettings({ settings: loadConfig({}), lines: lines.primary, onFailure })
+    judgeClaims(lines.primary)
+    const monotonic = () => performance.now()
+    holdBytes({ lines: lines.primary, bytesMax: 33_554_432, monotonic })
   }
   const start = (index: number, beside?: TestGateway) =>
     startGateway({ ...options, beside, redisUrl: redis?.url, primary: lines?.workers[index] })
