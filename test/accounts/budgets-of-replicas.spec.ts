@@ -1,22 +1,28 @@
 import { expect } from 'chai'
+import pg from 'pg'
 import { createBudgets } from '../../src/accounts/budgets.ts'
-import { GatewayError } from '../../src/core/error.ts'
+import type { GatewayError } from '../../src/core/error.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { callerOf, unlimited } from '../support/callers.ts'
-import { forEachStore } from '../support/each-store.ts'
+import { databaseOf, forEachStore, runIn } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
-const limits = { ledgerGroupRowsMax: 20, ledgerGroupPauseMaxMs: 0 }
+const limits = { ledgerGroupRowsMax: 3, ledgerGroupPauseMaxMs: 0 }
+const waiting = `select 1 from pg_stat_activity
+  where wait_event_type = 'Lock' and datname = current_database()`
 const at = Date.parse('2026-11-20T12:00:00Z')
 
-forEachStore('budgets of processes that share a store', () => {
+forEachStore('budgets of processes that share a store', (kind) => {
   let folder: TemporaryFolder
   let stores: GuardedStore[]
   beforeEach(async () => {
     folder = makeFolder()
-    stores = await Promise.all([1, 2].map(() => openGuardedStore(folder.path)))
+    const processes = kind === 'sqlite' ? 2 : 4
+    stores = []
+    while (stores.length < processes) stores.push(await openGuardedStore(folder.path))
   })
   afterEach(async () => {
     for (const store of stores) await store.close()
@@ -47,7 +53,7 @@ forEachStore('budgets of processes that share a store', () => {
     const budgets = stores.map((store) => createBudgets({ store, clock: () => at, limits }))
     const asked = await Promise.allSettled(
       Array.from({ length: 200 }, (_, call) =>
-        budgets[call % 2]!.reserve({
+        budgets[call % stores.length]!.reserve({
           caller,
           requestId: `req_${call}`,
           at,
@@ -68,7 +74,7 @@ forEachStore('budgets of processes that share a store', () => {
     const granted = codes.flatMap((code, call) => (code === 'granted' ? [call] : []))
     await Promise.all(
       granted.map((call) =>
-        stores[call % 2]!.keep('usage', [
+        stores[call % stores.length]!.keep('usage', [
           {
             ...usageRow(`req_${call}`, at),
             account_id: 'acc_1',
@@ -87,6 +93,30 @@ forEachStore('budgets of processes that share a store', () => {
     expect(await stores[0]!.db.selectFrom('reservations').selectAll().execute()).to.deep.equal([])
   })
 
+  if (kind === 'postgres') {
+    it('wait for what another process is about to hold', async () => {
+      const caller = callerWith('key_1', 1000)
+      const budgets = createBudgets({ store: stores[0]!, clock: () => at, limits })
+      await budgets.statesFor(caller)
+      const asked = { caller, requestId: 'req_1', at, timeoutMs: 1000, nanoUsd: 600 }
+      const url = (await databaseOf(folder.path))!
+      const other = new pg.Client({ connectionString: url })
+      await other.connect()
+      await other.query('begin')
+      await other.query(
+        `insert into reservations values ('req_other', 'acc_1', 'key_1', 600, ${at}, ${at})`,
+      )
+      const answer = budgets.reserve(asked).then(
+        () => 'granted',
+        (error: GatewayError) => error.code,
+      )
+      await until('it waits', async () => (await runIn(url, waiting)).length === 1)
+      await other.query('commit')
+      await other.end()
+      expect(await answer).to.equal('insufficient_quota')
+    })
+  }
+
   it('are opened exactly while rows of other calls come in', async () => {
     const keys = ['key_1', 'key_2', 'key_3', 'key_4']
     const row = (call: number) => ({
@@ -99,10 +129,14 @@ forEachStore('budgets of processes that share a store', () => {
     const writes = Array.from({ length: 60 }, async (_, group) => {
       const rows = Array.from({ length: 5 }, (_one, index) => row(group * 5 + index))
       // Each in another order: groups that meet must not wait for each other in a circle.
-      await stores[group % 2]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
+      await stores[group % stores.length]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
     })
     const reading = keys.map(async (key, index) => {
-      const budgets = createBudgets({ store: stores[index % 2]!, clock: () => at, limits })
+      const budgets = createBudgets({
+        store: stores[index % stores.length]!,
+        clock: () => at,
+        limits,
+      })
       await budgets.statesFor(callerWith(key, 1_000_000))
     })
     await Promise.all([...writes, ...reading])
