@@ -154,9 +154,12 @@ export function createHttpServer({
       const isLate = flagAfter(limits.drainTimeoutMs)
       draining = true
       if (noticeMs > 0) await sleep(Math.min(noticeMs, limits.drainTimeoutMs))
+      await pollShortly()
+      const closed = closePort(server)
+      // Not sooner: whoever is told that a connection closes opens the next one at once.
       closing = true
       onDrain()
-      await close(server, () => {
+      await sweepUntil(closed, () => {
         if (isLate()) connections.closeAll()
         else connections.closeIdle(limits.drainQuietMs)
       })
@@ -252,24 +255,43 @@ function flagAfter(delayMs: number): () => boolean {
   return () => isSet
 }
 
+const shortPollMs = 0.25
+const pollsMax = 200
+
+/**
+ * Resolves just behind a poll for events that took next to no time. Those who wait to be accepted when the
+ * port closes are reset: the system's queue of them is emptied in a poll, and fills again while what
+ * else has come is worked on.
+ */
+async function pollShortly(): Promise<void> {
+  for (let count = 0; count < pollsMax; count++) {
+    const startedAt = performance.now()
+    await pollEnd()
+    if (performance.now() - startedAt < shortPollMs) return
+  }
+}
+
+/** Closes the port at once; resolves when no connection is left. */
+function closePort(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // Node's server of HTTP would close idle connections at once.
+    NetServer.prototype.close.call(server, () => {
+      // Ends Node's timer of this server.
+      server.close()
+      resolve()
+    })
+  })
+}
+
 const closingSweepMs = 25
 
 /**
- * Closes the port, then has connections closed until there are none: each behind its next answer,
- * which says so, or when it is idle and quiet. Sooner, its client may be sending a request.
+ * Has connections closed until there are none: each behind its next answer, which says so, or when it is
+ * idle and quiet. Sooner, its client may be sending a request.
  */
-async function close(server: Server, closeSome: () => void): Promise<void> {
-  // Those who wait to be accepted when the port closes are reset: the system's queue is empty just
-  // behind the poll for events.
-  await pollEnd()
-  const closed = new Promise<void>((resolve) => {
-    // Node's server of HTTP would close idle connections at once.
-    NetServer.prototype.close.call(server, () => resolve())
-  })
+async function sweepUntil(closed: Promise<void>, closeSome: () => void): Promise<void> {
   closeSome()
   const sweep = setInterval(closeSome, closingSweepMs)
   await closed
   clearInterval(sweep)
-  // Ends Node's timer of this server.
-  server.close()
 }

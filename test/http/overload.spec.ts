@@ -92,6 +92,12 @@ describe('a gateway that is to stop', () => {
     const held = await holdAnswer(own, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
+    await until('the port is closed', () =>
+      own.gateway.fetch('/health').then(
+        () => false,
+        () => true,
+      ),
+    )
     held.answer()
     await once(held.socket, 'close')
     await draining

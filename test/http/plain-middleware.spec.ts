@@ -267,4 +267,18 @@ describe('what others than the contract answer', () => {
       expect(answered.told).to.deep.include({ status: 400, left: false })
     })
   })
+
+  describe('while the server drains', () => {
+    let draining: Promise<void> | undefined
+    router.get('/draining', ({ state }) => {
+      draining = server.drain()
+      state.answer = { status: 200, json: {} }
+    })
+
+    it('says that a connection closes when the port is closed, so that no new one is reset', async () => {
+      const { response } = await get('/draining')
+      expect(response.headers.get('connection')).to.equal('keep-alive')
+      await draining
+    })
+  })
 })
