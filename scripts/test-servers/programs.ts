@@ -1,11 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The servers that the suite starts, with Debian's package of each. */
+/** The servers that the suite starts, and who looks at a unit of systemd, with Debian's package of each. */
 export const packages = {
   postgres: 'postgresql',
   'redis-server': 'redis-server',
   nginx: 'nginx-light',
+  caddy: 'caddy',
+  'systemd-analyze': 'systemd',
 } as const
 
 export type ServerProgram = keyof typeof packages

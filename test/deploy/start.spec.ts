@@ -4,9 +4,9 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsTable } from '../../src/config.ts'
-import { pathOf } from '../../scripts/test-servers/programs.ts'
 import { makeFolder } from '../support/folder.ts'
 import { projectFolder } from '../support/program.ts'
+import { programPath } from '../support/servers/daemon.ts'
 
 const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
 const unitPath = 'deploy/systemd/model-access-gateway.service'
@@ -51,10 +51,7 @@ describe('how production starts the gateway', () => {
 
 describe('the unit of systemd', () => {
   it('is what systemd takes, and gives the gateway few rights', function () {
-    if (pathOf('systemd-analyze') === undefined) {
-      if (process.env['TEST_WITHOUT_SERVERS'] === '1') this.skip()
-      throw new Error('systemd-analyze is not installed. As root: apt-get install systemd')
-    }
+    programPath('systemd-analyze', this)
     const folder = makeFolder()
     try {
       const copy = join(folder.path, 'model-access-gateway.service')

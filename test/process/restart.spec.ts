@@ -1,26 +1,12 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { Agent, request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
-import { Pool } from 'undici'
 import { freePort } from '../../scripts/free-port.ts'
-import { chanceFrom, type Chance } from '../support/chance.ts'
+import { startCallers } from '../support/lasting-callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
-
-const callersOfEach = 8
-const pauseMsMax = 40
-const body = JSON.stringify({
-  model: 'gpt-5-mini',
-  messages: [{ role: 'user', content: 'hello' }],
-})
-
-/** Answers by status, and by code of what came instead of one. */
-type Outcomes = Map<string, number>
 
 describe('a restart under load', () => {
   let folder: TemporaryFolder
@@ -63,64 +49,3 @@ describe('a restart under load', () => {
     expect([...outcomes.keys()].toSorted()).to.deep.equal(['200', 'ECONNREFUSED'])
   })
 })
-
-/** Callers that keep their connections, of two clients, with pauses and without. */
-function startCallers(url: string, key: string) {
-  const outcomes: Outcomes = new Map()
-  const chance = chanceFrom(20_261_122)
-  const pool = new Pool(url, { connections: callersOfEach, pipelining: 1 })
-  const agent = new Agent({ keepAlive: true })
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const over = new AbortController()
-  const ask = [
-    async () => {
-      const answer = await pool.request({
-        method: 'POST',
-        path: '/v1/chat/completions',
-        headers,
-        body,
-      })
-      await answer.body.dump()
-      return answer.statusCode
-    },
-    () => askWithAgent(`${url}/v1/chat/completions`, agent, headers),
-  ]
-  const call = async (one: () => Promise<number>, pauses: Chance | undefined): Promise<void> => {
-    while (!over.signal.aborted) {
-      const outcome = await one().then(String, (error: NodeJS.ErrnoException) => codeOf(error))
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-      if (outcome === 'ECONNREFUSED') await sleep(20)
-      else if (pauses !== undefined) await sleep(pauses.below(pauseMsMax))
-    }
-  }
-  const callers = Array.from({ length: callersOfEach }, (_, index) =>
-    ask.map((one) => call(one, index % 4 === 0 ? undefined : chance)),
-  ).flat()
-  return {
-    outcomes,
-    stop: async () => {
-      over.abort()
-      await Promise.all(callers)
-      agent.destroy()
-      await pool.close()
-    },
-  }
-}
-
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? error.message
-}
-
-async function askWithAgent(
-  url: string,
-  agent: Agent,
-  headers: Record<string, string>,
-): Promise<number> {
-  const asking = request(url, { method: 'POST', agent, headers })
-  asking.end(body)
-  // What the event `response` comes with.
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
-  answer.resume()
-  await once(answer, 'end')
-  return answer.statusCode ?? 0
-}
