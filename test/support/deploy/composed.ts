@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { loadConfig } from '../../../src/config.ts'
 import { freePort } from '../../../scripts/free-port.ts'
 import { projectFolder } from '../program.ts'
 import { startCaddy } from '../servers/caddy.ts'
@@ -11,13 +10,7 @@ import { startPostgres } from '../servers/postgres.ts'
 import { startRedis } from '../servers/redis.ts'
 import { printedKey, startServer, type ServerProcess } from '../server-process.ts'
 import { until } from '../until.ts'
-import {
-  readComposeFile,
-  readExample,
-  secondsOf,
-  startOrder,
-  type ComposeFile,
-} from './compose-file.ts'
+import { readComposeFile, secondsOf, startOrder, type ComposeFile } from './compose-file.ts'
 import { readImage } from './replayed-image.ts'
 
 /** The services of compose.yaml as processes of this machine. */
@@ -136,31 +129,19 @@ export async function startComposed(folder: string): Promise<Composed> {
 
 /** The stores of compose.yaml, with its options, and where they are for a gateway. */
 async function startStores({ services }: ComposeFile) {
-  const example = readExample('gateway.env')
   const variables: Record<string, string> = {}
   const settings = services['postgres']!.command!.flatMap((word, at, words) =>
     words[at - 1] === '-c' ? [word.split('=', 2) as [string, string]] : [],
   )
   const postgres = await startPostgres(Object.fromEntries(settings))
   variables['DATABASE_URL'] = await postgres.createDatabase()
-  const redis = takes('REDIS_URL', example)
-    ? await startRedis(services['redis']!.command!.slice(1))
-    : undefined
-  if (redis !== undefined) variables['REDIS_URL'] = redis.url
+  const redis = await startRedis(services['redis']!.command!.slice(1))
+  variables['REDIS_URL'] = redis.url
   return {
     variables,
     stop: async () => {
-      await Promise.all([postgres.stop(), redis?.stop()])
+      await Promise.all([postgres.stop(), redis.stop()])
     },
-  }
-}
-
-function takes(variable: string, example: Record<string, string>): boolean {
-  try {
-    loadConfig({ [variable]: example[variable] })
-    return true
-  } catch {
-    return false
   }
 }
 
