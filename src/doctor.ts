@@ -7,8 +7,9 @@ import {
   readCatalogRows,
   retiringDefaults,
 } from './catalog/catalog.ts'
-import type { Config, Secrets } from './config.ts'
+import { workerCount, type Config, type Secrets } from './config.ts'
 import { ProviderFailure } from './core/failure.ts'
+import { examineRedis } from './peers/examine-redis.ts'
 import type { EndpointConfig } from './providers/create-providers.ts'
 import { namePrefixes, vendorOf, vendors } from './providers/index.ts'
 import { createDispatch } from './providers/transport/dispatch.ts'
@@ -27,6 +28,8 @@ type Diagnosis = {
   node: string
   address: string
   store: Finding
+  workers: string
+  redis: Finding
   catalog: string
   uploads: string
   providers: readonly ({ id: string; baseUrl: string } & Finding)[]
@@ -40,15 +43,20 @@ type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
 /** Checks the store and all configured providers. */
 export async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
   const { endpoints, baseUrl, uploadDir } = config
-  const store = await checkStore(config, secrets)
+  const [store, redis] = await Promise.all([
+    checkStore(config, secrets),
+    checkRedis(config, secrets),
+  ])
   const providers = await Promise.all(
     endpoints.map((endpoint) => probe(endpoint, secrets.providerKeys[endpoint.id] ?? [])),
   )
   return {
-    healthy: store.healthy && providers.every((one) => one.healthy),
+    healthy: store.healthy && redis.healthy && providers.every((one) => one.healthy),
     node: process.version,
     address: `http://${config.host}:${config.port}${baseUrl ? `, known as ${baseUrl}` : ''}`,
     store,
+    workers: workersText(config, secrets),
+    redis,
     catalog: catalogText(config),
     uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
     providers,
@@ -61,11 +69,24 @@ export async function diagnose({ config, secrets, doubts }: Examined): Promise<D
 
 /** The diagnosis as text, with the variables of the vendors that are not configured. */
 export function diagnosisText(found: Diagnosis): string {
-  const { node, address, store, catalog, uploads, providers, notConfigured, doubts } = found
+  const {
+    node,
+    address,
+    store,
+    workers,
+    redis,
+    catalog,
+    uploads,
+    providers,
+    notConfigured,
+    doubts,
+  } = found
   const lines = [
     `Node ${node}`,
     `Address   ${address}`,
     `Store     ${store.finding}`,
+    `Workers   ${workers}`,
+    `Redis     ${redis.finding}`,
     `Catalog   ${catalog}`,
     `Uploads   ${uploads}`,
     '',
@@ -78,6 +99,21 @@ export function diagnosisText(found: Diagnosis): string {
     ...notConfigured.map(({ id, variables }) => `  ${id.padEnd(11)} set ${variables.join(' or ')}`),
   ]
   return `${lines.join('\n')}\n`
+}
+
+function workersText(config: Config, { redisUrl }: Secrets): string {
+  const count = workerCount(config)
+  if (count === 1) return '1 process (WORKERS is 1)'
+  const where = redisUrl === undefined ? 'at their primary' : 'in Redis'
+  return `${count} processes, which count limits and share answers ${where}`
+}
+
+async function checkRedis(
+  { redisKeyPrefix: keyPrefix, limits }: Config,
+  { redisUrl: url }: Secrets,
+): Promise<Finding> {
+  if (url === undefined) return { finding: 'not used (REDIS_URL is not set)', healthy: true }
+  return examineRedis({ url, keyPrefix, limits })
 }
 
 function catalogText(config: Config): string {

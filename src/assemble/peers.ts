@@ -3,7 +3,6 @@ import { aloneChannel, type Channel } from '../peers/channel.ts'
 import { createLineChannel } from '../peers/line-channel.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createRedisChannel } from '../peers/redis-channel.ts'
-import { readRedisUrl } from '../peers/redis-url.ts'
 import { openRedis, type Redis } from '../peers/redis.ts'
 import type { Events } from '../telemetry/events.ts'
 
@@ -40,10 +39,7 @@ async function redisOf({
   events,
 }: Omit<Options, 'primary'>): Promise<Redis | undefined> {
   if (redisUrl === undefined) return undefined
-  const address = readRedisUrl(redisUrl)
-  // The settings were checked with the same function.
-  if (typeof address === 'string') throw new TypeError(address)
-  const redis = await openRedis({ address, keyPrefix, limits, events })
+  const redis = await openRedis({ url: redisUrl, keyPrefix, limits, events })
   if (redis.isUp()) events.redisUsed(redis.place)
   return redis
 }

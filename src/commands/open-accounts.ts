@@ -1,9 +1,13 @@
+import { announcedAccounts, announcedKeys, type Announce } from '../accounts/announced.ts'
 import { createAccounts, type Accounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createKeys, type Keys } from '../accounts/keys.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
-import { loadConfig, readVariables, type Config } from '../config.ts'
+import { loadConfig, readVariables, type Config, type Secrets } from '../config.ts'
+import type { Announcement } from '../peers/announcement.ts'
+import { announceOnce } from '../peers/redis-channel.ts'
+import { openRedis } from '../peers/redis.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
 import { openStore } from '../storage/open-store.ts'
 
@@ -17,13 +21,36 @@ export async function withAccounts<T>(
   const clock = Date.now
   const audit = createAudit(store, clock)
   const modelIds = (names: readonly string[]) => modelIdsOf(names, config)
+  const announced: Announcement[] = []
+  const announce: Announce = (announcement) => void announced.push(announcement)
   try {
     return await run({
-      accounts: createAccounts({ store, audit, clock }),
-      keys: createKeys({ store, audit, modelIds, clock }),
+      accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
+      keys: announcedKeys(createKeys({ store, audit, modelIds, clock }), announce),
     })
   } finally {
     await store.close()
+    await tell(announced, { config, secrets, notice })
+  }
+}
+
+type Told = { config: Config; secrets: Secrets; notice: (line: string) => void }
+
+/** Tells the processes of the gateway what a command has changed, where they share a Redis. */
+async function tell(
+  announced: readonly Announcement[],
+  { config: { redisKeyPrefix: keyPrefix, limits }, secrets: { redisUrl: url }, notice }: Told,
+): Promise<void> {
+  if (announced.length === 0 || url === undefined) return
+  const nothing = () => undefined
+  const events = { redisLost: nothing, redisBack: nothing, redisRefused: nothing }
+  try {
+    const redis = await openRedis({ url, keyPrefix, limits, events })
+    await announceOnce(redis, announced).finally(redis.close)
+  } catch {
+    notice(
+      'Redis does not answer: running gateways find the change out by themselves, in a second.',
+    )
   }
 }
 

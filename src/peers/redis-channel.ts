@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { announcementLengthMax } from './announcement.ts'
+import { announcementLengthMax, type Announcement } from './announcement.ts'
 import { createHearing, type Channel } from './channel.ts'
 import type { Redis } from './redis.ts'
 
@@ -17,12 +17,26 @@ export function createRedisChannel(redis: Pick<Redis, 'publish' | 'subscribe'>):
     isAlone: false,
     listen,
     announce: (announcement) => {
-      redis
-        .publish(name, JSON.stringify({ from: self, announcement }))
-        // Who should have heard it looks for itself.
-        .catch(() => undefined)
+      // Who should have heard it looks for itself.
+      publish(redis, { from: self, announcement }).catch(() => undefined)
     },
   }
+}
+
+/** Tells all processes, by one that has no channel since it ends. Throws a RedisDown. */
+export async function announceOnce(
+  redis: Pick<Redis, 'publish'>,
+  announcements: readonly Announcement[],
+): Promise<void> {
+  const from = randomUUID()
+  await Promise.all(announcements.map((announcement) => publish(redis, { from, announcement })))
+}
+
+function publish(
+  redis: Pick<Redis, 'publish'>,
+  envelope: { from: string; announcement: Announcement },
+): Promise<void> {
+  return redis.publish(name, JSON.stringify(envelope))
 }
 
 type Envelope = { from?: unknown; announcement?: unknown }

@@ -1,7 +1,7 @@
 import type { ErrorReply } from '@redis/client'
 import { connectRedis, isNotThere, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
 import { limpOf, RedisDown, RedisRefusal, troubleOf, type RedisTrouble } from './redis-trouble.ts'
-import { redisPlace, type RedisAddress } from './redis-url.ts'
+import { readRedisUrl, redisPlace } from './redis-url.ts'
 import { within } from './within.ts'
 
 /** What is asked of Redis by several processes, all of which may be lost. */
@@ -27,8 +27,10 @@ export type Redis = {
 
 type RedisListener = { onUp?(): void; onDown?(): void }
 
-type Options = {
-  address: RedisAddress
+export type RedisOptions = {
+  /** REDIS_URL. */
+  url: string
+  /** redis_key_prefix. */
   keyPrefix: string
   limits: {
     redisConnectTimeoutMs: number
@@ -55,7 +57,9 @@ const refusalToldAgainMs = 60_000
  * Redis holds only what may be lost. Throws a RedisRefusal where the server answers that the address or
  * the password is wrong: waiting would not mend it, and limits that are not shared would go unnoticed.
  */
-export async function openRedis({ address, keyPrefix, limits, events }: Options): Promise<Redis> {
+export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions): Promise<Redis> {
+  const address = readRedisUrl(url)
+  if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
   // Loaded only where it is used: the embedded gateway starts without it.
   const driver = await import('@redis/client')
   const place = redisPlace(address)

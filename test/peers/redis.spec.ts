@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
-import { readRedisUrl, type RedisAddress } from '../../src/peers/redis-url.ts'
 import { freePort } from '../../scripts/free-port.ts'
 import { programPath } from '../support/servers/daemon.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
@@ -32,7 +31,7 @@ type Told = { what: string; reason?: string; remedy?: string }
 async function open(url: string, keyPrefix = 'gateway:') {
   const told: Told[] = []
   const redis = await openRedis({
-    address: readRedisUrl(url) as RedisAddress,
+    url,
     keyPrefix,
     limits,
     events: {

@@ -3,7 +3,6 @@ import type { Claim } from '../../src/core/recall/in-flight.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
 import type { PrimaryLine } from '../../src/peers/primary-line.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
-import { readRedisUrl, type RedisAddress } from '../../src/peers/redis-url.ts'
 import { createCircuit } from '../../src/policy/far-cache/circuit.ts'
 import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
 import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
@@ -174,7 +173,7 @@ function redisProcess(redis: Redis, options: Options = {}): TestProcess {
 
 function connect(url: string): Promise<Redis> {
   return openRedis({
-    address: readRedisUrl(url) as RedisAddress,
+    url,
     keyPrefix: 'gateway:',
     limits: {
       redisConnectTimeoutMs: 1000,

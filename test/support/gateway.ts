@@ -122,10 +122,13 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   rewrite(options.file, options.variables)
   const { beside, redisUrl, primary } = options
   const dataDir = beside?.dataDir ?? join(folder, 'data')
-  const readSettings = () => {
-    const read = loadConfig({ DATA_DIR: dataDir, CONFIG_FILE: configFile, ...variables })
-    return { ...read, secrets: { ...read.secrets, redisUrl } }
-  }
+  const readSettings = () =>
+    loadConfig({
+      DATA_DIR: dataDir,
+      CONFIG_FILE: configFile,
+      REDIS_URL: redisUrl,
+      ...variables,
+    })
   const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
