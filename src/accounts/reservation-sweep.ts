@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { listed } from '../storage/sql-dialect.ts'
+import { hasEnded } from '../storage/process-name.ts'
 import type { Store } from '../storage/store.ts'
 import type { ReservationsTable, Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
@@ -20,7 +21,8 @@ export type ReservationSweep = {
 }
 
 /**
- * Gives back what calls hold that can be under way no more, since their process died. A clock that
+ * Gives back what calls hold that can be under way no more, since their process died: at once where
+ * that is known, as of another one on this machine, else when they have expired. A clock that
  * jumps frees nothing that is used: what has expired is freed at the second look that finds it so,
  * and each process renews its own at the first.
  */
@@ -56,9 +58,26 @@ export function sweepReservations(options: Options): ReservationSweep {
       .execute()
     for (const one of freed) onAbandoned(one)
   }
+  const freeEnded = async () => {
+    const rows = await store.db
+      .selectFrom('reservations')
+      .select('process')
+      .distinct()
+      .where('process', 'is not', null)
+      .execute()
+    const ended = rows.flatMap(({ process: name }) => (name && hasEnded(name) ? name : []))
+    if (ended.length === 0) return
+    const freed = await store.db
+      .deleteFrom('reservations')
+      .where('process', 'in', listed(store.db, ended))
+      .returningAll()
+      .execute()
+    for (const one of freed) onAbandoned(one)
+  }
   const look = async () => {
     // A store that does not answer frees nothing; the next look is soon.
-    running ??= sweep()
+    running ??= freeEnded()
+      .then(sweep)
       .catch(() => undefined)
       .finally(() => (running = undefined))
     await running

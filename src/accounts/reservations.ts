@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { StoreStatement } from '../storage/store.ts'
 import type { OwnedWindow } from './spendings.ts'
@@ -54,8 +55,8 @@ const reservationSql: readonly string[] = [
   `${windowHolds} and ${windowHolds}`,
 ].map(
   (condition) => `
-    insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at)
-    select ?, ?, ?, ?, ?, ? where ${condition}`,
+    insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at, process)
+    select ?, ?, ?, ?, ?, ?, ? where ${condition}`,
 )
 
 /** One statement a call, under SQLite's write lock. */
@@ -72,7 +73,8 @@ function statementOf(asked: AskedReservation): StoreStatement {
     startsAt,
     budget.nanoUsd - nanoUsd,
   ])
-  const parameters = [requestId, accountId, keyId, nanoUsd, at, expiresAt, ...conditions]
+  const row = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
+  const parameters = [...row, ...conditions]
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
@@ -92,6 +94,7 @@ function toAsked({ owners, ...asked }: AskedReservation) {
     nano_usd: asked.nanoUsd,
     at: asked.at,
     expires_at: asked.expiresAt,
+    process: processName,
     windows: owners.map(({ ownerId, window, budget }) => ({
       owner_id: ownerId,
       starts_at: window.startsAt,

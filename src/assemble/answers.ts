@@ -7,6 +7,7 @@ import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
+import { workerEnded } from '../peers/worker-lines.ts'
 import { settingsTopics } from '../peers/settings-topics.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import type { Channel } from '../peers/channel.ts'
@@ -69,6 +70,8 @@ export function assembleAnswers(options: Options) {
     intervalMs: options.config.limits.reservationCheckIntervalMs,
     onAbandoned: events.reservationAbandoned,
   })
+  // Twice: the look that is under way may have begun before.
+  primary?.on(workerEnded, () => void sweep.look().then(sweep.look))
   const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
   const administration = assembleAdministration({
     ...options,

@@ -5,6 +5,9 @@ import type { Pipe } from './pipe.ts'
 /** A worker, as the primary knows it. */
 export type WorkerId = { readonly id: number; readonly pid: number }
 
+/** A worker has ended, for certain: what it held can be given back. Told to one that goes on. */
+export const workerEnded = 'worker_ended'
+
 /** The primary's end of the lines to all workers. */
 export type WorkerLines = Topics<WorkerId> & {
   /** Those that are there, in the order in which they began. */

@@ -6,6 +6,7 @@ import { createBudgets } from './migrations/budgets.ts'
 import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
+import { addReservationProcesses } from './migrations/reservation-processes.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
 import { createPeople } from './migrations/people.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
@@ -66,6 +67,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0012_key_rotation': { up: addKeyRotation },
   '0013_key_creators': { up: addKeyCreators },
   '0014_gateway_secrets': { up: (db) => createGatewaySecrets(db, dialect) },
+  '0015_reservation_processes': { up: (db) => addReservationProcesses(db, dialect) },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -141,6 +141,8 @@ export type ReservationsTable = {
   nano_usd: number
   at: number
   expires_at: number
+  /** Null in rows of older versions. */
+  process: string | null
 }
 
 export type IdempotentAnswersTable = {

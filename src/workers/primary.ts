@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { workerCount, type Loaded } from '../config.ts'
 import { lineLimits } from '../peers/line.ts'
 import { relayAnnouncements } from '../peers/line-channel.ts'
-import { createWorkerLines, type WorkerLines } from '../peers/worker-lines.ts'
+import { createWorkerLines, workerEnded, type WorkerLines } from '../peers/worker-lines.ts'
 import { judgeClaims } from '../policy/far-cache/claim-judge.ts'
 import { holdBytes } from '../policy/far-cache/primary-bytes.ts'
 import { countForWorkers } from '../policy/counts-for-workers.ts'
@@ -59,7 +59,11 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   const fork = createFork({
     lines,
     onFault: events.faulted,
-    onExit: (id, how) => supervisor.ended(id, how),
+    onExit: (id, how) => {
+      supervisor.ended(id, how)
+      const [other] = supervisor.answering()
+      if (other !== undefined) lines.tell(workerEnded, null, other)
+    },
     othersAnswer: (id) => supervisor.answering().some((one) => one.id !== id),
   })
   const supervisor = createSupervisor({

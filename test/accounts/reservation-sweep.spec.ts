@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { expect } from 'chai'
 import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
 import { sweepReservations, type ReservationSweep } from '../../src/accounts/reservation-sweep.ts'
@@ -64,6 +65,22 @@ forEachStore('what calls of dead processes hold', () => {
     expect(abandoned).to.deep.equal(['req_dead'])
     const [state] = await after.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
     expect([state!.reserved.nano_usd, state!.left.nano_usd]).to.deep.equal([0, 1000])
+  })
+
+  it('comes back at the first look when its process on this machine has ended', async () => {
+    const budgets = start()
+    sweep = sweepOf(budgets)
+    // No system has processes of that number.
+    const processes = [`${hostname()} 999999999 any`, 'elsewhere 1 any', null]
+    for (const [index, process] of processes.entries()) {
+      await reserve(start(), `req_${index}`)
+      const update = store.db.updateTable('reservations').set({ process })
+      await update.where('request_id', '=', `req_${index}`).execute()
+    }
+    await reserve(start(), 'req_own')
+    await sweep.look()
+    expect((await held()).toSorted()).to.deep.equal(['req_1', 'req_2', 'req_own'])
+    expect(abandoned).to.deep.equal(['req_0'])
   })
 
   it('is not that of a call under way, whatever the clock does', async () => {

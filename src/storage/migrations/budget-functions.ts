@@ -77,7 +77,14 @@ export const functions: readonly string[] = [
      delete from reservations
      where request_id in (select id from added where mode = 'live');`,
   ),
-  `create function budgets_reserve(asked json) returns integer[] language plpgsql as $$
+  reserveFunction('create', ''),
+]
+
+/** As it is since reservations name their process. */
+export const reserveWithProcess = reserveFunction('create or replace', ', process')
+
+function reserveFunction(how: string, more: string): string {
+  return `${how} function budgets_reserve(asked json) returns integer[] language plpgsql as $$
    declare
      wish record;
      used jsonb;
@@ -119,9 +126,9 @@ export const functions: readonly string[] = [
        select used || coalesce(jsonb_object_agg(name, (used->>name)::numeric + wish.nano_usd), '{}')
        into used from unnest(wish.names) as name;
      end loop;
-     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at)
+     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at${more})
      select r.* from unnest(kept) as one (wish), json_to_record(one.wish)
-       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint, expires_at bigint);
+       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint, expires_at bigint${more && `${more} text`});
      return granted;
-   end $$`,
-]
+   end $$`
+}

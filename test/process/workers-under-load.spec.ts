@@ -1,0 +1,217 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import { completion } from '../support/chat-answers.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
+import { runProgram } from '../support/program.ts'
+import { startServer, type ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { loggedLines, workersOf } from '../support/worker-processes.ts'
+
+const tokens = 1000
+/** Of a call: output at $2 a million. */
+const callNanoUsd = tokens * 2000
+
+type Answered = { status: number; requestId: string | null }
+
+describe('two workers under load', () => {
+  let folder: TemporaryFolder
+  let upstream: Upstream
+  let server: ServerProcess
+  let key: string
+  const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
+
+  beforeEach(async () => {
+    folder = makeFolder()
+    upstream = await startUpstream()
+    writeSettings({})
+    server = await startServer({ folder: folder.path, variables: variables() })
+    await until('both workers answer', () => workersOf(server).length === 2)
+    const words = [
+      'keys',
+      'create',
+      '--mode',
+      'live',
+      '--name',
+      'any',
+      '--scopes',
+      'admin,inference',
+    ]
+    const made = await runProgram('src/command-line.ts', words, {
+      folder: folder.path,
+      variables: { ...variables(), WORKERS: '1' },
+    })
+    key = /mag_live_[\w-]+/.exec(made.stdout)![0]
+  })
+  afterEach(async () => {
+    server.kill('SIGKILL')
+    await server.ended
+    await upstream.stop()
+    folder.remove()
+  })
+
+  const variables = () => ({
+    DATA_DIR: join(folder.path, 'data'),
+    CONFIG_FILE: join(folder.path, 'gateway.yaml'),
+    OWN_API_KEY: ownKey,
+    LOG_LEVEL: 'info',
+    WORKERS: '2',
+  })
+  const writeSettings = (more: object) => {
+    // Nothing but the death of its process frees what a call holds.
+    const limits = { route_tries_max: 1, reservation_check_interval_ms: 60_000 }
+    const routes = { 'gpt-5-mini': ['own/house-1'] }
+    const file = { providers: [ownProvider('own', upstream)], routes, limits, ...more }
+    writeFileSync(join(folder.path, 'gateway.yaml'), stringify(file))
+  }
+  const ask = async (more: object = {}): Promise<Answered> => {
+    const answer = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        connection: 'close',
+      },
+      body: JSON.stringify({
+        model: 'gpt-5-mini',
+        messages: hello,
+        max_completion_tokens: tokens,
+        ...more,
+      }),
+    })
+    await answer.text()
+    return { status: answer.status, requestId: answer.headers.get('x-request-id') }
+  }
+  const inStore = <T>(run: (database: DatabaseSync) => T): T => {
+    const database = new DatabaseSync(join(folder.path, 'data', 'gateway.db'), { timeout: 5000 })
+    try {
+      return run(database)
+    } finally {
+      database.close()
+    }
+  }
+  const one = (sql: string) => inStore((database) => Object.values(database.prepare(sql).get()!)[0])
+  const recorded = () =>
+    inStore((database) => database.prepare('select id from usage').all()).map(({ id }) => id)
+
+  it('pay exactly what a budget is for', async () => {
+    inStore((database) =>
+      database.exec(
+        `update api_keys set budget_nano_usd = ${10.5 * callNanoUsd}, budget_period = 'total'`,
+      ),
+    )
+    upstream.answer((_request, at) => ({ ...completion('Hi.', { usage }), delayMs: at % 30 }))
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).to.have.length(10)
+    expect(new Set(statuses)).to.deep.equal(new Set([200, 402]))
+    expect(upstream.requests).to.have.length(10)
+    expect(one('select reserved_nano_usd from budget_windows')).to.equal(0)
+    const both = new Set(
+      loggedLines(server)
+        .filter(({ msg }) => msg.startsWith('request'))
+        .map(({ worker }) => worker),
+    )
+    expect(both.size).to.equal(2)
+  })
+
+  it('lose the calls of one that is killed and no others; what it held comes free at once', async () => {
+    inStore((database) =>
+      database.exec(
+        `update api_keys set budget_nano_usd = ${1000 * callNanoUsd}, budget_period = 'total'`,
+      ),
+    )
+    const gate = Promise.withResolvers<void>()
+    upstream.answer({ ...completion('Hi.', { usage }), after: gate.promise })
+    const calls = Array.from({ length: 20 }, () => ask().catch(() => undefined))
+    await until('all are at the provider', () => upstream.requests.length === 20)
+    const held = 'select count(*) from reservations'
+    expect(one(held)).to.equal(20)
+    const [first] = workersOf(server)
+    process.kill(first!.pid, 'SIGKILL')
+    const freed = until('what it held is free', () => Number(one(held)) < 20)
+    const left = await freed.then(() => Number(one(held))).finally(gate.resolve)
+    const answered = (await Promise.all(calls)).filter((answer) => answer !== undefined)
+    expect(answered.map(({ status }) => status)).to.deep.equal(Array(left).fill(200))
+    expect(recorded()).to.have.members(answered.map(({ requestId }) => requestId))
+    expect(one('select reserved_nano_usd from budget_windows')).to.equal(0)
+    await until('it is replaced', () => workersOf(server).length === 2)
+    const after = await Promise.all(Array.from({ length: 10 }, () => ask()))
+    expect(after.map(({ status }) => status)).to.deep.equal(Array(10).fill(200))
+  })
+
+  it('finish what is under way when they are stopped, and record it', async () => {
+    upstream.answer((_request, at) => ({
+      ...completion('Hi.', { usage }),
+      delayMs: 200 + (at % 50),
+    }))
+    const answered: Answered[] = []
+    const caller = async () => {
+      for (;;) {
+        const answer = await ask().catch((error: unknown) => error as Error)
+        if (answer instanceof Error) {
+          // The port is closed: nothing was sent. Anything else was lost.
+          expect(String((answer.cause as Error | undefined)?.message)).to.match(/ECONNREFUSED/)
+          return
+        }
+        answered.push(answer)
+      }
+    }
+    const callers = Promise.all(Array.from({ length: 16 }, caller))
+    await until('calls are answered', () => answered.length > 16)
+    server.kill('SIGTERM')
+    const { code } = await server.ended
+    await callers
+    expect(code).to.equal(0)
+    expect(new Set(answered.map(({ status }) => status))).to.deep.equal(new Set([200]))
+    expect(recorded()).to.have.members(answered.map(({ requestId }) => requestId))
+  })
+
+  it('go on with the same settings after a reload of one, which is written down once', async () => {
+    upstream.answer(() => completion('Hi.', { usage }))
+    writeSettings({ aliases: { swift: 'gpt-5-mini' } })
+    const headers = { authorization: `Bearer ${key}`, connection: 'close' }
+    const reloaded = await fetch(`${server.url}/api/reload`, { method: 'POST', headers })
+    expect(await reloaded.json()).to.deep.include({ changed: ['aliases'] })
+    const find = async (alias: string) =>
+      (await fetch(`${server.url}/v1/models/${alias}`, { headers })).status
+    for (let count = 0; count < 8; count++) expect(await find('swift')).to.equal(200)
+    expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(1)
+    // By a signal to the primary; and one that is started later has them as well.
+    writeSettings({ aliases: { rapid: 'gpt-5-mini' } })
+    server.kill('SIGHUP')
+    const told = () => loggedLines(server).filter(({ msg }) => msg === 'reloaded').length
+    await until('both are reloaded again', () => told() === 4)
+    process.kill(workersOf(server)[0]!.pid, 'SIGKILL')
+    await until(
+      'it is replaced',
+      () => loggedLines(server).filter(({ msg }) => msg === 'worker answers').length === 3,
+    )
+    for (let count = 0; count < 8; count++) expect(await find('rapid')).to.equal(200)
+    expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(2)
+  })
+
+  it('end a revoked key on both', async () => {
+    upstream.answer(() => completion('Hi.', { usage }))
+    const statuses = async () =>
+      new Set(
+        (await Promise.all(Array.from({ length: 8 }, () => ask()))).map(({ status }) => status),
+      )
+    expect(await statuses()).to.deep.equal(new Set([200]))
+    const id = String(one("select id from api_keys where name = 'any'"))
+    const headers = { authorization: `Bearer ${key}` }
+    const path = `${server.url}/api/keys/${id}`
+    expect((await fetch(path, { method: 'DELETE', headers })).ok).to.equal(true)
+    const askedAt = performance.now()
+    await until('it is refused everywhere', async () => {
+      const seen = await statuses()
+      return seen.size === 1 && seen.has(401)
+    })
+    expect(performance.now() - askedAt).to.be.below(2000)
+  })
+})
