@@ -1,13 +1,14 @@
 /**
  * `npm run -s recompute -- <gateway.db or DATA_DIR> [--json]`: calculates the cost of each row of the
- * ledger again, from that row alone, and tells the rows whose cost differs. Opens the file for reading
- * only, asks no network and no catalog. Exits with 1 when there is a difference, with 2 when it
+ * ledger again, from that row alone, and tells the rows whose cost differs. Without a file it is the
+ * ledger of DATABASE_URL. Opens it for reading only, asks no catalog. Exits with 1 when there is a difference, with 2 when it
  * cannot read the ledger.
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { usageColumns, usageIn } from '../src/accounts/ledger-row.ts'
+import { loadConfig, readVariables } from '../src/config.ts'
 import { readPricing } from '../src/core/pricing-text.ts'
 import { costNanoUsd, type Pricing } from '../src/core/pricing.ts'
 import { usdText } from '../src/core/price.ts'
@@ -38,23 +39,24 @@ type Report = {
 
 const differencesTold = 1000
 
-function main(): void {
+async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: { json: { type: 'boolean', default: false } },
   })
   const [given] = positionals
-  if (given === undefined || positionals.length > 1) {
+  const { databaseUrl } = loadConfig(readVariables()).secrets
+  if (positionals.length > 1 || (given === undefined && databaseUrl === undefined)) {
     return refuse('Name the store: npm run -s recompute -- <gateway.db or DATA_DIR> [--json]')
   }
-  if (!existsSync(given)) return refuse(`There is no ${given}.`)
-  const path = statSync(given).isDirectory() ? storePath(given) : given
-  if (!existsSync(path)) return refuse(`There is no ${path}.`)
+  const path = given === undefined ? undefined : fileOf(given)
+  if (path !== undefined && !existsSync(path)) return refuse(`There is no ${path}.`)
   let report: Report
   try {
-    report = recompute(path)
+    const rows = path === undefined ? rowsOfDatabase(databaseUrl!) : rowsOfFile(path)
+    report = await recompute(rows)
   } catch (error) {
-    return refuse(`${path} cannot be read: ${(error as Error).message}.`)
+    return refuse(`${path ?? 'The database'} cannot be read: ${(error as Error).message}.`)
   }
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : printed(report))
   if (report.differences > 0) process.exitCode = 1
@@ -65,32 +67,55 @@ function refuse(reason: string): void {
   process.exitCode = 2
 }
 
-/** Goes over the rows one by one: the ledger may be larger than memory. */
-function recompute(path: string): Report {
+const columns = ['id', 'account_id', 'cost_nano_usd', 'pricing', ...usageColumns] as const
+
+function fileOf(given: string): string {
+  return statSync(given, { throwIfNoEntry: false })?.isDirectory() ? storePath(given) : given
+}
+
+function* rowsOfFile(path: string): Generator<Row> {
   const database = new DatabaseSync(path, { readOnly: true })
-  const columns = ['id', 'account_id', 'cost_nano_usd', 'pricing', ...usageColumns]
+  try {
+    for (const row of database.prepare(`select ${columns.join(', ')} from usage`).iterate()) {
+      // The columns of the table, as src/storage/tables.ts has them.
+      yield row as Row
+    }
+  } finally {
+    database.close()
+  }
+}
+
+const rowsPerFetch = 1000
+
+/** The rows of a PostgreSQL, by a cursor. */
+async function* rowsOfDatabase(url: string): AsyncGenerator<Row> {
+  const { readPostgres } = await import('../src/storage/postgres-store.ts')
+  const db = readPostgres(url)
+  try {
+    yield* db.selectFrom('usage').select(columns).stream(rowsPerFetch)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Goes over the rows one by one: the ledger may be larger than memory. */
+async function recompute(found: Iterable<Row> | AsyncIterable<Row>): Promise<Report> {
   const readText = pricingReader()
   let [rows, notExplained, differences] = [0, 0, 0]
   let [stored, computed] = [0n, 0n]
   const differing: Difference[] = []
-  try {
-    for (const found of database.prepare(`select ${columns.join(', ')} from usage`).iterate()) {
-      // The columns of the table, as src/storage/tables.ts has them.
-      const row = found as Row
-      rows++
-      if (row.pricing === null) {
-        notExplained++
-        continue
-      }
-      const again = costOfRow(row, readText)
-      stored += BigInt(row.cost_nano_usd ?? 0)
-      if (typeof again === 'number') computed += BigInt(again)
-      if (again === row.cost_nano_usd) continue
-      differences++
-      if (differing.length < differencesTold) differing.push(differenceOf(row, again))
+  for await (const row of found) {
+    rows++
+    if (row.pricing === null) {
+      notExplained++
+      continue
     }
-  } finally {
-    database.close()
+    const again = costOfRow(row, readText)
+    stored += BigInt(row.cost_nano_usd ?? 0)
+    if (typeof again === 'number') computed += BigInt(again)
+    if (again === row.cost_nano_usd) continue
+    differences++
+    if (differing.length < differencesTold) differing.push(differenceOf(row, again))
   }
   return {
     rows,
@@ -148,4 +173,4 @@ function printed(report: Report): string {
   return `${lines.join('\n')}\n`
 }
 
-main()
+await main()

@@ -128,16 +128,23 @@ function catalogText(config: Config): string {
 
 async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
   const { dataDir } = config
-  if (!existsSync(dataDir)) {
+  if (secrets.databaseUrl === undefined && !existsSync(dataDir)) {
     return { finding: `${dataDir} does not exist yet: the first start creates it`, healthy: true }
   }
   try {
-    const store = await openStore(config, secrets)
+    const limits = { ...config.limits, databaseStartWaitMs: 0 }
+    const store = await openStore({ ...config, limits }, secrets)
     const active = await countActiveKeys(store, Date.now())
+    const described = await store.describe()
+    const isWell = await store.look().then(
+      () => true,
+      () => false,
+    )
     await store.close()
-    return { finding: `${dataDir}, ${active} active keys`, healthy: true }
+    return { finding: `${described}, ${active} active keys`, healthy: isWell }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
+    if (secrets.databaseUrl !== undefined) return { finding: reason, healthy: false }
     return { finding: `${dataDir} cannot be opened: ${reason}`, healthy: false }
   }
 }

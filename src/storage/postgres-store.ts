@@ -57,6 +57,7 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
     reader,
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),
+    describe: () => describe(db, place),
     look: async () => {
       const isReadOnly = await readOnly(db).catch((error: unknown) => {
         if (!wasCut(toStoreError(error))) throw error
@@ -69,6 +70,14 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
       await db.destroy()
     },
   }
+}
+
+const readTimeoutMs = 5000
+
+/** Reads a database as it is, however long that takes; rows can be streamed by a cursor. */
+export function readPostgres(url: string): Kysely<Tables> {
+  const options = { url, connectTimeoutMs: readTimeoutMs, connectionsMax: 1, readOnly: true }
+  return new Kysely<Tables>({ dialect: postgresDialect(createPool(options), { reads: true }) })
 }
 
 type Connection = Pick<PoolOptions, 'url' | 'connectTimeoutMs'>
@@ -95,6 +104,20 @@ async function readOnly(db: Kysely<Tables>): Promise<boolean> {
     select current_setting('transaction_read_only') as read_only
   `.execute(db)
   return rows[0]?.read_only === 'on'
+}
+
+async function describe(
+  db: Kysely<Tables>,
+  { host, port, database }: PostgresPlace,
+): Promise<string> {
+  const { rows } = await sql<{ version: string; migrations: number }>`
+    select current_setting('server_version') as version,
+      (select count(*) from kysely_migration) as migrations
+  `.execute(db)
+  const [{ version, migrations }] = rows as [(typeof rows)[number]]
+  const writing = (await readOnly(db)) ? 'may only be read' : 'takes rows'
+  const server = `PostgreSQL ${version}, database ${database} on ${host}:${port}`
+  return `${server}, for keys, people, the ledger, budgets and answers of idempotency keys; ${migrations} migrations, ${writing}`
 }
 
 function notWritable(): StoreError {

@@ -91,6 +91,7 @@ async function openFiles(
     dialect: 'sqlite',
     db,
     reader,
+    describe: async () => dataDir,
     look: await watchFiles(path),
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.

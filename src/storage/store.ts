@@ -37,6 +37,8 @@ export type Store = {
   commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<readonly number[]>
   /** For reports, which must not hold up whatever else the store does. */
   reader: Reader
+  /** What it is and where, for the operator, without secrets. */
+  describe(): Promise<string>
   /** Resolves while what is written is kept where it would be found again. Throws a StoreError. */
   look(): Promise<void>
   close(): Promise<void>
