@@ -717,7 +717,7 @@ export interface components {
                  */
                 upload_bytes_max: number;
                 /**
-                 * @description How long a call waits until it is counted by Redis or the primary. Without an answer each process counts its share of the limits, until there is one again.
+                 * @description How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again.
                  * @default 150
                  */
                 limits_timeout_ms: number;
@@ -1763,7 +1763,7 @@ export const settings = [
     "variable": null,
     "standard": 150,
     "needsRestart": false,
-    "description": "How long a call waits until it is counted by Redis or the primary. Without an answer each process counts its share of the limits, until there is one again."
+    "description": "How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again."
   },
   {
     "name": "limits.redis_connect_timeout_ms",

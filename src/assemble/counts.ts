@@ -43,7 +43,9 @@ export function assembleCounts({ limits, redis, primary, events, monotonic }: Op
     exchange,
     processId,
     createNear,
-    timeoutMs: () => limits().limitsTimeoutMs,
+    // A primary that is slow is there all the same: without it there would be no workers.
+    timeoutMs: () =>
+      redis === undefined ? limits().primaryAnswerTimeoutMs : limits().limitsTimeoutMs,
     onAlone: events.limitsAlone,
     onJoint: events.limitsJoint,
   })
