@@ -114,9 +114,14 @@ describe('limits over real processes', () => {
       await until('both are with the provider', () => upstream.requests.length === 2)
       expect(await asks('three')).to.equal(429)
       upstream.answer(completion('Hi.'))
-      for (const { pid } of workersOf(server)) process.kill(pid, 'SIGKILL')
+      for (const { pid } of workersOf(server)) {
+        process.kill(pid, 'SIGKILL')
+        await until('another one answers', () => {
+          const pids = workersOf(server).map((one) => one.pid)
+          return pids.length === 2 && !pids.includes(pid)
+        })
+      }
       expect(await Promise.all(held)).to.deep.equal(['cut', 'cut'])
-      await until('others answer', () => workersOf(server).length === 2)
       expect(await asks('three')).to.equal(200)
     } finally {
       await upstream.stop()
