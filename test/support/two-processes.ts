@@ -1,9 +1,9 @@
 import { loadConfig } from '../../src/config.ts'
 import { relayAnnouncements } from '../../src/peers/line-channel.ts'
+import { countForWorkers } from '../../src/policy/counts-for-workers.ts'
 import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
 import { holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
 import { keepSettings } from '../../src/workers/settings-in-force.ts'
-import { countForWorkers } from '../../src/policy/counts-for-workers.ts'
 import { startGateway, type TestGateway } from './gateway.ts'
 import { processLines } from './process-lines.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
@@ -30,11 +30,8 @@ export async function startTwo(over: 'Redis' | 'primary', options: Options): Pro
     judgeClaims(lines.primary)
     const monotonic = () => performance.now()
     holdBytes({ lines: lines.primary, bytesMax: 33_554_432, monotonic })
-  const lines = over === 'primary' ? processLines(2) : undefined
-  if (lines !== undefined) {
-    relayAnnouncements(lines.primary)
     const onFault = (fault: unknown) => void lines.faults.push(fault)
-    countForWorkers({ lines: lines.primary, monotonic: () => performance.now(), onFault })
+    countForWorkers({ lines: lines.primary, monotonic, onFault })
   }
   const start = (index: number, beside?: TestGateway) =>
     startGateway({ ...options, beside, redisUrl: redis?.url, primary: lines?.workers[index] })
