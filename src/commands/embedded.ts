@@ -15,6 +15,8 @@ export function embeddedConfig(instead: (database: string) => string): Config {
 function withoutPassword(address: string): string {
   const url = new URL(address)
   url.password = ''
+  const secret = url.searchParams.keys().filter((name) => /password/i.test(name))
+  for (const name of secret.toArray()) url.searchParams.delete(name)
   return url.href
 }
 

@@ -57,7 +57,7 @@ describe('the commands that copy a store', () => {
     const chance = chanceFrom(seed)
     const onAnswer = (count: number) => void (answered = count)
     const load = startLoad({ url: first.url, key, callers: 8, chance, onAnswer })
-    await until('there is load', () => answered > 100)
+    await until('there is load', () => answered > 40)
     const before = load.acknowledged.map(({ requestId }) => requestId)
     const backup = await run('backup copy.db --json')
     expect(backup.stderr).to.equal('')
@@ -147,7 +147,7 @@ describe('the commands that copy a store', () => {
       const { code, stderr } = await runProgram('src/command-line.ts', [command, 'x.dump'], {
         folder: folder.path,
         variables: {
-          DATABASE_URL: 'postgres://gate:hidden@127.0.0.1:1/usage',
+          DATABASE_URL: 'postgres://gate:hidden@127.0.0.1:1/usage?sslpassword=hidden',
           DATA_DIR: at('data'),
         },
       })

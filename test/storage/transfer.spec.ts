@@ -141,7 +141,7 @@ describe('an export', () => {
     await (await openTestStore(to)).close()
     expect((await importIntoFolder({ dataDir: to, file })).replaced).to.match(/replaced-/)
     expect(await refusal(importIntoFolder({ dataDir: to, file }))).to.include(
-      'has a store with 1 accounts and 2 calls, and an import fills an empty one. Set DATA_DIR',
+      'has a store already (accounts: 1, calls: 2), and an import fills an empty one. Set DATA_DIR',
     )
     const store = await openTestStore(dataDir)
     expect(await refusal(importIntoFolder({ dataDir, file }))).to.include('is in use')

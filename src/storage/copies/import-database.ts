@@ -44,7 +44,7 @@ async function assertEmpty(db: Kysely<Tables>): Promise<void> {
     return
   }
   throw new StoreError(
-    `DATABASE_URL: the database has a store with ${accounts} accounts and ${calls} calls, and an import fills an empty one. Create another database and name that.`,
+    `DATABASE_URL: the database has a store already (accounts: ${accounts}, calls: ${calls}), and an import fills an empty one. Create another database and name that.`,
   )
 }
 

@@ -52,7 +52,7 @@ function assertEmpty(dataDir: string): void {
   const { accounts, calls } = checkStoreFile(path, path)
   if (accounts === 0 && calls === 0) return
   throw new StoreError(
-    `DATA_DIR: ${dataDir} has a store with ${accounts} accounts and ${calls} calls, and an import fills an empty one. Set DATA_DIR to another folder, or move this one away.`,
+    `DATA_DIR: ${dataDir} has a store already (accounts: ${accounts}, calls: ${calls}), and an import fills an empty one. Set DATA_DIR to another folder, or move this one away.`,
   )
 }
 
