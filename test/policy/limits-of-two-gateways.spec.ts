@@ -41,7 +41,7 @@ for (const over of ['Redis', 'primary'] as const) {
       expect(refused.headers.get('ratelimit')).to.match(/"requests-per-key";r=0;t=(59|60)/)
       expect(refused.headers.get('ratelimit-policy')).to.contain('"requests-per-key";q=100;w=60')
       expect(await refused.text()).to.contain('This API key may make 100 requests a minute')
-      await Promise.all(answers.map((answer) => answer.bodyUsed || answer.text()))
+      await Promise.all(answers.map(async (answer) => answer.bodyUsed || answer.text()))
       expect(await left(two.b, 'requests')).to.equal(0)
       expect(two.a.logText() + two.b.logText()).to.not.contain('its share')
     })
