@@ -69,7 +69,13 @@ export function assembleLasting(options: Options) {
     rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
     closeCounts,
     record: createLedger(store, first, events.recorded),
-    idempotency: createIdempotency({ store, limits, clock, onFault: events.faulted }),
+    idempotency: createIdempotency({
+      store,
+      limits,
+      clock,
+      onFault: events.faulted,
+      isOneOfSeveral: primary !== undefined || store.dialect === 'postgres',
+    }),
     budgets: createBudgets({ store, clock, limits: first }),
     uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
   }

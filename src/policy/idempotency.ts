@@ -26,6 +26,8 @@ type Options = {
   clock: () => number
   /** Told of what went wrong behind an answer. */
   onFault: (error: unknown) => void
+  /** Whether other processes keep answers in the same store. */
+  isOneOfSeveral?: boolean
 }
 
 export type Idempotency = {
@@ -53,13 +55,16 @@ export function createIdempotency(options: Options): Idempotency {
   const shelf = createAnswerShelf(store.db)
   const room = createShelfRoom(() => limits().idempotencyBytesMax)
   const parts: Parts = { ...options, shelf, room, running: new Set(), freed: new Map() }
-  const counted = shelf.bytesByAccount().then(room.count, onFault)
+  const count = () => shelf.bytesByAccount().then(room.count)
+  const counted = count().catch(onFault)
   const sweep = async () => {
     for (const [id, row] of parts.freed) {
       await shelf.remove(row)
       parts.freed.delete(id)
     }
     await shelf.sweep(clock(), room.give)
+    // What others keep, and what they have removed.
+    if (options.isOneOfSeveral === true) await count()
   }
   let sweeping: Promise<void> | undefined
   const timer = setInterval(() => {

@@ -8,7 +8,7 @@ export type ShelfRoom = {
   grow(accountId: string, bytes: number): void
   /** An answer of so many bytes is gone. */
   give(accountId: string, bytes: number): void
-  /** Adds what was there already. */
+  /** From here on it is what the store has, whoever has put it there. */
   count(kept: readonly { accountId: string; bytes: number; answers: number }[]): void
 }
 
@@ -16,7 +16,10 @@ export type ShelfRoom = {
 const rowBytes = 1024
 const accountShare = 0.5
 
-/** Counts the bytes of one process and of those before it; an account may take half of them. */
+/**
+ * Counts the bytes of this process on top of what the store had when it was counted; an account may take
+ * half of them.
+ */
 export function createShelfRoom(bytesMax: () => number): ShelfRoom {
   const held = new Map<string, number>()
   let total = 0
@@ -36,6 +39,8 @@ export function createShelfRoom(bytesMax: () => number): ShelfRoom {
     grow: add,
     give: (accountId, bytes) => add(accountId, -bytes - rowBytes),
     count: (kept) => {
+      held.clear()
+      total = 0
       for (const { accountId, bytes, answers } of kept) add(accountId, bytes + answers * rowBytes)
     },
   }

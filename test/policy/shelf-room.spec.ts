@@ -1,0 +1,26 @@
+import { expect } from 'chai'
+import { createShelfRoom } from '../../src/policy/shelf-room.ts'
+
+describe('the room for answers by idempotency keys', () => {
+  const room = () => createShelfRoom(() => 100_000)
+
+  it('is what the store has, whoever has put it there, each time that it is counted', () => {
+    const one = room()
+    one.take('acc_1', 40_000)
+    expect(one.refusal('acc_1')).to.equal(undefined)
+    one.count([{ accountId: 'acc_1', bytes: 49_000, answers: 1 }])
+    expect(one.refusal('acc_1')).to.equal('account')
+    one.count([{ accountId: 'acc_2', bytes: 98_000, answers: 1 }])
+    expect(one.refusal('acc_1')).to.equal('process')
+    one.count([])
+    expect(one.refusal('acc_2')).to.equal(undefined)
+  })
+
+  it('has no less than nothing in it when another has removed what is given back', () => {
+    const one = room()
+    one.count([])
+    for (let count = 0; count < 100; count++) one.give('acc_1', 1000)
+    one.take('acc_1', 60_000)
+    expect(one.refusal('acc_1')).to.equal('account')
+  })
+})
