@@ -9,6 +9,7 @@ import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/reload-settings.ts'
 import { assemblePeers } from './assemble/peers.ts'
 import { assemblePeople, type PeopleParts } from './assemble/people.ts'
+import { workerShares } from './assemble/worker-shares.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
@@ -95,7 +96,7 @@ export async function assemble({
   collector,
 }: Options): Promise<Assembled> {
   const { limits } = config
-  const budget = budgetOf({ limits, monotonic, collector })
+  const budget = budgetOf({ config, monotonic, collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
   const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
@@ -222,16 +223,15 @@ function serverOf({ contract, toolServer, limits, events, budget, ...more }: Ser
   return { ...server, router }
 }
 
-type BudgetParts = Pick<Options, 'collector'> & {
-  limits: Config['limits']
+type BudgetParts = Pick<Options, 'collector' | 'config'> & {
   monotonic: () => number
 }
 
-/** The bytes that all requests together may hold. */
-function budgetOf({ limits, monotonic, collector }: BudgetParts): Budget {
+/** The bytes that all requests of this process together may hold. */
+function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
   return createBudget({
-    bytesMax: limits.bufferedBytesMax,
-    graceMs: limits.slowPeerGraceMs,
+    bytesMax: workerShares(config).bufferedBytesMax,
+    graceMs: config.limits.slowPeerGraceMs,
     now: monotonic,
     ...(collector === undefined ? {} : { onGiven: collectAfter(collector) }),
   })

@@ -19,6 +19,7 @@ import type { Events } from '../telemetry/events.ts'
 import type { ConnectFarCache } from './far-cache.ts'
 import { assembleCounts } from './counts.ts'
 import type { Peers } from './peers.ts'
+import { workerShares } from './worker-shares.ts'
 
 type Options = {
   /** The settings at the start. */
@@ -85,7 +86,7 @@ export function assembleLasting(options: Options) {
 function assembleMemory({ config, secret, limits, connectFarCache, ...options }: Options) {
   const connected = connectFarCache?.({ ...options, secret, limits })
   const { monotonic } = options
-  const { cacheBytesMax: bytesMax } = config.limits
+  const { cacheBytesMax: bytesMax } = workerShares(config)
   const cache = createResponseCache({ bytesMax, limits, far: connected?.far, monotonic })
   const { recallFar } = cache
   const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
