@@ -99,9 +99,11 @@ forEachStore('the hourly sums of usage', (kind) => {
             kept.push(...rows)
             // While another program holds the store, rows go by the journal.
             const giveFree = isHeld ? await holdStore(folder.path) : undefined
-            await store.keep('usage', rows).finally(async () => {
+            try {
+              await store.keep('usage', rows)
+            } finally {
               await giveFree?.()
-            })
+            }
             if (!isHeld) continue
             await until('it takes rows', () => !throws(store.assertKeeps))
             // As if the journal were replayed once more.

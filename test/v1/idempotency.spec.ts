@@ -5,6 +5,7 @@ import type { CallOptions } from '../support/gateway.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { pixel } from '../support/pixel.ts'
 import { until } from '../support/until.ts'
+import { forEachStore } from '../support/each-store.ts'
 
 const images = '/v1/images/generations'
 const edits = '/v1/images/edits'
@@ -24,7 +25,7 @@ let count = 0
 /** A key that no other test uses. */
 const newKey = () => `test-${++count}`
 
-describe('a request with an idempotency key', () => {
+forEachStore('a request with an idempotency key', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
