@@ -718,7 +718,7 @@ export interface components {
                 upload_bytes_max: number;
                 /**
                  * @description How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again.
-                 * @default 150
+                 * @default 1000
                  */
                 limits_timeout_ms: number;
                 /**
@@ -1761,7 +1761,7 @@ export const settings = [
   {
     "name": "limits.limits_timeout_ms",
     "variable": null,
-    "standard": 150,
+    "standard": 1000,
     "needsRestart": false,
     "description": "How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again."
   },

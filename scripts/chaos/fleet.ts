@@ -16,6 +16,8 @@ export type Replica = {
   /** Of the process, or of the primary of its workers. */
   processId(): number
   kill(signal: NodeJS.Signals): void
+  /** What it has logged since it was started last. */
+  stderr(): string
   /** Starts it again, with the same port and folder. */
   restart(): Promise<void>
 }
@@ -27,8 +29,8 @@ export type Fleet = {
   redis: TestRedis
   upstream: Upstream
   databaseUrl: string
-  /** A live key with a budget that nothing here spends. */
-  key: string
+  /** A live key, made by the command line with these further words. */
+  createKey(words: readonly string[]): Promise<string>
   stop(): Promise<void>
 }
 
@@ -64,21 +66,23 @@ export async function startFleet({ workers }: { workers: boolean }): Promise<Fle
   for (const name of workers ? ['one'] : ['one', 'two']) {
     replicas.push(await startReplica(join(folder.path, name), variables))
   }
-  const words = ['keys', 'create', '--mode', 'live', '--name', 'chaos', '--budget-usd', '1000']
-  const { stdout, stderr } = await runProgram(
-    'src/command-line.ts',
-    [...words, '--budget-period', 'total'],
-    { folder: folder.path, variables: { ...variables, DATA_DIR: join(folder.path, 'command') } },
-  )
-  const [key] = /mag_live_[\w-]+/.exec(stdout) ?? []
-  if (key === undefined) throw new Error(`No key was made: ${stderr}`)
+  const createKey: Fleet['createKey'] = async (words) => {
+    const create = ['keys', 'create', '--mode', 'live', '--name', 'fleet', ...words]
+    const { stdout, stderr } = await runProgram('src/command-line.ts', create, {
+      folder: folder.path,
+      variables: { ...variables, DATA_DIR: join(folder.path, 'command') },
+    })
+    const [key] = /mag_live_[\w-]+/.exec(stdout) ?? []
+    if (key === undefined) throw new Error(`No key was made: ${stderr}`)
+    return key
+  }
   return {
     replicas,
     postgres,
     redis,
     upstream,
     databaseUrl,
-    key,
+    createKey,
     stop: async () => {
       await Promise.all(replicas.map((replica) => replica.stop()))
       await Promise.all([postgres.stop(), redis.stop(), upstream.stop()])
@@ -102,6 +106,7 @@ async function startReplica(
     url: server.url,
     processId: () => server.processId,
     kill: (signal) => server.kill(signal),
+    stderr: () => server.stderr(),
     restart: async () => {
       await server.ended
       server = await start()

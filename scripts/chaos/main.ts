@@ -30,6 +30,9 @@ async function runCells(name: string): Promise<[Phase, Cell][]> {
   const victim = victims[name]!
   const chance = chanceFrom(seed)
   const fleet = await startFleet(victim)
+  // A budget that nothing here spends.
+  const key = await fleet.createKey(['--budget-usd', '1000', '--budget-period', 'total'])
+  const charged = new Map<string, number>()
   const cells: [Phase, Cell][] = []
   try {
     for (const phase of phases) {
@@ -37,7 +40,15 @@ async function runCells(name: string): Promise<[Phase, Cell][]> {
       cells.push([phase, cell])
       for (let round = 0; round < rounds; round++) {
         const word = `${name} ${phase} ${round}`
-        const { answers, faults } = await runRound({ fleet, victim, phase, chance, name: word })
+        const { answers, faults } = await runRound({
+          fleet,
+          charged,
+          key,
+          victim,
+          phase,
+          chance,
+          name: word,
+        })
         cell.rounds++
         for (const { status } of answers) {
           cell.statuses.set(status, (cell.statuses.get(status) ?? 0) + 1)
@@ -45,6 +56,9 @@ async function runCells(name: string): Promise<[Phase, Cell][]> {
         cell.faults.push(...faults.map((fault) => `${word}: ${fault}`))
       }
     }
+  } catch (error) {
+    for (const { url, stderr } of fleet.replicas) console.error(`${url}:\n${stderr().slice(-5000)}`)
+    throw error
   } finally {
     await fleet.stop()
   }

@@ -18,12 +18,29 @@ const calls = 24
 const settleMs = 30_000
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-type Options = { fleet: Fleet; victim: Victim; phase: Phase; chance: Chance; name: string }
+type Options = {
+  fleet: Fleet
+  /** How often the vendor was asked each question, in all rounds. */
+  charged: Map<string, number>
+  key: string
+  victim: Victim
+  phase: Phase
+  chance: Chance
+  name: string
+}
 
 /** Calls at all gateways at once, and one death among them; afterwards the books have to be right. */
-export async function runRound({ fleet, victim, phase, chance, name }: Options): Promise<Round> {
-  const { upstream, replicas, key } = fleet
-  const charged = new Map<string, number>()
+export async function runRound({
+  fleet,
+  charged,
+  key,
+  victim,
+  phase,
+  chance,
+  name,
+}: Options): Promise<Round> {
+  const { upstream, replicas } = fleet
+  let [seen, ended] = [0, 0]
   const killAt = chance.below(calls)
   let back: Promise<void> | undefined
   const dead = Promise.withResolvers<void>()
@@ -34,11 +51,12 @@ export async function runRound({ fleet, victim, phase, chance, name }: Options):
   upstream.answer((request) => {
     const question = questionIn(request)
     charged.set(question, (charged.get(question) ?? 0) + 1)
-    if (charged.size === killAt + 1) {
-      if (phase === 'during') setTimeout(kill, chance.below(20))
-      if (phase === 'after') void request.closed.then(() => setTimeout(kill, chance.below(3)))
-    }
-    return { ...answerTo(request), ...(phase === 'during' && { after: dead.promise, delayMs: 20 }) }
+    void request.closed.then(() => {
+      if (phase === 'after' && ended++ === killAt) setTimeout(kill, chance.below(10))
+    })
+    if (phase !== 'during') return { ...answerTo(request), delayMs: chance.below(60) }
+    if (++seen === killAt + 1) setTimeout(kill, chance.below(20))
+    return { ...answerTo(request), after: dead.promise, delayMs: 20 }
   })
   if (phase === 'before') setTimeout(kill, chance.below(8))
   const asked = Array.from({ length: calls }, (_, index) =>
@@ -78,7 +96,7 @@ async function untilQuiet({ databaseUrl, replicas }: Fleet): Promise<Books> {
     async () => {
       const ready = await Promise.all(
         replicas.map(({ url }) =>
-          fetch(`${url}/ready`).then(
+          fetch(`${url}/ready`, { signal: AbortSignal.timeout(5000) }).then(
             ({ ok }) => ok,
             () => false,
           ),
