@@ -109,9 +109,9 @@ describe('what compose.yaml starts', function () {
         const answered = () => outcomes.get('200') ?? 0
         await until('there is load', () => answered() > 200)
         for (const name of composed.gateways) {
-          const { code, seconds } = await composed.restart(name)
+          const { code } = await composed.restart(name)
+          // Null where it took longer than stop_grace_period.
           expect(code, name).to.equal(0)
-          expect(seconds, name).to.be.below(10)
           const before = answered()
           await until('there is load again', () => answered() > before + 200)
         }

@@ -25,7 +25,7 @@ export type Composed = {
   /** A service's process at the moment. */
   gateway(name: string): ServerProcess
   /** Stops a gateway as Compose would, starts it again and waits until it is healthy. */
-  restart(name: string): Promise<{ code: number | null; seconds: number }>
+  restart(name: string): Promise<{ code: number | null }>
   stop(): Promise<void>
 }
 
@@ -109,15 +109,13 @@ export async function startComposed(folder: string): Promise<Composed> {
     restart: async (name) => {
       const { stop_signal: signal = 'SIGTERM', stop_grace_period: grace = '10s' } =
         file.services[name]!
-      const askedAt = performance.now()
       const server = running.get(name)!
       server.kill(signal)
       const late = setTimeout(() => server.kill('SIGKILL'), secondsOf(grace) * 1000)
       const { code } = await server.ended
       clearTimeout(late)
-      const seconds = (performance.now() - askedAt) / 1000
       await start(name)
-      return { code, seconds }
+      return { code }
     },
     stop: async () => {
       for (const server of running.values()) server.kill('SIGKILL')

@@ -1,0 +1,68 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { settingsTable } from '../../src/config.ts'
+import { nginxConfiguration } from '../support/deploy/composed.ts'
+import { makeFolder } from '../support/folder.ts'
+import { projectFolder } from '../support/program.ts'
+import { programPath } from '../support/servers/daemon.ts'
+
+const read = (name: string) => readFileSync(join(projectFolder, 'deploy/proxies', name), 'utf8')
+const settings = settingsTable()
+const defaultOf = (name: string) =>
+  Number(new RegExp(`\`limits\\.${name}\` \\| \`(\\d+)\``).exec(settings)![1])
+
+describe('the proxies', () => {
+  it('have an nginx configuration that nginx takes, with TLS too', function () {
+    const nginx = programPath('nginx', this)
+    const folder = makeFolder()
+    try {
+      const addresses = ['gateway-1', 'gateway-2'].map(
+        (name) => [`${name}:8080`, '127.0.0.1:9'] as const,
+      )
+      const file = join(folder.path, 'nginx.conf')
+      writeFileSync(file, nginxConfiguration(9, folder.path, addresses))
+      mkdirSync(join(folder.path, 'gateway.d'))
+      const keys = join(projectFolder, 'test/support/public-host')
+      const tls = read('nginx-tls.conf')
+        .replace('/etc/nginx/tls/certificate.pem', `${keys}-certificate-for-tests.pem`)
+        .replace('/etc/nginx/tls/key.pem', `${keys}-key-for-tests.pem`)
+        .replace('/etc/nginx/gateway-locations.conf', join(folder.path, 'gateway-locations.conf'))
+      writeFileSync(join(folder.path, 'gateway.d/tls.conf'), tls)
+      const { status, stderr } = spawnSync(nginx, ['-t', '-q', '-c', file, '-e', 'stderr'], {
+        encoding: 'utf8',
+      })
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
+    } finally {
+      folder.remove()
+    }
+  })
+
+  it('have a Caddyfile that Caddy takes, in its own format', function () {
+    const caddy = programPath('caddy', this)
+    const file = join(projectFolder, 'deploy/proxies/Caddyfile')
+    const words = ['adapt', '--config', file, '--adapter', 'caddyfile', '--validate']
+    expect(() => execFileSync(caddy, words, { stdio: 'pipe' })).not.to.throw()
+    expect(execFileSync(caddy, ['fmt', file], { encoding: 'utf8', stdio: 'pipe' })).to.equal(
+      read('Caddyfile'),
+    )
+  })
+
+  it('have the bounds of the gateway', () => {
+    const nginx = read('nginx.conf')
+    const caddy = read('Caddyfile')
+    const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)![1])
+    const longest = Math.max(defaultOf('chat_timeout_ms'), defaultOf('image_timeout_ms')) / 1000
+    expect(numberIn(nginx, /proxy_read_timeout (\d+)s;/)).to.be.greaterThan(longest)
+    expect(numberIn(caddy, /response_header_timeout (\d+)s/)).to.be.greaterThan(longest)
+    const largest = defaultOf('request_bytes_max')
+    expect(numberIn(nginx, /client_max_body_size (\d+);/)).to.equal(largest)
+    expect(numberIn(caddy, /max_size (\d+)/)).to.equal(largest)
+    // An idle connection is closed by the proxy, which knows whether it is writing into it.
+    const quiet = defaultOf('drain_quiet_ms')
+    expect(numberIn(nginx, /keepalive_timeout (\d+)ms;/)).to.be.below(quiet)
+    expect(numberIn(caddy, /keepalive (\d+)ms/)).to.be.below(quiet)
+    expect(nginx.match(/^ *proxy_next_upstream (.*);$/m)![1]).to.equal('error timeout')
+  })
+})
