@@ -120,7 +120,6 @@ function render(values: object): Manifest[] {
 
 /** The model of a manifest, whose schema is Kubernetes' own. */
 async function modelOf(manifest: Manifest): Promise<InstanceType<Model>> {
-  const group = manifest.apiVersion.includes('/') ? manifest.apiVersion : `${manifest.apiVersion}`
-  const models = (await import(`kubernetes-models/${group}`)) as Record<string, Model>
+  const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<string, Model>
   return new models[manifest.kind]!(manifest)
 }
