@@ -71,6 +71,8 @@ function clientOf({ driver, address, keyPrefix, connectTimeoutMs }: Options) {
     disableOfflineQueue: true,
     commandsQueueMaxLength: commandsMax,
     maintNotifications: 'disabled',
+    // Who asks has a limit of its own (`within`); the driver's costs an AbortSignal for each command.
+    commandOptions: { timeout: 0 },
     socket: {
       host,
       port,

@@ -1,4 +1,4 @@
-import { createCipheriv, createHmac } from 'node:crypto'
+import { createCipheriv, createHmac, createSecretKey } from 'node:crypto'
 import type { Pieces } from '../../bytes/pieces.ts'
 
 /** A digest of bytes, however they are split into pieces. */
@@ -15,7 +15,9 @@ export const fingerprintKeyBytes = hashKeyBytes + 32
  * an HMAC of the tag that is given away: a hash of a universal family below a pseudo-random function.
  */
 export function createFingerprint(key: Buffer): Fingerprint {
-  const [hashKey, outerKey] = [key.subarray(0, hashKeyBytes), key.subarray(hashKeyBytes)]
+  // Bytes would be made a key of for each digest, which takes longer than that of a few kilobytes.
+  const hashKey = createSecretKey(key.subarray(0, hashKeyBytes))
+  const outerKey = createSecretKey(key.subarray(hashKeyBytes))
   const nonce = Buffer.alloc(12)
   return (pieces) => {
     const cipher = createCipheriv('aes-128-gcm', hashKey, nonce)

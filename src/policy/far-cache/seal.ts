@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import type { Remembered } from '../../core/recall/remembered.ts'
 
 /** Answers as bytes that only who has the key can have written. */
@@ -26,7 +26,9 @@ const mark = '\0bytes'
  * covers name, head and bytes. It costs 0.1 ms for 1.5 MiB, and then no form has to be checked.
  * Bytes stay as they are, since JSON of a picture takes milliseconds.
  */
-export function createSeal(key: Buffer): Seal {
+export function createSeal(secret: Buffer): Seal {
+  // Bytes would be made a key of for each answer, which takes longer than the tag.
+  const key = createSecretKey(secret)
   const covered = (name: string, length: Buffer) => Buffer.concat([Buffer.from(name), length])
   return {
     close: (name, answer) => {
