@@ -40,8 +40,6 @@ const settings = (upstream: Upstream) => ({
   limits: {
     route_tries_max: 1,
     reservation_check_interval_ms: 200,
-    drain_notice_ms: 0,
-    drain_quiet_ms: 0,
     requests_per_minute: 1_000_000,
   },
 })

@@ -86,7 +86,7 @@ describe('a start that cannot be', () => {
     const { code, stdout, stderr } = await start({
       PORT: 'eighty',
       LOG_LEVEL: 'loud',
-      DATABASE_URL: 'postgres://somewhere/db',
+      DATABASE_URL: 'mysql://somewhere/db',
       CONFIG_FILE: file,
     })
     expect({ code, stdout }).to.deep.equal({ code: 78, stdout: '' })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { freePort } from '../../scripts/free-port.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { isPublicAddress } from '../../src/pictures/public-address.ts'
 
@@ -46,7 +46,8 @@ export async function startPublicHost(): Promise<PublicHost> {
     if (script === undefined) return response.writeHead(404).end()
     return Buffer.isBuffer(script) ? response.end(script) : script(response, path)
   })
-  const port = await listen(outside, publicAddress, 0)
+  const port = await freePort()
+  await listen(outside, publicAddress, port)
   // The same port and certificate: whoever gets this far is served.
   const inside = createServer({ key, cert }, secret)
   await listen(inside, insideAddress, port)
@@ -99,8 +100,7 @@ export async function startPublicHost(): Promise<PublicHost> {
 
 const secret: RequestListener = (_request, response) => void response.end('a secret')
 
-async function listen(server: Server, address: string, port: number): Promise<number> {
+async function listen(server: Server, address: string, port: number): Promise<void> {
   server.listen(port, address)
   await once(server, 'listening')
-  return (server.address() as AddressInfo).port
 }
