@@ -37,21 +37,24 @@ export async function loadFarCache({
 }
 
 async function loadForRedis(redis: Redis): Promise<ConnectFarCache> {
-  const [connect, { createRedisBytes }, { createRedisClaims }] = await Promise.all([
-    loadConnector(),
-    import('../policy/far-cache/redis-bytes.ts'),
-    import('../policy/far-cache/redis-claims.ts'),
-  ])
+  const [connect, { createAskRedis }, { createRedisBytes }, { createRedisClaims }] =
+    await Promise.all([
+      loadConnector(),
+      import('../policy/far-cache/redis-operations.ts'),
+      import('../policy/far-cache/redis-bytes.ts'),
+      import('../policy/far-cache/redis-claims.ts'),
+    ])
   return (parts) => {
     const { limits } = parts
     const timeoutMs = () => limits().farCacheTimeoutMs
-    const { circuit, names, ...rest } = connect(parts, createRedisBytes({ redis, timeoutMs }))
+    const ask = createAskRedis(redis, timeoutMs)
+    const bytes = createRedisBytes({ redis, ask, timeoutMs })
+    const { circuit, names, ...rest } = connect(parts, bytes)
     const isOn = () => limits().cacheTtlSeconds > 0
     const namespace = `${names}:claims`
     return {
       ...rest,
-      claimsWith: (recallFar) =>
-        createRedisClaims({ redis, circuit, namespace, timeoutMs, isOn, recallFar }),
+      claimsWith: (recallFar) => createRedisClaims({ ask, circuit, namespace, isOn, recallFar }),
     }
   }
 }

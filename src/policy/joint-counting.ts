@@ -1,4 +1,4 @@
-import { createCountsLink, type Answer } from './counts-link.ts'
+import { createTurnGroups, type TurnGroups } from '../peers/turn-groups.ts'
 import type { EndOperation, LimitExchange, LimitOperation } from './limit-operations.ts'
 
 type Options = {
@@ -16,11 +16,7 @@ export type JointCounting = {
   isJoint(): boolean
   /** How many processes there were the last time. */
   processes(): number
-  /** As `createCountsLink` has it. */
-  ask(
-    operation: LimitOperation,
-    onLate?: (answer: Answer | undefined) => void,
-  ): Promise<Answer | undefined>
+  ask: TurnGroups<LimitOperation, readonly number[]>['ask']
   /** Ends a call, at the latest when there are answers again. */
   tell(operation: EndOperation): void
   /** Says that this process ends, so that the others have its share. */
@@ -49,7 +45,7 @@ export function countJointly({ exchange, timeoutMs, onAlone, onJoint }: Options)
     onAlone(error)
     beatIn(tryIntervalMs)
   }
-  const { ask } = createCountsLink({ exchange, timeoutMs, onFailure })
+  const { ask } = createTurnGroups({ exchange, timeoutMs, onFailure })
   const owe = (operation: EndOperation): void => {
     if (owed.push(operation) > owedMax) owed.shift()
   }

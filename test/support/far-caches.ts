@@ -9,6 +9,7 @@ import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-ca
 import { createPrimaryBytes, holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
 import { createPrimaryClaims } from '../../src/policy/far-cache/primary-claims.ts'
 import { createRedisBytes } from '../../src/policy/far-cache/redis-bytes.ts'
+import { createAskRedis } from '../../src/policy/far-cache/redis-operations.ts'
 import { createRedisClaims } from '../../src/policy/far-cache/redis-claims.ts'
 import { createSeal, sealKeyBytes } from '../../src/policy/far-cache/seal.ts'
 import { createResponseCache, type ResponseCache } from '../../src/policy/response-cache.ts'
@@ -154,15 +155,15 @@ export async function togetherInRedis(
 function redisProcess(redis: Redis, options: Options = {}): TestProcess {
   const { limits = {} } = options
   const timeoutMs = () => options.timeoutMs ?? standardTimeoutMs
+  const ask = createAskRedis(redis, timeoutMs)
   return processOf(
     {
-      bytes: createRedisBytes({ redis, timeoutMs }),
+      bytes: createRedisBytes({ redis, ask, timeoutMs }),
       claims: ({ recallFar, circuit }) =>
         createRedisClaims({
-          redis,
+          ask,
           circuit,
           namespace: 'one:claims',
-          timeoutMs,
           isOn: () => limits.cacheTtlSeconds !== 0,
           recallFar,
         }),

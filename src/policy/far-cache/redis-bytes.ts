@@ -1,36 +1,47 @@
 import { RESP_TYPES } from '@redis/client'
 import type { Redis } from '../../peers/redis.ts'
 import type { FarBytes } from './far-cache.ts'
+import { lateAnswerMs, smallBytesMax, strange, type AskRedis } from './redis-operations.ts'
 
 type Options = {
   redis: Pick<Redis, 'run'>
+  ask: AskRedis
   /** Of a read. */
   timeoutMs: () => number
 }
 type Commands = Parameters<Parameters<Redis['run']>[0]>[0]
 
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
-/** What is not written by then fills memory; a connection that hangs is given up long before. */
-const writeTimeoutMs = 5000
 
 /** Bytes in Redis, which forgets them when their time is over, or earlier when it needs the room. */
-export function createRedisBytes({ redis, timeoutMs }: Options): FarBytes {
+export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
+  /** Whatever lies under the name by now: no more than one byte too many is read. */
+  const readLarge = async (name: string, bytesMax: number) => {
+    const both = (commands: Commands) => {
+      const binary = commands.withTypeMapping(asBuffers)
+      return Promise.all([binary.getRange(name, 0, bytesMax), binary.pTTL(name)])
+    }
+    const read = await redis.run(both, timeoutMs()).catch(strangeOrThrow)
+    if (read === 'strange') return read
+    const [bytes, leftMs] = read
+    if (bytes === null || bytes.length === 0) return undefined
+    return bytes.length > bytesMax ? 'strange' : { bytes, leftMs }
+  }
   return {
     read: async (name, bytesMax) => {
-      // Whatever lies under the name: no more than one byte too many is read.
-      const ask = (commands: Commands) => {
-        const binary = commands.withTypeMapping(asBuffers)
-        return Promise.all([binary.getRange(name, 0, bytesMax), binary.pTTL(name)])
-      }
-      const read = await redis.run(ask, timeoutMs()).catch(strangeOrThrow)
-      if (read === 'strange') return read
-      const [bytes, leftMs] = read
-      if (bytes === null || bytes.length === 0) return undefined
-      return bytes.length > bytesMax ? 'strange' : { bytes, leftMs }
+      const read = await ask({ name: 'read', key: name })
+      if (read === null || read === 0) return undefined
+      if (typeof read === 'object') return { bytes: read[0], leftMs: read[1] }
+      return read === strange || read > bytesMax ? 'strange' : readLarge(name, bytesMax)
     },
     write: async (name, bytes, ttlMs) => {
-      const expiration = { type: 'PX' as const, value: Math.ceil(ttlMs) }
-      await redis.run((commands) => commands.set(name, bytes, { expiration }), writeTimeoutMs)
+      const ms = Math.ceil(ttlMs)
+      if (bytes.length <= smallBytesMax) {
+        await ask({ name: 'write', key: name, ms, bytes })
+      } else {
+        const expiration = { type: 'PX' as const, value: ms }
+        await redis.run((commands) => commands.set(name, bytes, { expiration }), lateAnswerMs)
+      }
     },
   }
 }

@@ -1,19 +1,28 @@
-import type { LimitExchange, LimitOperation } from './limit-operations.ts'
-
-export type Answer = readonly number[]
-
-type Options = {
-  exchange: LimitExchange
+type Options<Operation, Answer> = {
+  /** Carries out what is asked in one message; an answer for each operation, in their order. */
+  exchange: (operations: readonly Operation[]) => Promise<readonly Answer[]>
   /** How long a message may wait for its answer. */
   timeoutMs: () => number
   /** Told of each message that has no answer in time, or none at all. */
   onFailure: (error: unknown) => void
 }
 
-type Entry = {
-  operation: LimitOperation
+type Entry<Operation, Answer> = {
+  operation: Operation
   resolve: (answer: Answer | undefined) => void
   onLate: ((answer: Answer | undefined) => void) | undefined
+}
+
+/** Operations of one turn of the event loop, which are one message. */
+export type TurnGroups<Operation, Answer> = {
+  /**
+   * Resolves with the answer, or with undefined when there is none in time. `onLate` then hears what
+   * has become of it: the answer, or undefined where nobody knows.
+   */
+  ask(
+    operation: Operation,
+    onLate?: (answer: Answer | undefined) => void,
+  ): Promise<Answer | undefined>
 }
 
 /** So many operations go in one message: Redis does nothing else meanwhile. */
@@ -22,9 +31,13 @@ const operationsMax = 200
 /** How often a message is waited for again, because this process was busy. */
 const busyWaitsMax = 5
 
-/** Asks for what is counted elsewhere; what is asked in one turn of the event loop is one message. */
-export function createCountsLink({ exchange, timeoutMs, onFailure }: Options) {
-  let group: Entry[] = []
+/** Asks elsewhere; what is asked in one turn of the event loop is one message. */
+export function createTurnGroups<Operation, Answer>({
+  exchange,
+  timeoutMs,
+  onFailure,
+}: Options<Operation, Answer>): TurnGroups<Operation, Answer> {
+  let group: Entry<Operation, Answer>[] = []
   const flush = (): void => {
     const entries = group
     group = []
@@ -32,7 +45,7 @@ export function createCountsLink({ exchange, timeoutMs, onFailure }: Options) {
       post(entries.slice(from, from + operationsMax))
     }
   }
-  const post = (entries: readonly Entry[]): void => {
+  const post = (entries: readonly Entry<Operation, Answer>[]): void => {
     let isOver = false
     const end = (answers: readonly Answer[]): void => {
       clearTimeout(timer)
@@ -64,11 +77,7 @@ export function createCountsLink({ exchange, timeoutMs, onFailure }: Options) {
     })
   }
   return {
-    /**
-     * Resolves with the answer, or with undefined when there is none in time. `onLate` then hears what
-     * has become of it: the answer, or undefined where nobody knows.
-     */
-    ask: (operation: LimitOperation, onLate?: Entry['onLate']): Promise<Answer | undefined> =>
+    ask: (operation, onLate) =>
       new Promise((resolve) => {
         if (group.push({ operation, resolve, onLate }) === 1) setImmediate(flush)
       }),
