@@ -65,7 +65,7 @@ const routes = Object.entries(routedModels).map(([name, model]) => {
   return `  ${model}: [${providers[wire] ?? wire}/${rest.join('-')}]`
 })
 
-const configuration = (upstreamPort: number): string => `
+const configuration = (upstreamPort: number, remembers: boolean): string => `
 providers:
   - id: mock
     kind: openai-compatible
@@ -78,7 +78,7 @@ limits:
   requests_per_minute: 100000000
   event_streams_per_key_max: 10000
   event_streams_per_account_max: 10000
-`
+${remembers ? '' : '  cache_bytes_max: 0\n  cache_ttl_seconds: 3600\n'}`
 
 /** Starts a gateway with a store of its own, and makes a caller's key for it. */
 export const startGateway = async ({
@@ -88,7 +88,8 @@ export const startGateway = async ({
   tuned,
   limited = false,
   historyRows = 0,
-  stores,
+  stores: { databaseUrl, redisUrl } = {},
+  remembers = true,
   workers = 1,
 }: {
   children: Children
@@ -99,7 +100,9 @@ export const startGateway = async ({
   limited?: boolean
   historyRows?: number
   /** Outside of the process; its own else. */
-  stores?: Stores | undefined
+  stores?: Stores
+  /** Answers, in its own memory. */
+  remembers?: boolean
   /** Processes that answer, on both cores where there are several. */
   workers?: number
 }): Promise<{ child: Child; port: number; key: string }> => {
@@ -108,7 +111,7 @@ export const startGateway = async ({
   const cwd = mkdtempSync(join(folder, 'gateway-'))
   const port = await freePort()
   const upstream = `http://127.0.0.1:${upstreamPort}`
-  writeFileSync(join(cwd, 'gateway.yaml'), configuration(upstreamPort))
+  writeFileSync(join(cwd, 'gateway.yaml'), configuration(upstreamPort, remembers))
   const env = {
     ...startEnvironment,
     PATH: process.env['PATH'],
@@ -117,7 +120,8 @@ export const startGateway = async ({
     DATA_DIR: join(cwd, 'data'),
     CONFIG_FILE: join(cwd, 'gateway.yaml'),
     MOCK_API_KEY: 'bench',
-    ...(stores && { DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl }),
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...(redisUrl && { REDIS_URL: redisUrl }),
     ...(workers > 1 && { WORKERS: String(workers) }),
     ...vendorVariables('ANTHROPIC', upstream),
     ...vendorVariables('GEMINI', upstream),

@@ -18,7 +18,7 @@ import {
   processPeakMiB,
 } from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
-import { startStores } from './stores.ts'
+import { startStores, type Stores } from './stores.ts'
 import { requestFor } from './request.ts'
 import { median, quantile } from './statistics.ts'
 import { askForReports, makeReports } from './usage-history.ts'
@@ -113,16 +113,23 @@ const startServer = async (
     const child = children.start(join(import.meta.dirname, 'core.ts'), options)
     return { candidate, child, port: await printedPort(child), model, key: 'bench' }
   }
-  const stores = candidate === 'shared' ? await startStores() : undefined
   const gateway = await startGateway({
     ...bench,
-    stores,
+    stores: await storesOf(candidate),
+    remembers: candidate !== 'far',
     workers: candidate === 'workers' ? 2 : 1,
     tuned: candidate === 'tuned',
     limited: candidate === 'limited',
     historyRows: workload.historyRows ?? 0,
   })
   return { candidate, model: gatewayModel(workload, candidate), ...gateway }
+}
+
+const storesOf = async (candidate: Candidate): Promise<Stores> => {
+  if (candidate === 'shared') return startStores()
+  if (candidate !== 'far') return {}
+  const { redisUrl } = await startStores()
+  return { redisUrl }
 }
 
 /** Asked without the gateway, the path of a stream is not the vendor's: the model has to tell. */
@@ -140,7 +147,7 @@ const takeSample = async (
   { workload, server, warmUpMs }: { workload: Workload; server: Server; warmUpMs: number },
 ): Promise<Sample> => {
   const { candidate } = server
-  const repeats = workload.repeats && candidate !== 'floor'
+  const { by, things } = workload.repeats ?? { things: 1 }
   const kind = kindFor(workload, candidate)
   const expectation = expectationFor({ ...workload, kind })
   const hasReports = workload.historyRows !== undefined && candidate !== 'quiet'
@@ -150,7 +157,7 @@ const takeSample = async (
     port: server.port,
     connections: workload.connections,
     request: requestFor({ kind }, server),
-    nextCounter: repeats ? () => 0 : bench.nextCounter,
+    nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
   })
   try {
     await load.run(0, expectation.checkFully)

@@ -12,6 +12,7 @@ const candidates: Candidate[] = [
   'quiet',
   'limited',
   'shared',
+  'far',
   'workers',
   'bare',
   'booked',

@@ -1,8 +1,8 @@
 import { startPostgres, type TestPostgres } from '../../test/support/servers/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/servers/redis.ts'
 
-/** Where a gateway keeps what it shares with others. */
-export type Stores = { databaseUrl: string; redisUrl: string }
+/** Where a gateway keeps what it shares with others; in itself what has no place. */
+export type Stores = { databaseUrl?: string; redisUrl?: string }
 
 let started: Promise<[TestPostgres, TestRedis]> | undefined
 

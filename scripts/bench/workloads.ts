@@ -3,8 +3,8 @@
  * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
  * the gateway before an upstream like OpenAI's where the others translate from another wire, `quiet`
  * the gateway of which nobody asks a report meanwhile, `limited` the gateway whose caller has every limit and
- * a budget, `shared` the gateway with its store in PostgreSQL and Redis for the rest, `workers` the gateway in
- * two processes on both cores, `bare` and `booked` the core without and with all that is kept of a call.
+ * a budget, `shared` the gateway with its store in PostgreSQL and Redis for the rest, `far` the gateway that
+ * remembers in Redis alone, `workers` the gateway in two processes on both cores, `bare` and `booked` the core without and with all that is kept of a call.
  */
 export type Candidate =
   | 'floor'
@@ -17,6 +17,7 @@ export type Candidate =
   | 'quiet'
   | 'limited'
   | 'shared'
+  | 'far'
   | 'workers'
   | 'bare'
   | 'booked'
@@ -47,8 +48,8 @@ export type Workload = {
   /** What the ratio is taken to, where it is not the plain floor. */
   against?: Candidate
   target: Target
-  /** The gateway is asked the same thing every time, and answers from its cache. */
-  repeats?: true
+  /** Who is asked for the same few things again and again, and answers from its cache; so many there are. */
+  repeats?: { by: Candidate; things: number }
   /** The gateway has so many calls of 30 days in its ledger; meanwhile one report of all is asked after another. */
   historyRows?: number
 }
@@ -74,6 +75,18 @@ const vendorPictures = (wire: Wire): Workload[] =>
     group: imagesGroup,
     against: 'openai',
     target: { of: 'gateway', most: { ratio: 1.6 } },
+  }))
+
+const vendorStreams = (wire: Wire): Workload[] =>
+  [
+    { name: `${wire}200`, model: 'stream-200', connections: 64 },
+    { name: `${wire}Burst200`, model: 'burst-200', connections: 16 },
+  ].map((row) => ({
+    ...row,
+    kind: 'stream',
+    candidates: ['floor', 'gateway'],
+    wire,
+    target: { of: 'gateway', most: { ratio: 3 } },
   }))
 
 export const workloads: Workload[] = [
@@ -203,7 +216,18 @@ export const workloads: Workload[] = [
     connections: 8,
     candidates: ['floor', 'gateway'],
     target: { of: 'gateway', most: { ratio: 0.6 } },
-    repeats: true,
+    repeats: { by: 'gateway', things: 1 },
+  },
+  {
+    name: 'farCached1m5',
+    kind: 'image',
+    model: 'image-1536k',
+    connections: 8,
+    candidates: ['gateway', 'far'],
+    against: 'gateway',
+    target: { of: 'far', most: { ratio: 0.8 } },
+    // More than connections: what is asked for twice at once is looked up once.
+    repeats: { by: 'far', things: 16 },
   },
   {
     name: 'toolList',
@@ -240,42 +264,8 @@ export const workloads: Workload[] = [
     candidates: ['gateway'],
     target: { of: 'gateway', most: { addedMiB: 80 } },
   },
-  {
-    name: 'anthropic200',
-    kind: 'stream',
-    model: 'stream-200',
-    connections: 64,
-    candidates: ['floor', 'gateway'],
-    wire: 'anthropic',
-    target: { of: 'gateway', most: { ratio: 3 } },
-  },
-  {
-    name: 'anthropicBurst200',
-    kind: 'stream',
-    model: 'burst-200',
-    connections: 16,
-    candidates: ['floor', 'gateway'],
-    wire: 'anthropic',
-    target: { of: 'gateway', most: { ratio: 3 } },
-  },
-  {
-    name: 'gemini200',
-    kind: 'stream',
-    model: 'stream-200',
-    connections: 64,
-    candidates: ['floor', 'gateway'],
-    wire: 'gemini',
-    target: { of: 'gateway', most: { ratio: 3 } },
-  },
-  {
-    name: 'geminiBurst200',
-    kind: 'stream',
-    model: 'burst-200',
-    connections: 16,
-    candidates: ['floor', 'gateway'],
-    wire: 'gemini',
-    target: { of: 'gateway', most: { ratio: 3 } },
-  },
+  ...vendorStreams('anthropic'),
+  ...vendorStreams('gemini'),
   ...vendorPictures('gemini'),
   ...vendorPictures('dashscope'),
   ...vendorPictures('ark'),

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
 import type { Remembered } from '../../core/recall/remembered.ts'
 
 /** Answers as bytes that only who has the key can have written. */
@@ -29,6 +29,7 @@ const mark = '\0bytes'
 export function createSeal(secret: Buffer): Seal {
   // Bytes would be made a key of for each answer, which takes longer than the tag.
   const key = createSecretKey(secret)
+  const nextNonce = createNonces()
   const covered = (name: string, length: Buffer) => Buffer.concat([Buffer.from(name), length])
   return {
     close: (name, answer) => {
@@ -36,7 +37,7 @@ export function createSeal(secret: Buffer): Seal {
       const { result, ...rest } = answer
       const head = Buffer.from(JSON.stringify({ ...rest, result: laidApart(result, pieces) }))
       const frame = Buffer.concat([Buffer.alloc(frameBytes), head, ...pieces])
-      const nonce = randomBytes(nonceBytes)
+      const nonce = nextNonce()
       frame.writeUInt8(sealForm, 0)
       nonce.copy(frame, 1)
       frame.writeUInt32LE(head.length, frameBytes - 4)
@@ -65,6 +66,19 @@ export function createSeal(secret: Buffer): Seal {
       const result = restored(answer.result, createReader(sealed.subarray(headEnd)))
       return { ...answer, bytes: sealed.length, result }
     },
+  }
+}
+
+/** Nonces of chance, each used once; many are made at a time, since the call costs more than they do. */
+function createNonces(): () => Buffer {
+  const all = Buffer.alloc(nonceBytes * 256)
+  let at = all.length
+  return () => {
+    if (at === all.length) {
+      randomFillSync(all)
+      at = 0
+    }
+    return all.subarray(at, (at += nonceBytes))
   }
 }
 
