@@ -15,6 +15,11 @@ export type Journal = {
   read(from: number): Promise<{ records: unknown[]; end: number }>
   /** Forgets all records, unless some were added behind the position; resolves with whether it did. */
   clear(end: number): Promise<boolean>
+  /**
+   * Takes over one more journal of a process that has ended, with what is in it, where this one is empty;
+   * resolves with whether it did.
+   */
+  takeOver(): Promise<boolean>
   /** Makes the file anew where it is gone; one that holds records is only not written to any more. */
   look(): Promise<void>
   close(): Promise<void>
@@ -34,46 +39,35 @@ export const isJournal = (name: string): boolean => name.startsWith(prefix)
 const pieceBytes = 65_536
 const strangeAgeMs = 60_000
 
-/**
- * Opens the journal of this process. It takes over that of a process which has ended, with what is
- * in it; further ones are left for later starts.
- */
+/** Opens the journal of this process: that of a process which has ended, with what is in it, or a new one. */
 export async function openJournal({ folder, bytesMax, flushes }: Options): Promise<Journal> {
   const path = join(folder, `${prefix}${hostname()}-${process.pid}`)
-  let file = bytesMax === 0 ? undefined : await takeOver(folder, path)
-  let room = file === undefined ? 0 : (await file.stat()).size
-  let used = file === undefined ? 0 : (await records(file, 0, room)).end
-  let last: Promise<unknown> = Promise.resolve()
-
-  /** One after the other, so that there is never a gap between records. */
-  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
-    const next = last.then(run)
-    last = next.catch(() => undefined)
-    return next
-  }
-  const write = async (to: FileHandle, bytes: Buffer, at: number) => {
-    await to.write(bytes, 0, bytes.length, at)
-    if (flushes) await to.datasync()
-  }
+  let file: FileHandle | undefined
+  let room = 0
+  let used = 0
+  const inTurn = oneAtATime()
+  const write = writing(flushes)
   const make = async () => {
     file = await create(path, bytesMax)
     used = 0
     room = bytesMax
   }
+  const goOnWith = async (found: FileHandle) => {
+    room = (await found.stat()).size
+    used = (await records(found, 0, room)).end
+    file = found
+  }
 
-  if (file === undefined && bytesMax > 0) await make().catch(() => undefined)
+  const left = bytesMax === 0 ? undefined : await takeOver(folder, path, isLeft)
+  if (left !== undefined) await goOnWith(left)
+  else if (bytesMax > 0) await make().catch(() => undefined)
   return {
     append: (added) =>
       inTurn(async () => {
         const bytes = Buffer.from(added.map(lineOf).join(''))
-        if (used + bytes.length > room || file === undefined || !(await isAt(path, file))) {
-          return false
-        }
-        try {
-          await write(file, bytes, used)
-        } catch {
-          return false
-        }
+        const hasRoom = used + bytes.length <= room
+        if (!hasRoom || file === undefined || !(await isAt(path, file))) return false
+        if (!(await succeeds(write(file, bytes, used)))) return false
         used += bytes.length
         return true
       }),
@@ -86,17 +80,25 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
         used = 0
         return true
       }),
+    takeOver: () =>
+      inTurn(async () => {
+        if (bytesMax === 0 || used > 0) return false
+        const found = await takeAnother(folder, path)
+        if (found === undefined) return false
+        await file?.close()
+        await goOnWith(found)
+        return true
+      }),
     look: () =>
       inTurn(async () => {
-        if (bytesMax === 0) return
-        if (used > 0 || (file !== undefined && (await isAt(path, file)))) return
+        if (bytesMax === 0 || used > 0 || (await isAt(path, file))) return
         await file?.close()
         file = undefined
         await make().catch(() => undefined)
       }),
     close: () =>
       inTurn(async () => {
-        const isOurs = file !== undefined && (await isAt(path, file))
+        const isOurs = await isAt(path, file)
         await file?.close()
         file = undefined
         if (used === 0 && isOurs) await unlink(path)
@@ -107,47 +109,94 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
 /** What is in all journals of a folder, whoever they belong to; nothing is changed. */
 export async function journaled(folder: string): Promise<unknown[]> {
   const names = (await readdir(folder)).filter(isJournal)
-  const found = await Promise.all(
-    names.map(async (name) => {
-      const file = await open(join(folder, name), 'r')
-      try {
-        return (await records(file, 0, (await file.stat()).size)).records
-      } finally {
-        await file.close()
-      }
-    }),
-  )
+  const found = await Promise.all(names.map((name) => recordsAt(join(folder, name))))
   return found.flat()
+}
+
+/** Runs tasks one after the other, so that there is never a gap between records. */
+function oneAtATime() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(run: () => Promise<T>): Promise<T> => {
+    const next = last.then(run)
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
+function writing(flushes: boolean) {
+  return async (to: FileHandle, bytes: Buffer, at: number): Promise<void> => {
+    await to.write(bytes, 0, bytes.length, at)
+    if (flushes) await to.datasync()
+  }
+}
+
+function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
 }
 
 const nothing = { records: [], end: 0 }
 
-/** The first journal whose process has ended, under a new name. */
-async function takeOver(folder: string, path: string): Promise<FileHandle | undefined> {
+/** The first journal that may be taken, under a new name. */
+async function takeOver(
+  folder: string,
+  path: string,
+  mayBeTaken: (path: string) => Promise<boolean> | boolean,
+): Promise<FileHandle | undefined> {
   for (const name of await readdir(folder)) {
+    if (!isJournal(name)) continue
     const found = join(folder, name)
-    if (!isJournal(name) || (await isInUse(found))) continue
+    let file: FileHandle | undefined
     try {
+      if (!(await mayBeTaken(found))) continue
+      // Before it has our name: one that cannot be opened stays what it is.
+      file = await open(found, 'r+')
       await rename(found, path)
-      return await open(path, 'r+')
+      return file
     } catch {
-      // Another process that starts now was faster.
+      // Another process was faster.
+      await file?.close()
     }
   }
   return undefined
 }
 
+function takeAnother(folder: string, path: string): Promise<FileHandle | undefined> {
+  const another = (one: string) => one !== path && isLeftWithRows(one)
+  // A folder that is gone is the store's to tell of.
+  return takeOver(folder, path, another).catch(() => undefined)
+}
+
 /**
- * Whether the process of a journal may be running. Of one in another container only the time tells.
+ * Whether the process of a journal has ended. Of one in another container only the time tells.
  * To be wrong is harmless: its process makes a new one, and rows that both replay are kept once.
  */
-async function isInUse(path: string): Promise<boolean> {
+async function isLeft(path: string): Promise<boolean> {
+  const [host, pid] = ownerOf(path)
+  if (host !== hostname()) return Date.now() - (await stat(path)).mtimeMs >= strangeAgeMs
+  return pid === process.pid || !isRunning(pid)
+}
+
+/** Empty ones of others are left, so that gateways that live do not take them from each other all the time. */
+async function isLeftWithRows(path: string): Promise<boolean> {
+  if (!(await isLeft(path))) return false
+  return ownerOf(path)[0] === hostname() || (await recordsAt(path)).length > 0
+}
+
+function ownerOf(path: string): [host: string | undefined, pid: number] {
   const [, host, pid] = /^(.*)-(\d+)$/.exec(basename(path).slice(prefix.length)) ?? []
-  if (host !== hostname()) {
-    const { mtimeMs } = await stat(path)
-    return Date.now() - mtimeMs < strangeAgeMs
+  return [host, Number(pid)]
+}
+
+async function recordsAt(path: string): Promise<unknown[]> {
+  const file = await open(path, 'r')
+  try {
+    return (await records(file, 0, (await file.stat()).size)).records
+  } finally {
+    await file.close()
   }
-  return Number(pid) !== process.pid && isRunning(Number(pid))
 }
 
 async function create(path: string, bytes: number): Promise<FileHandle> {
@@ -166,7 +215,8 @@ async function create(path: string, bytes: number): Promise<FileHandle> {
   }
 }
 
-async function isAt(path: string, file: FileHandle): Promise<boolean> {
+async function isAt(path: string, file: FileHandle | undefined): Promise<boolean> {
+  if (file === undefined) return false
   try {
     const [there, open] = await Promise.all([stat(path), file.stat()])
     return there.ino === open.ino && there.dev === open.dev

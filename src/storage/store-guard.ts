@@ -77,6 +77,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     try {
       if (health.trouble() !== undefined) return await recover()
       await store.look()
+      if (await journal.takeOver()) return await recover()
       return await journal.look()
     } catch (error) {
       return health.fail(toStoreError(error))

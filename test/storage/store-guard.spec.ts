@@ -1,4 +1,5 @@
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseSync } from 'node:sqlite'
@@ -85,6 +86,43 @@ describe('a store in trouble', () => {
     await open()
     expect(ids().sort()).to.deep.equal(['a', 'b'])
     expect(told).to.deep.equal(['another program holds it', 'recovered 2'])
+  })
+
+  it('takes over the journals of all that have ended, one after the other, and of none that runs', async () => {
+    const journal = () => readdirSync(folder.path).find((name) => name.includes('journal'))!
+    const left = [`${hostname()}-999999991`, `${hostname()}-999999992`, 'elsewhere-7']
+    const used = [`${hostname()}-${process.ppid}`, 'elsewhere-8']
+    const at = (owner: string) => join(folder.path, `gateway.journal-${owner}`)
+    const all = [...left, ...used]
+    for (const owner of all) {
+      await open()
+      hold()
+      await keep(`row of ${owner}`)
+      await store.close()
+      free()
+      other!.close()
+      // Or the next start would take it.
+      renameSync(join(folder.path, journal()), join(folder.path, owner))
+    }
+    for (const owner of all) renameSync(join(folder.path, owner), at(owner))
+    const old = new Date(Date.now() - 61_000)
+    utimesSync(at('elsewhere-7'), old, old)
+    told.length = 0
+    await open()
+    await until('all that was left is there', () => ids().length === 3)
+    await until('it was told', () => told.length === 3)
+    expect(ids()).to.have.members(left.map((owner) => `row of ${owner}`))
+    expect(told).to.deep.equal(Array(3).fill('recovered 1'))
+    const there = readdirSync(folder.path).filter((name) => name.includes('journal'))
+    expect(there.map((name) => join(folder.path, name)))
+      .to.include.members(used.map(at))
+      .and.to.have.length(3)
+    // Its own is in use: what it holds is given back as ever.
+    hold()
+    await keep('f')
+    free()
+    await until('it takes rows again', () => !troubled())
+    expect(ids()).to.have.length(4)
   })
 
   it('fails a row that neither the store nor the journal takes, after trying again', async () => {

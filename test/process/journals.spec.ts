@@ -1,0 +1,128 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import { completion } from '../support/chat-answers.ts'
+import { runIn } from '../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
+import { runProgram } from '../support/program.ts'
+import { startServer, type ServerProcess } from '../support/server-process.ts'
+import { programPath } from '../support/servers/daemon.ts'
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
+import { until } from '../support/until.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { loggedLines, workersOf } from '../support/worker-processes.ts'
+
+describe('rows in the journals of workers', () => {
+  let folder: TemporaryFolder
+  let postgres: TestPostgres
+  let server: ServerProcess | undefined
+  let upstream: Upstream
+  before(async function () {
+    programPath('postgres', this)
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+  beforeEach(async () => {
+    folder = makeFolder()
+    upstream = await startUpstream()
+  })
+  afterEach(async () => {
+    server?.kill('SIGKILL')
+    await server?.ended
+    await upstream.stop()
+    folder.remove()
+  })
+
+  const killOne = async () => {
+    const [first] = workersOf(server!)
+    process.kill(first!.pid, 'SIGKILL')
+    const isThere = () => workersOf(server!).some(({ pid }) => pid === first!.pid)
+    await until('its end is noticed', () => !isThere())
+  }
+  const killAll = async () => {
+    const workers = workersOf(server!)
+    server!.kill('SIGKILL')
+    for (const { pid } of workers) process.kill(pid, 'SIGKILL')
+    await server!.ended
+  }
+  const cases = [
+    { name: 'one worker that is killed', kill: killOne, startsAgain: false },
+    {
+      name: 'two that are killed with their primary before one is started',
+      kill: killAll,
+      startsAgain: true,
+    },
+  ]
+  for (const { name, kill, startsAgain } of cases) {
+    it(`of ${name} while PostgreSQL is gone are there, once, seconds after it is back`, async () => {
+      const url = await postgres.createDatabase()
+      const gate = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('Hi.'), after: gate.promise })
+      const file = {
+        providers: [ownProvider('own', upstream)],
+        routes: { 'gpt-5-mini': ['own/house-1'] },
+      }
+      writeFileSync(join(folder.path, 'gateway.yaml'), stringify(file))
+      const variables = {
+        CONFIG_FILE: join(folder.path, 'gateway.yaml'),
+        DATA_DIR: join(folder.path, 'data'),
+        DATABASE_URL: url,
+        OWN_API_KEY: ownKey,
+        LOG_LEVEL: 'info',
+        WORKERS: '2',
+      }
+      server = await startServer({ folder: folder.path, variables })
+      const now = () => workersOf(server!)
+      await until('both workers answer', () => now().length === 2)
+      const words = ['keys', 'create', '--mode', 'live', '--name', 'any']
+      const made = await runProgram('src/command-line.ts', words, {
+        folder: folder.path,
+        variables,
+      })
+      const ask = async () => {
+        const answer = await fetch(`${server!.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${/mag_live_[\w-]+/.exec(made.stdout)![0]}`,
+            'content-type': 'application/json',
+            'cache-control': 'no-store',
+            connection: 'close',
+          },
+          body: JSON.stringify({ model: 'gpt-5-mini', messages: hello }),
+        })
+        await answer.text()
+        return { status: answer.status, id: answer.headers.get('x-request-id') }
+      }
+      const calls = Array.from({ length: 8 }, ask)
+      await until('they are at the provider', () => upstream.requests.length === 8)
+      postgres.kill('SIGKILL')
+      // Processes of connections outlive it for a moment.
+      const failed = () => loggedLines(server!).filter(({ msg }) => msg.startsWith('store '))
+      await until('both know it', () => new Set(failed().map(({ worker }) => worker)).size === 2)
+      gate.resolve()
+      const answered = await Promise.all(calls)
+      expect(answered.map(({ status }) => status)).to.deep.equal(Array(8).fill(200))
+      await kill()
+      await postgres.restart()
+      if (startsAgain) {
+        server = await startServer({
+          folder: folder.path,
+          variables: { ...variables, WORKERS: '1' },
+        })
+      }
+      const backAt = performance.now()
+      const rows = () => runIn(url, 'select id from usage')
+      await until('all are recorded', async () => (await rows()).length === 8)
+      expect(performance.now() - backAt).to.be.below(5000)
+      const recorded = (await rows()).map((row) => (row as { id: string }).id)
+      expect(recorded).to.have.members(answered.map(({ id }) => id))
+      const recovered = () =>
+        loggedLines(server!)
+          .filter(({ msg }) => msg.startsWith('store takes rows again'))
+          .reduce((sum, { rows: moved }) => sum + Number(moved), 0)
+      await until('it is told', () => recovered() === 8)
+    })
+  }
+})
