@@ -66,7 +66,12 @@ async function openNow(
   db: Kysely<Tables>,
   { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
 ): Promise<BudgetWindowsTable> {
-  const ofKey = ownerId === accountId ? sql`` : sql` and key_id = ${ownerId}`
+  // Several keys may count as one.
+  const ofKey =
+    ownerId === accountId
+      ? sql``
+      : sql` and (key_id = ${ownerId} or key_id in (
+          select id from api_keys where account_id = ${accountId} and counts_with = ${ownerId}))`
   await sql`
     insert into budget_windows
       (owner_id, starts_at, ends_at, spent_nano_usd, reserved_nano_usd)

@@ -101,4 +101,20 @@ forEachStore('keys that are counted together', () => {
     expect(await told.json()).to.have.nested.property('budget.spent.nano_usd', 2 * costNanoUsd)
     expect([await ask(key), await ask(key)]).to.deep.equal([200, 429])
   })
+  it('count what all of them used before a budget was set', async () => {
+    await own.gateway.allow({ requests_per_minute: 1000 }, giver)
+    const keys = await family()
+    for (const key of keys) expect(await ask(key)).to.equal(200)
+    await until('all are settled', async () => (await own.gateway.usage()).length === keys.length)
+    const budget_nano_usd = (keys.length + 1) * costNanoUsd + costNanoUsd / 2
+    for (const key of keys) await own.gateway.allow({ budget_nano_usd, budget_period: 'day' }, key)
+    const told = await own.gateway.fetch('/api/key', { key: keys.at(-1)! })
+    expect(await told.json()).to.have.nested.property(
+      'budget.spent.nano_usd',
+      keys.length * costNanoUsd,
+    )
+    const found = await statuses(keys, 1)
+    expect(found.get(200)).to.have.length(1)
+    expect(found.get(402)).to.have.length(keys.length - 1)
+  })
 })
