@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { clocksDifferMaxMs } from '../core/clocks.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
 import type { Store } from '../storage/store.ts'
@@ -24,7 +25,8 @@ export type ReservationSweep = {
  * Gives back what calls hold that can be under way no more, since their process died: at once where
  * that is known, as of another one on this machine, else when they have expired. A clock that
  * jumps frees nothing that is used: what has expired is freed at the second look that finds it so,
- * and each process renews its own at the first.
+ * and each process renews its own at the first. What others have dated has expired when it has by
+ * their clocks for certain.
  */
 export function sweepReservations(options: Options): ReservationSweep {
   const { store, budgets, clock, intervalMs, onAbandoned } = options
@@ -32,17 +34,20 @@ export function sweepReservations(options: Options): ReservationSweep {
   let running: Promise<void> | undefined
 
   const sweep = async () => {
+    const now = clock()
     const expired = await store.db
       .selectFrom('reservations')
       .selectAll()
-      .where('expires_at', '<=', clock())
+      .where('expires_at', '<=', now)
       .execute()
     const own = expired.filter((one) => budgets.held.has(one.request_id))
-    const others = expired.filter((one) => !budgets.held.has(one.request_id))
+    const others = expired.filter(
+      (one) => !budgets.held.has(one.request_id) && one.expires_at <= now - clocksDifferMaxMs,
+    )
     if (own.length > 0) {
       await store.db
         .updateTable('reservations')
-        .set({ expires_at: clock() + 2 * intervalMs })
+        .set({ expires_at: now + 2 * intervalMs })
         .where('request_id', 'in', among(store.db, own))
         .execute()
     }
@@ -53,7 +58,7 @@ export function sweepReservations(options: Options): ReservationSweep {
       .deleteFrom('reservations')
       .where('request_id', 'in', among(store.db, abandoned))
       // Not what its process has renewed meanwhile.
-      .where('expires_at', '<=', clock())
+      .where('expires_at', '<=', clock() - clocksDifferMaxMs)
       .returningAll()
       .execute()
     for (const one of freed) onAbandoned(one)

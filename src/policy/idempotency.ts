@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { piecesLength } from '../bytes/pieces.ts'
 import type { Caller } from '../core/caller.ts'
+import { clocksDifferMaxMs } from '../core/clocks.ts'
 import { GatewayError } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/idempotency.ts'
@@ -36,7 +37,8 @@ export type Idempotency = {
 }
 
 const dayMs = 86_400_000
-const deadlineSpareMs = 60_000
+/** How long after its deadline a request has certainly ended, by the clock of any replica. */
+const deadlineSpareMs = 60_000 + clocksDifferMaxMs
 const sweepIntervalMs = 60_000
 const takesMax = 3
 

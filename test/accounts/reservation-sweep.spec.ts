@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { expect } from 'chai'
+import { clocksDifferMaxMs } from '../../src/core/clocks.ts'
 import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
 import { sweepReservations, type ReservationSweep } from '../../src/accounts/reservation-sweep.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
@@ -59,6 +60,10 @@ forEachStore('what calls of dead processes hold', () => {
     expect(await held()).to.deep.equal(['req_dead'])
     now += 31_001
     await sweep.look()
+    await sweep.look()
+    expect(await held()).to.deep.equal(['req_dead'])
+    now += clocksDifferMaxMs
+    await sweep.look()
     expect(await held()).to.deep.equal(['req_dead'])
     await sweep.look()
     expect(await held()).to.deep.equal([])
@@ -82,6 +87,44 @@ forEachStore('what calls of dead processes hold', () => {
     expect((await held()).toSorted()).to.deep.equal(['req_1', 'req_2', 'req_own'])
     expect(abandoned).to.deep.equal(['req_0'])
   })
+
+  for (const differenceMs of [60_000, -60_000, clocksDifferMaxMs]) {
+    it(`is not that of a call that goes on where a clock is ${differenceMs / 1000} s ahead`, async () => {
+      const elsewhere = createBudgets({ store, clock: () => now + differenceMs, limits })
+      sweep = sweepReservations({
+        store,
+        budgets: elsewhere,
+        clock: () => now + differenceMs,
+        intervalMs: 10_000,
+        onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+      })
+      const budgets = start()
+      const own = sweepReservations({
+        store,
+        budgets,
+        clock: () => now,
+        intervalMs: 10_000,
+        onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+      })
+      const call = await reserve(budgets, 'req_running')
+      const endsAt = now + 200_000
+      while (now < endsAt) {
+        now += 10_000
+        await sweep.look()
+        await own.look()
+      }
+      expect(await held()).to.deep.equal(['req_running'])
+      expect(abandoned).to.deep.equal([])
+      call.settled()
+      own.close()
+      // Its process died: what it held comes back.
+      now += 2 * clocksDifferMaxMs + 20_000
+      await sweep.look()
+      await sweep.look()
+      expect(await held()).to.deep.equal([])
+      expect(abandoned).to.deep.equal(['req_running'])
+    })
+  }
 
   it('is not that of a call under way, whatever the clock does', async () => {
     const [one, other] = [start(), start()]

@@ -31,6 +31,24 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
+  it('is not begun anew by a replica whose clock is a minute ahead while another one may work on it', async () => {
+    let now = Date.parse('2026-11-22T12:00:00Z')
+    const limits = { cache_ttl_seconds: 0, chat_timeout_ms: 1000, image_timeout_ms: 1000 }
+    await using own = await startOwnEndpoint({ clock: () => now, limits })
+    own.upstream.answer((_request, index) => completion(`Answer ${index}.`))
+    const headers = { 'idempotency-key': newKey() }
+    await (await own.chat({}, { headers })).text()
+    const update = own.gateway.db.updateTable('idempotent_answers')
+    await update.set({ state: 'in_progress', owner: 'elsewhere 1 any' }).execute()
+    // It ends within a minute of its deadline, by a clock that is right.
+    now += 1000 + 60_000 + 60_000
+    await expectError(await own.chat({}, { headers }), inUse)
+    now += 60_000
+    const repeated = await own.chat({}, { headers })
+    expect([repeated.status, await repeated.text()]).to.deep.include(200)
+    expect(own.upstream.requests).to.have.length(2)
+  })
+
   it('is not begun anew while it is worked on, though its time is over', async () => {
     let now = Date.parse('2026-11-22T12:00:00Z')
     await using own = await startOwnEndpoint({ clock: () => now, limits: { cache_ttl_seconds: 0 } })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import type { LetIn } from '../../src/accounts/entrance.ts'
 import { assemble } from '../../src/assemble.ts'
@@ -105,7 +105,8 @@ const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: nu
 export async function startGateway(options: Options = {}): Promise<TestGateway> {
   const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')
-  const databaseUrl = await databaseOf(folder)
+  const { beside, redisUrl, primary } = options
+  const databaseUrl = await databaseOf(beside === undefined ? folder : dirname(beside.dataDir))
   const variables: Record<string, string | undefined> = {
     SIGN_UP: 'open',
     DATABASE_URL: databaseUrl,
@@ -120,7 +121,6 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
     )
   }
   rewrite(options.file, options.variables)
-  const { beside, redisUrl, primary } = options
   const dataDir = beside?.dataDir ?? join(folder, 'data')
   const readSettings = () =>
     loadConfig({

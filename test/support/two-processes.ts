@@ -17,7 +17,10 @@ export type TwoProcesses = {
   stop(): Promise<void>
 }
 
-type Options = NonNullable<Parameters<typeof startGateway>[0]>
+type Options = NonNullable<Parameters<typeof startGateway>[0]> & {
+  /** Of each its own. */
+  clocks?: readonly [() => number, () => number]
+}
 
 /** Starts both in this process, as replicas with a Redis or as workers with a primary. */
 export async function startTwo(over: 'Redis' | 'primary', options: Options): Promise<TwoProcesses> {
@@ -34,7 +37,13 @@ export async function startTwo(over: 'Redis' | 'primary', options: Options): Pro
     countForWorkers({ lines: lines.primary, monotonic, onFault })
   }
   const start = (index: number, beside?: TestGateway) =>
-    startGateway({ ...options, beside, redisUrl: redis?.url, primary: lines?.workers[index] })
+    startGateway({
+      ...options,
+      ...clockOf(options, index),
+      beside,
+      redisUrl: redis?.url,
+      primary: lines?.workers[index],
+    })
   const a = await start(0)
   const b = await start(1, a)
   return {
@@ -47,4 +56,9 @@ export async function startTwo(over: 'Redis' | 'primary', options: Options): Pro
       await redis?.stop()
     },
   }
+}
+
+function clockOf({ clocks }: Options, index: number): Pick<Options, 'clock' | 'monotonic'> {
+  const clock = clocks?.[index]
+  return clock === undefined ? {} : { clock, monotonic: () => performance.now() }
 }
