@@ -8,6 +8,8 @@ import type { Fleet } from './fleet.ts'
 export type Victim = { workers: boolean; kill(fleet: Fleet, chance: Chance): () => Promise<void> }
 
 const awayMs = 300
+/** Behind many deaths in a row the next worker is started after a pause. */
+const replacedMs = 30_000
 
 export const victims: Readonly<Record<string, Victim>> = {
   gateway: {
@@ -24,11 +26,11 @@ export const victims: Readonly<Record<string, Victim>> = {
       const before = childrenOf(primary!.processId())
       const victim = before[chance.below(before.length)]!
       process.kill(victim, 'SIGKILL')
-      return () =>
-        until('the worker is replaced', () => {
-          const now = childrenOf(primary!.processId())
-          return !now.includes(victim) && now.length === before.length
-        })
+      const isReplaced = () => {
+        const now = childrenOf(primary!.processId())
+        return !now.includes(victim) && now.length === before.length
+      }
+      return () => until('the worker is replaced', isReplaced, replacedMs)
     },
   },
   redis: {
