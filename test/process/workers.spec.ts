@@ -113,6 +113,33 @@ describe('several workers', () => {
     })
   }
 
+  it('end at once with what is under way on a second signal', async () => {
+    await start()
+    const pids = workersOf(server).map(({ pid }) => pid)
+    const call = fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${printedKey(server)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({
+        model: 'gpt-5-mini',
+        messages: [{ role: 'user', content: 'sandbox:delay=20000' }],
+      }),
+    }).catch(() => 'cut')
+    await until('a worker has it', () => isAnotherConnected(server.url))
+    const askedAt = performance.now()
+    server.kill('SIGTERM')
+    await until('it is told', () =>
+      loggedLines(server).some(({ msg }) => msg.startsWith('draining')),
+    )
+    server.kill('SIGTERM')
+    expect((await server.ended).code).to.equal(143)
+    expect(await call).to.equal('cut')
+    await until('all have ended', () => pids.every((pid) => !isThere(pid)))
+    expect(performance.now() - askedAt).to.be.below(5000)
+  })
+
   it('are not started where the first cannot be, and its sentence is the last', async () => {
     const run = (more: Record<string, string>) =>
       runProgram('src/main.ts', [], {
@@ -135,4 +162,10 @@ function isThere(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** Whether anyone but who asks is connected. */
+async function isAnotherConnected(url: string): Promise<boolean> {
+  const page = await fetch(`${url}/metrics`, { headers: { connection: 'close' } })
+  return Number(/^gateway_connections (\d+)$/m.exec(await page.text())?.[1]) > 1
 }
