@@ -75,8 +75,8 @@ describe('input pictures', () => {
     host = await startPublicHost()
     const limits = {
       fetch_connect_timeout_ms: 500,
-      fetch_idle_timeout_ms: 200,
-      fetch_total_timeout_ms: 600,
+      fetch_idle_timeout_ms: 500,
+      fetch_total_timeout_ms: 2000,
     }
     gateway = await startGateway({ publicNet: host.net })
     impatient = await startGateway({ publicNet: host.net, file: { limits } })
