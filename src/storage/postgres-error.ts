@@ -112,7 +112,7 @@ function toldOf(code: string, message: string, place: PostgresPlace): Partial<To
 const remedyOfServer = 'Look whether PostgreSQL runs, can be reached and is not overloaded.'
 
 function isOfTls(code: string, message: string): boolean {
-  return /CERT|ERR_TLS|ERR_SSL|UNABLE_TO_VERIFY/.test(code) || /certificate/i.test(message)
+  return /CERT|ERR_TLS|ERR_SSL|ERR_OSSL|UNABLE_TO_VERIFY/.test(code) || /certificate/i.test(message)
 }
 
 function troublesOf(place: PostgresPlace): Readonly<Record<string, Told>> {

@@ -1,6 +1,7 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import Cursor from 'pg-cursor'
+import { placeOf, verifying } from './postgres-address.ts'
 import { endsConnection, postgresError, type PostgresPlace } from './postgres-error.ts'
 import { StoreError } from './store-error.ts'
 
@@ -37,18 +38,6 @@ const endTimeoutMs = 2000
 const retryMs = 500
 
 export const cursorOf = Cursor
-
-/** What a DATABASE_URL names. Throws a StoreError that does not hold its password. */
-export function placeOf(url: string): PostgresPlace {
-  try {
-    const { host, port, database = '', user = '' } = new pg.Client({ connectionString: url })
-    return { host, port, database, user }
-  } catch {
-    const text =
-      'DATABASE_URL is no address as postgres://user:password@host:5432/database. Write signs in the password as %40 and the like.'
-    throw new StoreError(text)
-  }
-}
 
 export function createPool(options: PoolOptions): Pool {
   const place = placeOf(options.url)
@@ -99,7 +88,7 @@ function poolConfig(options: PoolOptions): pg.PoolConfig {
           idle_in_transaction_session_timeout: 2 * queryTimeoutMs,
         }
   return {
-    connectionString: options.url,
+    connectionString: verifying(options.url),
     application_name: 'model-access-gateway',
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectTimeoutMs,

@@ -2,8 +2,9 @@ import { Kysely, sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { binaryTexts } from './binary-texts.ts'
 import { migrate, updateRemedy } from './migrations.ts'
+import { placeOf } from './postgres-address.ts'
 import { cannotOpenDatabase, mayPass, type PostgresPlace } from './postgres-error.ts'
-import { createPool, placeOf, type PoolOptions } from './postgres-pool.ts'
+import { createPool, type PoolOptions } from './postgres-pool.ts'
 import {
   createPostgresCommit,
   createPostgresInsertions,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chownSync, mkdtempSync } from 'node:fs'
+import { chownSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,9 +20,10 @@ export type TestPostgres = Daemon & {
 
 const superuser = 'gateway'
 
-/** Starts a PostgreSQL of its own; `settings` are those of postgresql.conf. */
+/** Starts a PostgreSQL of its own; `settings` are those of postgresql.conf, `files` are beside it. */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string>> = {},
 ): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'))
   const user = unprivileged()
@@ -35,6 +36,11 @@ export async function startPostgres(
     stdio: 'pipe',
     ...user,
   })
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(data, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (user !== undefined) chownSync(path, user.uid, user.gid)
+  }
   const port = await freePort()
   const all = { listen_addresses: '127.0.0.1', fsync: 'off', ...settings }
   const words = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])

@@ -1,0 +1,43 @@
+import pg from 'pg'
+import { systemReason } from '../core/system-reason.ts'
+import type { PostgresPlace } from './postgres-error.ts'
+import { StoreError } from './store-error.ts'
+
+/** What a DATABASE_URL names. Throws a StoreError that does not hold its password. */
+export function placeOf(url: string): PostgresPlace {
+  try {
+    const client = new pg.Client({ connectionString: verifying(url) })
+    const { host, port, database = '', user = '' } = client
+    return { host, port, database, user }
+  } catch (error) {
+    throw new StoreError(isOfFile(error) ? unreadable(url, error) : noAddress)
+  }
+}
+
+/**
+ * The address with `verify-full` for the modes that the driver takes for it: each of them makes the driver
+ * warn of its next version, where they would verify less.
+ */
+export function verifying(url: string): string {
+  if (/[?&]uselibpqcompat=true\b/.test(url)) return url
+  return url.replaceAll(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/g, '$1verify-full')
+}
+
+const noAddress =
+  'DATABASE_URL is no address as postgres://user:password@host:5432/database. Write signs in the password as %40 and the like.'
+
+/** Errors of the system name the call that failed. */
+function isOfFile(error: unknown): boolean {
+  return typeof (error as { syscall?: unknown }).syscall === 'string'
+}
+
+const fileParameters: ReadonlySet<string> = new Set(['sslcert', 'sslkey', 'sslrootcert'])
+
+function unreadable(url: string, error: unknown): string {
+  const parameters = [...new URL(url).searchParams].filter(([name]) => fileParameters.has(name))
+  // A folder can be opened: what then fails to be read has no path.
+  const { path } = error as { path?: string }
+  const files = parameters.filter(([, file]) => path === undefined || file === path)
+  const named = files.map(([name, file]) => `${file} (${name})`).join(' or ')
+  return `DATABASE_URL: the file ${named} cannot be read: ${systemReason(error)}. Correct its path, or let the gateway's user read it.`
+}
