@@ -29,9 +29,12 @@ const passing: ReadonlySet<string> = new Set([
 
 /** Whether a transaction met another one and may be tried again. */
 export function isConflict(error: unknown): boolean {
-  // A migration of another version changes what a prepared statement gives.
-  const isStale = /cached plan must not change/.test((error as Error).message)
-  return isOfServer(error) && (conflicts.has(codeOf(error)) || isStale)
+  return isOfServer(error) && (conflicts.has(codeOf(error)) || isStalePlan(error))
+}
+
+/** Whether a migration of another version has changed what a prepared statement gives. */
+export function isStalePlan(error: unknown): boolean {
+  return isOfServer(error) && /cached plan must not change/.test(messageOf(error))
 }
 
 /** SERIALIZATION_FAILURE and DEADLOCK_DETECTED. */

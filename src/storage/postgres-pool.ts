@@ -2,7 +2,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import Cursor from 'pg-cursor'
 import { placeOf, verifying } from './postgres-address.ts'
-import { endsConnection, postgresError, type PostgresPlace } from './postgres-error.ts'
+import { endsConnection, isStalePlan, postgresError, type PostgresPlace } from './postgres-error.ts'
 import { StoreError } from './store-error.ts'
 
 export type PoolOptions = {
@@ -45,7 +45,7 @@ export function createPool(options: PoolOptions): Pool {
   // A connection that ends while nobody asks it is replaced by the next use; nobody else hears of it.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const nameOf = createNames(options.prepares === true)
+  const names = createNames(options.prepares === true)
   const clients = new WeakMap<pg.PoolClient, PoolClient>()
   const door = createDoor()
   return {
@@ -58,7 +58,7 @@ export function createPool(options: PoolOptions): Pool {
         door.open()
         const known = clients.get(client)
         if (known !== undefined) return known
-        const wrapped = clientOf(client, { place, nameOf, failed: door.close, ...options })
+        const wrapped = clientOf(client, { place, names, failed: door.close, ...options })
         clients.set(client, wrapped)
         return wrapped
       } catch (error) {
@@ -114,40 +114,65 @@ function integer(text: string): number {
   throw new StoreError(`The store holds ${text}, which is not a safe integer.`)
 }
 
-type Naming = (text: string) => string | undefined
+type Naming = {
+  of(text: string): string | undefined
+  /** Gives the statement another name than one under which PostgreSQL has an old plan. */
+  renew(text: string, stale: string): void
+}
 
 /** A name for each statement that is kept prepared. */
 function createNames(prepares: boolean): Naming {
   const names = new Map<string, string>()
-  return (text) => {
-    const known = names.get(text)
-    if (known !== undefined || !prepares || names.size >= statementsKept) return known
-    const name = `s${names.size}`
+  let given = 0
+  const renew = (text: string) => {
+    const name = `s${given++}`
     names.set(text, name)
     return name
+  }
+  return {
+    of: (text) => {
+      const known = names.get(text)
+      return known !== undefined || !prepares || names.size >= statementsKept ? known : renew(text)
+    },
+    // Of several connections that meet an old plan, one renews.
+    renew: (text, stale) => void (names.get(text) === stale && renew(text)),
   }
 }
 
 type Around = Pick<PoolOptions, 'failure'> & {
   place: PostgresPlace
-  nameOf: Naming
+  names: Naming
   /** Told where the server does not answer in time. */
   failed(error: StoreError): void
 }
 
 function clientOf(client: pg.PoolClient, around: Around): PoolClient {
-  const { place, nameOf, failed, failure } = around
+  const { place, names, failed, failure } = around
   let isOver = false
   client.on('error', () => (isOver = true))
-  const query = async (text: string, parameters: readonly unknown[] = []) => {
-    const startedAt = performance.now()
-    const values = parameters.map(withoutNul)
+  const once = async (
+    text: string,
+    values: unknown[],
+    isAgain = false,
+  ): Promise<pg.QueryResult> => {
     // What has no values may be several statements, which have no names.
-    const name = values.length === 0 ? undefined : nameOf(text)
+    const name = values.length === 0 ? undefined : names.of(text)
     try {
       return await client.query(
         values.length === 0 ? { text } : { text, values, ...(name === undefined ? {} : { name }) },
       )
+    } catch (error) {
+      if (name === undefined || !isStalePlan(error)) throw error
+      names.renew(text, name)
+      // A transaction is lost with its statement.
+      if (isAgain || client.getTransactionStatus() !== 'I') throw error
+      return once(text, values, true)
+    }
+  }
+  const query = async (text: string, parameters: readonly unknown[] = []) => {
+    const startedAt = performance.now()
+    try {
+      return await once(text, parameters.map(withoutNul))
     } catch (error) {
       const told = postgresError(error, place)
       if (endsConnection(error) || text.startsWith('begin')) isOver = true

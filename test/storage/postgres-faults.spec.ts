@@ -121,6 +121,21 @@ describe('a store on PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
+  it('reads on when another version has added a column, also behind a transaction that met it', async () => {
+    const store = await open({ limits: quick })
+    const read = (db: Store['db']) =>
+      db.selectFrom('accounts').selectAll().where('id', '=', 'acc_none').execute()
+    await Promise.all([read(store.db), read(store.db)])
+    await runIn(url, 'alter table accounts add column of_tomorrow text')
+    const both = await Promise.all([read(store.db), read(store.db)])
+    expect(both).to.deep.equal([[], []])
+    await runIn(url, 'alter table accounts add column of_next_week text')
+    const within = () => store.db.transaction().execute(read)
+    await within().catch(() => undefined)
+    expect(await within()).to.deep.equal([])
+    await store.close()
+  })
+
   it('waits for a server that starts later, and says so once', async () => {
     server.kill('SIGKILL')
     const told: string[] = []
