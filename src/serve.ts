@@ -1,7 +1,7 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { commandLine } from './accounts/command-line.ts'
 import { signalActor } from './accounts/signal-actor.ts'
-import { setUpText } from './accounts/set-up-link.ts'
+import { printedElsewhereText, setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
 import { setFontConfiguration, siteAddress, type Loaded } from './config.ts'
 import { systemReason } from './core/system-reason.ts'
@@ -82,8 +82,9 @@ async function greet(options: Greeting): Promise<void> {
   const testKey = created
     ? (await keys.create(commandLine, accountId, { mode: 'test', name: 'first test key' })).key
     : undefined
-  const setUpToken = await people.setUpLinks.createIfNeeded()
-  const setUp = setUpToken === undefined ? undefined : setUpText(baseUrl, setUpToken)
+  const link = await people.setUpLinks.createIfNeeded()
+  const setUp =
+    link === 'made_elsewhere' ? printedElsewhereText : link && setUpText(baseUrl, link.token)
   print(welcome({ baseUrl, testKey, setUp, providerIds, doubts }))
 }
 

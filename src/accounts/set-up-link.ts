@@ -16,9 +16,12 @@ type Options = {
 export type SetUpLinks = {
   /** A new link's token, the only one that works from now on; for whoever runs the machine. */
   create(): Promise<string>
-  /** The same, unless the gateway has an owner. */
-  createIfNeeded(): Promise<string | undefined>
+  /** The same, unless the gateway has an owner, or another process has just made one, which stays. */
+  createIfNeeded(): Promise<{ token: string } | 'made_elsewhere' | undefined>
 }
+
+/** Replicas that start at once make one link. Their clocks may differ as much. */
+const justMadeMs = 60_000
 
 /** The one-time links that make an owner of the first account. */
 export function createSetUpLinks({ store: { db }, audit, clock, limits }: Options): SetUpLinks {
@@ -46,7 +49,17 @@ export function createSetUpLinks({ store: { db }, audit, clock, limits }: Option
           .where('members.role', '=', 'owner')
           .limit(1)
           .executeTakeFirst()
-        return owner === undefined ? create(transaction) : undefined
+        if (owner !== undefined) return undefined
+        const now = clock()
+        const link = await transaction
+          .selectFrom('setup_links')
+          .select('digest')
+          .where('used_at', 'is', null)
+          .where('created_at', '>', now - justMadeMs)
+          .where('created_at', '<', now + justMadeMs)
+          .limit(1)
+          .executeTakeFirst()
+        return link === undefined ? { token: await create(transaction) } : 'made_elsewhere'
       }),
   }
 }
@@ -66,6 +79,10 @@ Or, with your own e-mail, name and password:
 curl -s ${baseUrl}/api/setup -H "Content-Type: application/json" -d '${JSON.stringify(person)}'
 `
 }
+
+/** What is told instead of a link that another process has printed. */
+export const printedElsewhereText =
+  'Another process printed a link that makes an owner less than a minute ago. `npm run -s gateway -- setup-link` prints a new one.'
 
 /** Throws `invalid_value` for a link that cannot be used, with the reason. */
 export async function assertSetUpLink(

@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { createAccounts } from '../../src/accounts/accounts.ts'
+import { createAudit } from '../../src/accounts/audit.ts'
+import { assertSetUpLink, createSetUpLinks } from '../../src/accounts/set-up-link.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { forEachStore } from '../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { openTestStore } from '../support/store.ts'
+
+forEachStore('the link that makes an owner', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  beforeEach(async () => {
+    folder = makeFolder()
+    store = await openTestStore(folder.path)
+  })
+  afterEach(async () => {
+    await store.close()
+    folder.remove()
+  })
+  const begin = Date.UTC(2030, 0, 1)
+  const at = async (now: number) => {
+    const clock = () => now
+    const audit = createAudit(store, clock)
+    await createAccounts({ store, audit, clock }).first()
+    return createSetUpLinks({ store, audit, clock, limits: { setupLinkTtlSeconds: 3600 } })
+  }
+  const start = async (now: number) => (await at(now)).createIfNeeded()
+
+  it('is made by one of the replicas that start at once, and works', async () => {
+    const links = await Promise.all([0, 30_000, 0].map((late) => start(begin + late)))
+    const [made, ...others] = links.toSorted((a) => (a === 'made_elsewhere' ? 1 : -1))
+    expect(others).to.deep.equal(['made_elsewhere', 'made_elsewhere'])
+    const { token } = made as { token: string }
+    await assertSetUpLink(store.db, token, begin + 30_000)
+  })
+
+  it('is made anew by a start a minute later, and ends the one before', async () => {
+    const first = (await start(begin)) as { token: string }
+    const second = (await start(begin + 60_000)) as { token: string }
+    await assertSetUpLink(store.db, second.token, begin + 60_000)
+    const ended = await assertSetUpLink(store.db, first.token, begin + 60_000).catch(String)
+    expect(ended).to.contain('a newer one has taken its place')
+  })
+
+  it('is made anew by the command at once', async () => {
+    await start(begin)
+    const token = await (await at(begin)).create()
+    await assertSetUpLink(store.db, token, begin)
+  })
+})
