@@ -1,7 +1,13 @@
 import { readChunks } from '../../test/support/event-stream.ts'
 
 /** What a caller saw; 0 where the connection broke. */
-export type Answer = { status: number; requestId: string; costNanoUsd: number | null | undefined }
+export type Answer = {
+  status: number
+  requestId: string
+  costNanoUsd: number | null | undefined
+  /** When to come again, in seconds; null where nothing is said of it. */
+  retryAfter: string | null
+}
 
 type Call = { url: string; key: string; question: string; isStreamed: boolean }
 
@@ -28,16 +34,23 @@ export async function ask({ url, key, question, isStreamed }: Call): Promise<Ans
     })
     const text = await response.text()
     const requestId = response.headers.get('x-request-id') ?? ''
-    if (response.status !== 200) return { ...nothing, status: response.status, requestId }
+    const retryAfter = response.headers.get('retry-after')
+    const told = { status: response.status, requestId, retryAfter }
+    if (response.status !== 200) return { ...nothing, ...told }
     if (isStreamed && !text.endsWith('data: [DONE]\n\n')) return nothing
-    return { status: 200, requestId, costNanoUsd: costIn(text, isStreamed) }
+    return { ...told, costNanoUsd: costIn(text, isStreamed) }
   } catch (error) {
     if (signal.aborted) throw new Error('A call got no answer for 30 s.', { cause: error })
     return nothing
   }
 }
 
-const nothing: Answer = { status: 0, requestId: '', costNanoUsd: undefined }
+const nothing: Answer = {
+  status: 0,
+  requestId: '',
+  costNanoUsd: undefined,
+  retryAfter: null,
+}
 
 function costIn(text: string, isStreamed: boolean): number | null | undefined {
   const usage = isStreamed

@@ -34,24 +34,31 @@ export type Fleet = {
   stop(): Promise<void>
 }
 
-const settings = (upstream: Upstream) => ({
+const settings = (upstream: Upstream, limits: object) => ({
   providers: [ownProvider('own', upstream)],
   routes: { 'gpt-5-mini': ['own/house-1'] },
   limits: {
     route_tries_max: 1,
     reservation_check_interval_ms: 200,
     requests_per_minute: 1_000_000,
+    ...limits,
   },
 })
 
+type Options = {
+  workers: boolean
+  /** Of gateway.yaml. */
+  limits?: object
+}
+
 /** Starts two gateways, or one of two workers. */
-export async function startFleet({ workers }: { workers: boolean }): Promise<Fleet> {
+export async function startFleet({ workers, limits = {} }: Options): Promise<Fleet> {
   const folder = makeFolder()
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
   const upstream = await startUpstream()
   const databaseUrl = await postgres.createDatabase()
   const configFile = join(folder.path, 'gateway.yaml')
-  writeFileSync(configFile, stringify(settings(upstream)))
+  writeFileSync(configFile, stringify(settings(upstream, limits)))
   const variables = {
     CONFIG_FILE: configFile,
     DATABASE_URL: databaseUrl,

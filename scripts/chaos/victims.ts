@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../../test/support/chance.ts'
+import { childrenOf } from '../../test/support/child-processes.ts'
 import { until } from '../../test/support/until.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -53,10 +53,4 @@ export const victims: Readonly<Record<string, Victim>> = {
       }
     },
   },
-}
-
-/** The processes that a process has started. */
-function childrenOf(processId: number): number[] {
-  const text = readFileSync(`/proc/${processId}/task/${processId}/children`, 'utf8')
-  return text.split(' ').filter(Boolean).map(Number)
 }

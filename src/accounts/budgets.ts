@@ -27,6 +27,8 @@ export type Budgets = {
   states(owners: readonly BudgetOwner[]): Promise<BudgetState[]>
   /** The requests that this process holds something for. */
   held: ReadonlySet<string>
+  /** Those that nothing is held for any more, though the store may not know; with the times it was told. */
+  doubtful: Map<string, number>
 }
 
 type Options = {
@@ -39,11 +41,17 @@ type Options = {
 const marginMs = 60_000
 /** An owner's window may be opened, and money may come free, between a refusal and a look. */
 const triesMax = 4
+/** Of more than these the store is not told: what they hold comes free after their deadlines. */
+const doubtfulMax = 10_000
 
 /** Budgets of accounts and keys in the store (docs/storage.md#budgets). */
 export function createBudgets({ store, clock, limits }: Options): Budgets {
   const { db } = store
   const held = new Set<string>()
+  const doubtful = new Map<string, number>()
+  const doubt = (requestId: string): void => {
+    if (doubtful.size < doubtfulMax) doubtful.set(requestId, 0)
+  }
   const { grant, end } = createReservations(store)
   const reserveOne = createGroups(grant, limits)
   const endOne = createGroups(end, limits)
@@ -65,6 +73,9 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
       throw busy()
     } catch (error) {
       held.delete(requestId)
+      // Who gave up waiting for the store does not know what it has done.
+      const isDecided = error instanceof GatewayError && error.code === 'insufficient_quota'
+      if (!isDecided) doubt(requestId)
       throw error
     }
   }
@@ -72,8 +83,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     settled: () => void held.delete(requestId),
     release: async () => {
       held.delete(requestId)
-      // One that cannot be released now is after its deadline.
-      await endOne(requestId).catch(() => undefined)
+      await endOne(requestId).catch(() => doubt(requestId))
     },
   })
 
@@ -86,6 +96,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
   return {
     reserve,
     held,
+    doubtful,
     states,
     statesFor: async (caller) => {
       const found = await states(ownersOf(caller))

@@ -8,7 +8,7 @@ import type { Budgets } from './budgets.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
-  budgets: Pick<Budgets, 'held'>
+  budgets: Pick<Budgets, 'held' | 'doubtful'>
   clock: () => number
   intervalMs: number
   /** A reservation was given back whose process died: what its call cost is not known. */
@@ -79,9 +79,25 @@ export function sweepReservations(options: Options): ReservationSweep {
       .execute()
     for (const one of freed) onAbandoned(one)
   }
+  /** Twice: a server that was frozen may carry out what it was asked before behind the first time. */
+  const endDoubtful = async () => {
+    const { doubtful } = budgets
+    const told = [...doubtful]
+    if (told.length === 0) return
+    const ids = told.map(([id]) => id)
+    await store.db
+      .deleteFrom('reservations')
+      .where('request_id', 'in', listed(store.db, ids))
+      .execute()
+    for (const [id, times] of told) {
+      if (times > 0) doubtful.delete(id)
+      else doubtful.set(id, times + 1)
+    }
+  }
   const look = async () => {
     // A store that does not answer frees nothing; the next look is soon.
     running ??= freeEnded()
+      .then(endDoubtful)
       .then(sweep)
       .catch(() => undefined)
       .finally(() => (running = undefined))

@@ -21,5 +21,10 @@ export async function startCaddy(
     stopSignal: 'SIGKILL',
     folder,
   })
-  return { url: `http://127.0.0.1:${port}`, kill: daemon.kill, stop: daemon.stop }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    kill: daemon.kill,
+    killAll: daemon.killAll,
+    stop: daemon.stop,
+  }
 }

@@ -2,11 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packages, pathOf, type ServerProgram } from '../../../scripts/test-servers/programs.ts'
+import { childrenOf } from '../child-processes.ts'
 
 /** A real server on a port of this machine, which ends with this process at the latest. */
 export type Daemon = {
   /** Signals the server's own process: SIGKILL, SIGSTOP, SIGCONT. */
   kill(signal: NodeJS.Signals): void
+  /** Signals the processes that it has started as well: of PostgreSQL, those of its connections. */
+  killAll(signal: NodeJS.Signals): void
   /** Ends it and removes its folder, unless that is kept for a next start. */
   stop(options?: { keepsFolder?: boolean }): Promise<void>
 }
@@ -79,6 +82,11 @@ export async function startDaemon(options: Options): Promise<Daemon> {
   for (const pipe of [child.stdin, child.stdout, child.stderr]) unref(pipe)
   return {
     kill: (name) => void process.kill(pid, name),
+    killAll: (name) => {
+      // Itself first: it then starts no further one.
+      process.kill(pid, name)
+      for (const child of childrenOf(pid)) process.kill(child, name)
+    },
     stop: async ({ keepsFolder = false } = {}) => {
       child.ref()
       child.stdin.end(keepsFolder ? 'keep\n' : '')

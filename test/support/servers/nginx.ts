@@ -29,6 +29,7 @@ export async function startNginx(
     url: `http://127.0.0.1:${port}`,
     port,
     kill: daemon.kill,
+    killAll: daemon.killAll,
     stop: daemon.stop,
   }
 }

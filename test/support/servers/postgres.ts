@@ -58,6 +58,7 @@ export async function startPostgres(
   return {
     port,
     kill: (signal) => daemon.kill(signal),
+    killAll: (signal) => daemon.killAll(signal),
     restart: async () => {
       await daemon.stop({ keepsFolder: true })
       daemon = await startAgain(start)

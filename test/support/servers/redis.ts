@@ -39,6 +39,7 @@ export async function startRedis(words: readonly string[] = []): Promise<TestRed
   return {
     url: `redis://127.0.0.1:${port}`,
     kill: (signal) => daemon.kill(signal),
+    killAll: (signal) => daemon.killAll(signal),
     restart: async () => {
       await daemon.stop({ keepsFolder: true })
       daemon = await start()
