@@ -79,25 +79,10 @@ export function sweepReservations(options: Options): ReservationSweep {
       .execute()
     for (const one of freed) onAbandoned(one)
   }
-  /** Twice: a server that was frozen may carry out what it was asked before behind the first time. */
-  const endDoubtful = async () => {
-    const { doubtful } = budgets
-    const told = [...doubtful]
-    if (told.length === 0) return
-    const ids = told.map(([id]) => id)
-    await store.db
-      .deleteFrom('reservations')
-      .where('request_id', 'in', listed(store.db, ids))
-      .execute()
-    for (const [id, times] of told) {
-      if (times > 0) doubtful.delete(id)
-      else doubtful.set(id, times + 1)
-    }
-  }
   const look = async () => {
     // A store that does not answer frees nothing; the next look is soon.
     running ??= freeEnded()
-      .then(endDoubtful)
+      .then(() => endDoubtful(store.db, budgets))
       .then(sweep)
       .catch(() => undefined)
       .finally(() => (running = undefined))
@@ -106,6 +91,24 @@ export function sweepReservations(options: Options): ReservationSweep {
   void look()
   const timer = setInterval(() => void look(), intervalMs).unref()
   return { look, close: () => clearInterval(timer) }
+}
+
+/** Twice: a server that was frozen may carry out what it was asked before behind the first time. */
+async function endDoubtful(
+  db: Kysely<Tables>,
+  { doubtful }: Pick<Budgets, 'doubtful'>,
+): Promise<void> {
+  const told = [...doubtful]
+  if (told.length === 0) return
+  const ids = listed(
+    db,
+    told.map(([id]) => id),
+  )
+  await db.deleteFrom('reservations').where('request_id', 'in', ids).execute()
+  for (const [id, times] of told) {
+    if (times > 0) doubtful.delete(id)
+    else doubtful.set(id, times + 1)
+  }
 }
 
 function among(db: Kysely<Tables>, reservations: readonly ReservationsTable[]) {
