@@ -50,7 +50,7 @@ forEachStore('budgets', () => {
   const reservations = () => own.gateway.db.selectFrom('reservations').selectAll().execute()
 
   it('pay exactly 10 of 200 calls at once where they cover 10', async () => {
-    const key = await keyWith(10.5 * 1000 * nanoPerToken)
+    const key = await keyWith(10.9 * 1000 * nanoPerToken)
     const statuses = await Promise.all(Array.from({ length: 200 }, () => statusOf(ask(key))))
     expect(statuses.filter((status) => status === 200)).to.have.length(10)
     expect(statuses.filter((status) => status === 402)).to.have.length(190)

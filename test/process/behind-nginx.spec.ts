@@ -67,7 +67,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
   })
 
   it('pay for exactly as many calls as a budget covers', async () => {
-    const usd = (10.5 * tokens * 2) / 1e6
+    const usd = (10.9 * tokens * 2) / 1e6
     const key = await fleet.createKey(['--budget-usd', String(usd), '--budget-period', 'total'])
     fleet.upstream.requests.length = 0
     expect(await statusesOf(200, key)).to.deep.equal({ 200: 10, 402: 190 })

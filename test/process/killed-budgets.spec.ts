@@ -19,7 +19,7 @@ const calls = 200
 const paidFor = 10
 const tokens = 1000
 /** What a call costs nearly all of: output at $2 a million. */
-const budgetNanoUsd = (paidFor + 0.5) * tokens * 2000
+const budgetNanoUsd = (paidFor + 0.9) * tokens * 2000
 
 type Sums = { spent: number; reserved: number; held: number; recorded: number; rows: number }
 

@@ -102,7 +102,7 @@ describe('two workers under load', () => {
   it('pay exactly what a budget is for', async () => {
     inStore((database) =>
       database.exec(
-        `update api_keys set budget_nano_usd = ${10.5 * callNanoUsd}, budget_period = 'total'`,
+        `update api_keys set budget_nano_usd = ${10.9 * callNanoUsd}, budget_period = 'total'`,
       ),
     )
     upstream.answer((_request, at) => ({ ...completion('Hi.', { usage }), delayMs: at % 30 }))
