@@ -52,7 +52,11 @@ export function postgresError(error: unknown, place: PostgresPlace): StoreError 
   if (error instanceof StoreError) return error
   const code = codeOf(error)
   const message = messageOf(error)
-  const options = { cause: error, ...toldOf(code, message, place) }
+  const options = {
+    cause: error,
+    isLate: code === queryCanceled || message === readTimedOut,
+    ...toldOf(code, message, place),
+  }
   if (!isOfServer(error)) return new StoreError(message, undefined, options)
   if (/^2[23]/.test(code))
     return new StoreError(message, undefined, { cause: error, concerns: 'row' })
@@ -62,6 +66,11 @@ export function postgresError(error: unknown, place: PostgresPlace): StoreError 
     ...(isStatement ? { concerns: 'statement' as const } : {}),
   })
 }
+
+/** QUERY_CANCELED: by `statement_timeout`. */
+const queryCanceled = '57014'
+/** What `pg` says behind its `query_timeout`. */
+const readTimedOut = 'Query read timeout'
 
 /** Why the database cannot be opened, and what helps. */
 export function cannotOpenDatabase(error: unknown, place: PostgresPlace): StoreError {
@@ -148,7 +157,7 @@ function troublesOf(place: PostgresPlace): Readonly<Record<string, Told>> {
       reason: 'PostgreSQL has no connection left',
       remedy: 'Raise its max_connections, or lower limits.database_connections_max.',
     },
-    '57014': { reason: 'a query took too long', remedy: remedyOfServer },
+    [queryCanceled]: { reason: 'a query took too long', remedy: remedyOfServer },
     '57P01': ending,
     '57P02': ending,
     '57P03': { reason: 'PostgreSQL is starting or stopping', remedy: 'Wait until it runs.' },

@@ -16,7 +16,7 @@ export type PoolOptions = {
   /** Statements are prepared once for each connection, by names; else planned for their values. */
   prepares?: boolean
   /** Makes the error that a query fails with, from a StoreError. */
-  failure?: (error: StoreError, elapsedMs: number) => unknown
+  failure?: (error: StoreError) => unknown
 }
 
 /** Connections of which each query ends in time, and fails with a StoreError. */
@@ -48,23 +48,24 @@ export function createPool(options: PoolOptions): Pool {
   const names = createNames(options.prepares === true)
   const clients = new WeakMap<pg.PoolClient, PoolClient>()
   const door = createDoor()
+  const tell = (failure: StoreError) => options.failure?.(failure) ?? failure
   return {
     options: {},
     connect: async () => {
-      door.assertOpen()
-      const startedAt = performance.now()
+      const shut = door.closedBy()
+      if (shut !== undefined) throw tell(shut)
       try {
         const client = await pool.connect()
         door.open()
         const known = clients.get(client)
         if (known !== undefined) return known
-        const wrapped = clientOf(client, { place, names, failed: door.close, ...options })
+        const wrapped = clientOf(client, { place, names, failed: door.close, tell })
         clients.set(client, wrapped)
         return wrapped
       } catch (error) {
         const failure = postgresError(error, place)
         door.close(failure)
-        throw options.failure?.(failure, performance.now() - startedAt) ?? failure
+        throw tell(failure)
       }
     },
     waiting: () => pool.waitingCount,
@@ -139,15 +140,17 @@ function createNames(prepares: boolean): Naming {
   }
 }
 
-type Around = Pick<PoolOptions, 'failure'> & {
+type Around = {
   place: PostgresPlace
   names: Naming
   /** Told where the server does not answer in time. */
   failed(error: StoreError): void
+  /** Makes the error that a query fails with. */
+  tell(error: StoreError): unknown
 }
 
 function clientOf(client: pg.PoolClient, around: Around): PoolClient {
-  const { place, names, failed, failure } = around
+  const { place, names, failed, tell } = around
   let isOver = false
   client.on('error', () => (isOver = true))
   const once = async (
@@ -170,14 +173,14 @@ function clientOf(client: pg.PoolClient, around: Around): PoolClient {
     }
   }
   const query = async (text: string, parameters: readonly unknown[] = []) => {
-    const startedAt = performance.now()
     try {
       return await once(text, parameters.map(withoutNul))
     } catch (error) {
       const told = postgresError(error, place)
       if (endsConnection(error) || text.startsWith('begin')) isOver = true
-      if (/timeout/i.test(told.message)) failed(told)
-      throw failure?.(told, performance.now() - startedAt) ?? told
+      // A server that ends a query itself is well.
+      if (endsConnection(error) && /timeout/i.test(told.message)) failed(told)
+      throw tell(told)
     }
   }
   const ask = (text: unknown, parameters?: readonly unknown[]): unknown =>
@@ -201,12 +204,18 @@ function withoutNul(value: unknown): unknown {
 function createDoor() {
   let closed: { error: StoreError; until: number } | undefined
   return {
-    assertOpen: () => {
-      if (closed === undefined) return
-      if (performance.now() < closed.until) throw closed.error
+    /** Why nobody may enter now. */
+    closedBy: () => {
+      if (closed === undefined) return undefined
+      if (performance.now() < closed.until) return closed.error
       closed.until = performance.now() + retryMs
+      return undefined
     },
     open: () => (closed = undefined),
-    close: (error: StoreError) => (closed = { error, until: performance.now() + retryMs }),
+    close: (cause: StoreError) => {
+      // Who meets the door has asked for nothing that takes long.
+      const error = new StoreError(cause.message, undefined, { cause: cause.cause, ...cause.told })
+      closed = { error, until: performance.now() + retryMs }
+    },
   }
 }

@@ -6,11 +6,11 @@ import { placeOf } from './postgres-address.ts'
 import { cannotOpenDatabase, mayPass, type PostgresPlace } from './postgres-error.ts'
 import { createPool, type PoolOptions } from './postgres-pool.ts'
 import {
+  againWhenCut,
   createPostgresCommit,
   createPostgresInsertions,
   locks,
   postgresDialect,
-  wasCut,
 } from './postgres.ts'
 import { createTurns, readingFailure, type Reader } from './reader.ts'
 import { migrateStepwise } from './stepwise.ts'
@@ -60,11 +60,7 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
     commit: createPostgresCommit(pool),
     describe: () => describe(db, place),
     look: async () => {
-      const isReadOnly = await readOnly(db).catch((error: unknown) => {
-        if (!wasCut(toStoreError(error))) throw error
-        return readOnly(db)
-      })
-      if (isReadOnly) throw notWritable()
+      if (await againWhenCut(() => readOnly(db))) throw notWritable()
     },
     close: async () => {
       await reader.close()
@@ -92,7 +88,7 @@ function openPostgresReader(connection: Connection, limits: PostgresLimits): Rea
     connectionsMax: readersMax,
     queryTimeoutMs: timeoutMs,
     readOnly: true,
-    failure: (error, elapsedMs) => readingFailure(error, { elapsedMs, timeoutMs }),
+    failure: (error) => readingFailure(error, timeoutMs),
   })
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool, { reads: true }) })
   const turns = { waitingMax: limits.reportsWaitingMax, perAccountMax: limits.reportsPerAccountMax }

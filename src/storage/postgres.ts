@@ -12,6 +12,7 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endsConnection, isConflict } from './postgres-error.ts'
 import { cursorOf, type Pool, type PoolClient } from './postgres-pool.ts'
+import { toStoreError } from './store-error.ts'
 import type { InsertionOptions, Store, StoreStatement } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -80,8 +81,7 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
         return await once(statements)
       } catch (error) {
         const mayRepeat =
-          isConflict((error as Error).cause) ||
-          (isRepeatable && tries === 1 && wasCut(error as Error))
+          isConflict((error as Error).cause) || (isRepeatable && wasCut(error as Error))
         if (!mayRepeat || tries >= triesMax) throw error
         await sleep(Math.random() * retryPauseMaxMs)
       }
@@ -89,8 +89,19 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
   }
 }
 
+/** Asks again when a connection was cut; of those that are kept, each may have been. */
+export async function againWhenCut<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (tries >= triesMax || !wasCut(toStoreError(error))) throw error
+    }
+  }
+}
+
 /** Whether a connection ended, behind which another one may be made; not a server that is silent. */
-export function wasCut({ cause }: { cause?: unknown }): boolean {
+function wasCut({ cause }: { cause?: unknown }): boolean {
   return endsConnection(cause) && !/timeout|ECONNREFUSED/i.test(String(cause))
 }
 

@@ -40,12 +40,10 @@ export function createTurns(
   }
 }
 
-type Taken = { elapsedMs: number; timeoutMs: number }
-
 /** Tells a query that took too long, and a reader that is not there, from a query that failed. */
-export function readingFailure(cause: unknown, { elapsedMs, timeoutMs }: Taken): unknown {
-  if (elapsedMs >= timeoutMs) return tooLong(timeoutMs, cause)
-  return !(cause instanceof StoreError) || cause.concernsStatement ? cause : absent(cause)
+export function readingFailure(cause: unknown, timeoutMs: number): unknown {
+  if (!(cause instanceof StoreError) || cause.concernsStatement) return cause
+  return cause.isLate ? tooLong(timeoutMs, cause) : absent(cause)
 }
 
 function busy(): GatewayError {

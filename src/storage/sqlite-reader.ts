@@ -71,11 +71,10 @@ function timed(connection: DatabaseConnection, timeoutMs: number): DatabaseConne
   return {
     ...connection,
     executeQuery: async (query, options) => {
-      const startedAt = performance.now()
       try {
         return await connection.executeQuery(query, options)
       } catch (cause) {
-        throw readingFailure(cause, { elapsedMs: performance.now() - startedAt, timeoutMs })
+        throw readingFailure(cause, timeoutMs)
       }
     },
   }

@@ -82,16 +82,17 @@ function startWorker(options: FileOptions) {
     endedAt = performance.now()
     fail('its thread has ended')
   })
-  const late = () => {
-    fail('its thread does not answer')
-    void worker.terminate()
-  }
   const ask = (request: Unsent, timeoutMs?: number): Promise<QueryOutcome> => {
     const promise = Promise.withResolvers<QueryOutcome>()
     waiting.set(++last, promise)
     worker.postMessage({ ...request, id: last })
     if (timeoutMs === undefined) return promise.promise
-    const timer = setTimeout(late, timeoutMs)
+    const timer = setTimeout(() => {
+      const message = `The store ${options.path} did not answer within ${timeoutMs} ms.`
+      promise.reject(new StoreError(message, undefined, { isLate: true }))
+      fail('its thread does not answer')
+      void worker.terminate()
+    }, timeoutMs)
     return promise.promise.finally(() => clearTimeout(timer))
   }
   return {

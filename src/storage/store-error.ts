@@ -4,6 +4,8 @@ type Options = ErrorOptions & {
   remedy?: string
   /** What is at fault where no `errcode` tells; else it is the store itself. */
   concerns?: 'row' | 'statement'
+  /** The statement was ended since it took longer than it may. */
+  isLate?: boolean
 }
 
 /** An error of the store; `errcode` is SQLite's extended result code, undefined for another store. */
@@ -11,7 +13,7 @@ export class StoreError extends Error {
   override name = 'StoreError'
   readonly errcode: number | undefined
 
-  readonly #told: Pick<Options, 'reason' | 'remedy' | 'concerns'>
+  readonly #told: Omit<Options, 'cause'>
 
   constructor(message: string, errcode?: number, options: Options = {}) {
     super(message, options)
@@ -37,6 +39,11 @@ export class StoreError extends Error {
   /** Whether the row itself is at fault, and others may be written. */
   get concernsRow(): boolean {
     return this.#told.concerns === 'row' || rowCodes.has(this.#primary)
+  }
+
+  /** Whether it took longer than it may, and nothing else is known to be wrong. */
+  get isLate(): boolean {
+    return this.#told.isLate === true
   }
 
   /** What is wrong and what helps, for the operator. */

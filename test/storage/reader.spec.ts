@@ -7,6 +7,7 @@ import { openSqliteReader } from '../../src/storage/sqlite-reader.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { storePath, type Store } from '../../src/storage/store.ts'
 import type { Tables } from '../../src/storage/tables.ts'
+import { forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
@@ -106,5 +107,29 @@ describe('the reader of reports', () => {
     // Those who write have never waited.
     await commit(1)
     await until('it reads', async () => (await rowsSeen().catch(() => 0)) === written)
+  })
+})
+
+forEachStore('a report that takes too long', (kind) => {
+  it('is ended and told, and the next one is made', async () => {
+    const folder = makeFolder()
+    const store = await openTestStore(folder.path, 'normal', { reportTimeoutMs: 300 })
+    const query = kind === 'sqlite' ? slow : sql`select pg_sleep(10)`
+    const error: unknown = await query.execute(store.reader.db).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(GatewayError)
+    expect(error).to.include({
+      code: 'overloaded',
+      message: 'The report takes longer than 300 ms. Ask for a shorter range.',
+    })
+    const next = () =>
+      sql`select 1`.execute(store.reader.db).then(
+        () => true,
+        () => false,
+      )
+    // PostgreSQL ends the query, and the embedded store the thread that reads.
+    if (kind === 'postgres') expect(await next()).to.equal(true)
+    else await until('it reads', next)
+    await store.close()
+    folder.remove()
   })
 })

@@ -85,13 +85,22 @@ export async function startDaemon(options: Options): Promise<Daemon> {
     killAll: (name) => {
       // Itself first: it then starts no further one.
       process.kill(pid, name)
-      for (const child of childrenOf(pid)) process.kill(child, name)
+      for (const child of childrenOf(pid)) sendSignal(child, name)
     },
     stop: async ({ keepsFolder = false } = {}) => {
       child.ref()
       child.stdin.end(keepsFolder ? 'keep\n' : '')
       await closed
     },
+  }
+}
+
+/** To a process that may have ended since it was listed. */
+function sendSignal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
