@@ -71,9 +71,9 @@ function startWorker(options: FileOptions) {
     if ('outcome' in reply) promise?.resolve(reply.outcome)
     else promise?.reject(toStoreError(reply.error))
   })
+  const failed = (reason: string) => `The store ${options.path} failed: ${reason}.`
   const fail = (reason: string, cause?: Error) => {
-    const message = `The store ${options.path} failed: ${reason}.`
-    fault ??= new StoreError(message, cause && toStoreError(cause).errcode, { cause })
+    fault ??= new StoreError(failed(reason), cause && toStoreError(cause).errcode, { cause })
     for (const promise of waiting.values()) promise.reject(fault)
     waiting.clear()
   }
@@ -88,9 +88,9 @@ function startWorker(options: FileOptions) {
     worker.postMessage({ ...request, id: last })
     if (timeoutMs === undefined) return promise.promise
     const timer = setTimeout(() => {
-      const message = `The store ${options.path} did not answer within ${timeoutMs} ms.`
-      promise.reject(new StoreError(message, undefined, { isLate: true }))
-      fail('its thread does not answer')
+      const reason = 'its thread does not answer'
+      promise.reject(new StoreError(failed(reason), undefined, { isLate: true }))
+      fail(reason)
       void worker.terminate()
     }, timeoutMs)
     return promise.promise.finally(() => clearTimeout(timer))
