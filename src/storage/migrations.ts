@@ -8,6 +8,7 @@ import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
 import { addReservationProcesses } from './migrations/reservation-processes.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
+import { createOauth } from './migrations/oauth.ts'
 import { createPeople } from './migrations/people.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
@@ -68,6 +69,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0013_key_creators': { up: addKeyCreators },
   '0014_gateway_secrets': { up: (db) => createGatewaySecrets(db, dialect) },
   '0015_reservation_processes': { up: (db) => addReservationProcesses(db, dialect) },
+  '0016_oauth': { up: createOauth },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

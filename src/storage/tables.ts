@@ -1,3 +1,5 @@
+import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
+
 /** Every table; src/storage/README.md says what each column holds and how long it lives. */
 export type Tables = {
   accounts: AccountsTable
@@ -14,6 +16,8 @@ export type Tables = {
   sessions: SessionsTable
   invitations: InvitationsTable
   setup_links: SetUpLinksTable
+  oauth_clients: OauthClientsTable
+  oauth_artifacts: OauthArtifactsTable
   write_checks: WriteChecksTable
   gateway_secrets: GatewaySecretsTable
 }
@@ -52,6 +56,11 @@ export type ApiKeysTable = AllowanceColumns & {
   counts_with: string | null
   last_used_at: number | null
   created_by: string | null
+  /** A connection is what a person gave a client, and `client` what an account gave one. */
+  kind: 'key' | 'connection' | 'client'
+  client_id: string | null
+  client_name: string | null
+  bound_to: string | null
 }
 
 export type UsageTable = {
@@ -248,6 +257,7 @@ export const integerColumns: Readonly<Integers> = {
   joined_at: true,
   last_used_at: true,
   used_at: true,
+  consumed_at: true,
   at: true,
   input_tokens: true,
   cached_input_tokens: true,

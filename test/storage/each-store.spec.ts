@@ -145,6 +145,7 @@ forEachStore('a store', () => {
     const row = {
       id: 'key_1',
       account_id: 'acc_none',
+      kind: 'key' as const,
       name: 'n',
       mode: 'test' as const,
       digest: 'd',

@@ -42,6 +42,10 @@ export async function storeKey(
     counts_with: null,
     last_used_at: null,
     created_by: null,
+    kind: 'key',
+    client_id: null,
+    client_name: null,
+    bound_to: null,
     ...row,
   }
   await db.insertInto('api_keys').values(values).execute()

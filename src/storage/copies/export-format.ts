@@ -44,6 +44,8 @@ export const exportedTables: {
   sessions: { key: ['id'], rowsPerPage },
   invitations: { key: ['id'], rowsPerPage },
   setup_links: { key: ['digest'], rowsPerPage },
+  oauth_clients: { key: ['id'], rowsPerPage },
+  oauth_artifacts: { key: ['digest'], rowsPerPage },
   audit_events: { key: ['id'], rowsPerPage },
   usage: { key: ['account_id', 'at', 'id'], rowsPerPage },
   usage_hours: 'derived',

@@ -1,0 +1,22 @@
+/** Why the store does not keep or give what a client asks for. */
+export type OauthRefusalCode =
+  /** A code, or a refresh token behind its grace, was used before: `invalid_grant`. */
+  | 'already_used'
+  /** What it belongs to has ended meanwhile: `invalid_grant`. */
+  | 'connection_ended'
+  /** More clients have registered, or more sign-ins are under way, than the settings allow. */
+  | 'too_many_clients'
+  | 'too_many_artifacts'
+  /** The account has as many connections as the settings allow. */
+  | 'too_many_connections'
+
+/** A refusal of the store; its message is for people and names a remedy. */
+export class OauthRefusal extends Error {
+  readonly code: OauthRefusalCode
+
+  constructor(code: OauthRefusalCode, message: string) {
+    super(message)
+    this.name = 'OauthRefusal'
+    this.code = code
+  }
+}
