@@ -2608,7 +2608,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
                  *         "type": "authentication_error",
                  *         "param": null,
                  *         "code": "missing_api_key",
@@ -3348,7 +3348,7 @@ export interface components {
                  *       "id": null,
                  *       "error": {
                  *         "code": -32001,
-                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
                  *         "data": {
                  *           "type": "authentication_error",
                  *           "param": null,

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Identify, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { keyRemedy } from '../core/key-remedy.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
-import { notAKey, readKey } from './read-key.ts'
+import { invalidKey, notAKey, readKey } from './read-key.ts'
 
 type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
 type Options = {
@@ -139,9 +140,5 @@ function revoked(): GatewayError {
 }
 
 function expired(): GatewayError {
-  return new GatewayError('expired_api_key', 'This API key has expired. Create a new one.')
-}
-
-function invalidKey(message: string): GatewayError {
-  return new GatewayError('invalid_api_key', `${message} Check the key, or create a new one.`)
+  return new GatewayError('expired_api_key', `This API key has expired. ${keyRemedy}`)
 }

@@ -1,11 +1,12 @@
 import type { Credentials } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { keyRemedy } from '../core/key-remedy.ts'
 
 /** The API key of a request. Throws `missing_api_key` or `invalid_api_key`; names no key. */
 export function readKey({ authorization, apiKey }: Credentials): string {
   if (authorization === undefined) {
     if (apiKey === undefined || apiKey === '') {
-      throw new GatewayError('missing_api_key', `There is no API key. ${remedy}`)
+      throw new GatewayError('missing_api_key', `There is no API key. ${keyRemedy}`)
     }
     return apiKey
   }
@@ -19,11 +20,11 @@ export function notAKey(text: string): GatewayError {
   return invalidKey(shapes.find(([pattern]) => pattern.test(text))?.[1] ?? noKey)
 }
 
-function invalidKey(message: string): GatewayError {
-  return new GatewayError('invalid_api_key', message)
+/** The error for a key that is none, with what to do. */
+export function invalidKey(message: string): GatewayError {
+  return new GatewayError('invalid_api_key', `${message} ${keyRemedy}`)
 }
 
-const remedy = 'Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.'
 const noKey = 'This is no API key of this gateway: they begin with mag_live_ or mag_test_.'
 
 /** What a text is that stands in the place of a key; the first that fits. */
@@ -35,6 +36,11 @@ const shapes: readonly [RegExp, string][] = [
     'A name or a placeholder stands in the place of the key: the variable that holds it is not filled in.',
   ],
   [/\.\.\.$|…/, 'The key is shortened. Send all of it.'],
+  [
+    /^mag_secret_/,
+    'This is the secret of a client: it gets a token from POST /oauth/token, with `grant_type=client_credentials`.',
+  ],
+  [/^mag_(?:refresh|code)_/, 'This is to be exchanged for a token at POST /oauth/token.'],
   [/^mag_(?:live|test)_/, 'The key has a typing error, or is not whole: its check sum is wrong.'],
 ]
 

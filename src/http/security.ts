@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Access, SecurityScheme } from '../../generated/operations.ts'
 import type { Caller, Identify, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { keyRemedy } from '../core/key-remedy.ts'
 import { assertSameOrigin, isUnsafe } from './same-origin.ts'
 import type { SessionCookie } from './session-cookie.ts'
 
@@ -60,7 +61,7 @@ export function createSecurity(options: Options): SecurityHandlers {
       if (place === undefined) return identify({ authorization: undefined, apiKey: undefined })
       throw new GatewayError(
         'missing_api_key',
-        `The API key is not read from ${place}. Send it as \`Authorization: Bearer <API_KEY>\` or as \`x-api-key\`.`,
+        `The API key is not read from ${place}. ${keyRemedy}`,
       )
     },
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { keyRemedy } from '../../src/core/key-remedy.ts'
 import { textChunk } from '../support/chat-answers.ts'
 import { readEvents } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -8,7 +9,7 @@ import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoi
 import { until } from '../support/until.ts'
 import { forEachStore } from '../support/each-store.ts'
 
-const revoked = 'This API key was revoked. Check the key, or create a new one.'
+const revoked = `This API key was revoked. ${keyRemedy}`
 
 forEachStore('what is open when its key ends', () => {
   let own: OwnEndpoint

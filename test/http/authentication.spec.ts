@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { keyRemedy } from '../../src/core/key-remedy.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello } from '../support/own-endpoint.ts'
@@ -71,6 +72,11 @@ describe('authentication', () => {
       code: 'invalid_api_key',
     },
     {
+      name: 'the secret of a client',
+      headers: () => ({ 'x-api-key': `mag_secret_${'A'.repeat(49)}` }),
+      code: 'invalid_api_key',
+    },
+    {
       name: 'two keys in one header',
       headers: () => ({ authorization: `Bearer ${gateway.testKey}, ${gateway.testKey}` }),
       code: 'invalid_api_key',
@@ -84,7 +90,9 @@ describe('authentication', () => {
   for (const { name, headers, code } of rows) {
     it(`refuses ${name}`, async () => {
       const response = await ask(headers())
-      await expectError(response, { status: 401, code, type: 'authentication_error', param: null })
+      const expected = { status: 401, code, type: 'authentication_error', param: null }
+      const { message } = await expectError(response, expected)
+      expect(message).to.contain(keyRemedy)
       expect(response.headers.get('www-authenticate')).to.equal('Bearer')
     })
   }
@@ -106,7 +114,11 @@ describe('authentication', () => {
     now += 999
     expect((await ask({ 'x-api-key': key })).status).to.equal(200)
     now += 1
-    await expectError(await ask({ 'x-api-key': key }), { status: 401, code: 'expired_api_key' })
+    const expired = await expectError(await ask({ 'x-api-key': key }), {
+      status: 401,
+      code: 'expired_api_key',
+    })
+    expect(expired.message).to.contain(keyRemedy)
   })
 
   it('refuses a model that the key may not use', async () => {
