@@ -717,6 +717,11 @@ export interface components {
                  */
                 upload_bytes_max: number;
                 /**
+                 * @description Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are.
+                 * @default 0
+                 */
+                tool_inline_image_bytes_max: number;
+                /**
                  * @description How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again.
                  * @default 1000
                  */
@@ -1757,6 +1762,13 @@ export const settings = [
     "standard": 10737418240,
     "needsRestart": true,
     "description": "Bytes that UPLOAD_DIR may hold."
+  },
+  {
+    "name": "limits.tool_inline_image_bytes_max",
+    "variable": null,
+    "standard": 0,
+    "needsRestart": false,
+    "description": "Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are."
   },
   {
     "name": "limits.limits_timeout_ms",

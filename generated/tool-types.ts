@@ -13,32 +13,93 @@ export interface components {
                  * @enum {string}
                  */
                 role: "system" | "user" | "assistant";
-                /** @description The text of the message. */
-                content: string;
+                content: string | ({
+                    /** @constant */
+                    type: "text";
+                    text: string;
+                } | {
+                    /** @constant */
+                    type: "image_url";
+                    image_url: {
+                        /** @description An https address, or a data URL in base64. */
+                        url: string;
+                        /** @enum {string} */
+                        detail?: "auto" | "low" | "high";
+                    } | string;
+                } | {
+                    /** @constant */
+                    type: "image";
+                    /** @description The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool. */
+                    data: string;
+                    /** @description Such as image/png. */
+                    mimeType?: string;
+                })[];
             }[];
             /** @description Sampling temperature: 0 is the most predictable, 2 the least. */
             temperature?: number;
-            /** @description Maximum number of tokens to generate, a whole number. */
+            /** @description Maximum number of tokens to generate. */
             max_tokens?: number;
+            /**
+             * @description Make a new answer, instead of the remembered one of the same call.
+             * @default false
+             */
+            fresh: boolean;
         };
         "generate-image": {
-            /** @description What the picture should show. */
+            /** @description What the picture should show, or what to change. */
             prompt: string;
+            /** @description Image model identifier as list-image-models prints it. */
+            model?: string;
+            /** @description Pictures to edit or to take as references. */
+            images?: (string | {
+                /** @constant */
+                type: "image_url";
+                image_url: {
+                    /** @description An https address, or a data URL in base64. */
+                    url: string;
+                    /** @enum {string} */
+                    detail?: "auto" | "low" | "high";
+                } | string;
+            } | {
+                /** @constant */
+                type: "image";
+                /** @description The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool. */
+                data: string;
+                /** @description Such as image/png. */
+                mimeType?: string;
+            })[];
+            /** @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. */
+            size?: string;
             /**
-             * @description Image model identifier as list-image-models prints it.
-             * @default qwen-image-plus
+             * @description The ratio of width to height, instead of a size.
+             * @example 1:1
+             * @example 16:9
+             * @example 4:3
+             * @example 5:4
              */
-            model: string;
+            aspect_ratio?: string;
             /**
-             * @description Pixels as WIDTHxHEIGHT, for example 1024x1024.
-             * @default 1024x1024
-             */
-            size: string;
-            /**
-             * @description How many pictures to create, 1 to 4. Each is priced.
+             * @description How many pictures to create. Each is priced.
              * @default 1
              */
             n: number;
+            /**
+             * @description Which ones there are depends on the model.
+             * @enum {string}
+             */
+            quality?: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
+            /** @description Makes similar pictures again, with models that take one. */
+            seed?: number;
+            /**
+             * @description Format of the pictures. Without it the provider's own is kept.
+             * @enum {string}
+             */
+            output_format?: "png" | "jpeg" | "webp";
+            /**
+             * @description Make a new answer, instead of the remembered one of the same call.
+             * @default false
+             */
+            fresh: boolean;
         };
         "generate-image-preview": {
             /** @description What the picture should show. */
@@ -50,6 +111,11 @@ export interface components {
              * @enum {string}
              */
             aspect_ratio?: "1:1" | "16:9" | "4:3" | "5:4";
+            /**
+             * @description Make a new answer, instead of the remembered one of the same call.
+             * @default false
+             */
+            fresh: boolean;
         };
         "list-models": {
             /**

@@ -3,11 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
 import { checkFiles } from './generate/checks.ts'
-import { banner, operationsOf, type Document, type Schema, type Tool } from './generate/document.ts'
+import { banner, operationsOf, type Document, type Schema } from './generate/document.ts'
 import { operationsFile } from './generate/operations.ts'
 import { ownDocument } from './generate/own-document.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
+import { checkedSchema, toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
 
 const root = new URL('../', import.meta.url)
 
@@ -16,7 +17,7 @@ export async function generate(): Promise<Record<string, string>> {
   // The tests and linters check the sources; these types name what the generators read of them.
   const document = parse(read('openapi.yaml')) as Document
   const catalog = parse(read('catalog.yaml')) as Record<string, Schema>
-  const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
+  const tools = toolsOf(JSON.parse(read('mcp-tools.json')) as ToolsDocument, document)
   const settings = parse(read('settings.yaml')) as SettingsSchema
   const own = ownDocument(document, catalog)
   const operations = operationsOf(own)
@@ -26,7 +27,7 @@ export async function generate(): Promise<Record<string, string>> {
     'operations.ts': operationsFile(own, operations),
     'tools.ts': toolsFile(tools),
     'tool-types.ts': await schemaTypes(
-      Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema])),
+      Object.fromEntries(tools.map((tool) => [tool.name, checkedSchema(tool)])),
     ),
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
@@ -36,15 +37,6 @@ export async function generate(): Promise<Record<string, string>> {
 
 function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
-}
-
-function toolsFile(tools: Tool[]): string {
-  return `${banner}
-/** What \`tools/list\` answers: mcp-tools.json to the letter. */
-export const tools = ${JSON.stringify(tools, null, 2)} as const
-
-export type ToolName = (typeof tools)[number]['name']
-`
 }
 
 if (import.meta.main) {

@@ -44,7 +44,8 @@ export function withAbsentNulls(document: Document, bodies: readonly Schema[]): 
   return { ...document, components: { ...document.components, schemas: found } }
 }
 
-function mark(value: unknown): unknown {
+/** A schema with the keyword in each object that it describes. */
+export function mark(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mark)
   if (typeof value !== 'object' || value === null) return value
   const inner = Object.entries(value).map(([name, one]) => [name, mark(one)])

@@ -8,8 +8,8 @@ import {
   type Operation,
   type OperationRow,
   type Schema,
-  type Tool,
 } from './document.ts'
+import { checkedSchema, type Tool } from './tools.ts'
 
 /** The files with the checks of bodies, tool arguments, schemas and parameters, by name. */
 export function checkFiles(
@@ -34,10 +34,7 @@ export function checkFiles(
   lenient.addSchema(contract, 'contract')
   const bodyCode = compile(strict, {
     ...mapped(bodies, 'body', ({ id, operation }) => [id, rebased(jsonBody(operation)!)]),
-    ...mapped(tools, 'tool', ({ name, inputSchema }) => [
-      name,
-      { ...inputSchema, [absentNulls.keyword]: true },
-    ]),
+    ...mapped(tools, 'tool', (tool) => [tool.name, checkedSchema(tool)]),
     ...mapped(schemas, 'schema', (n) => [n, { $ref: `contract#/components/schemas/${n}` }]),
   })
   const parameterCode = compile(lenient, {
@@ -96,7 +93,7 @@ function rebased(schema: Schema): Schema {
  * The contract for Ajv: discriminator mappings as lists of values, which error messages name, any
  * object where the check depends on the model (`x-checked-by-model`), and tags as constants.
  */
-function forChecks(value: unknown): unknown {
+export function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
   if (typeof value !== 'object' || value === null) return value
   if ('x-checked-by-model' in value) return { type: 'object' }

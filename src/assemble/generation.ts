@@ -6,6 +6,7 @@ import type { InForce, Operations } from '../http/contract-router.ts'
 import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
 import { createOriginRule } from '../mcp/origin.ts'
 import { createTools } from '../mcp/tools/index.ts'
+import { createShrink } from '../pictures/shrink.ts'
 import { imageConfigOf } from '../providers/index.ts'
 import { v1Operations } from '../v1/index.ts'
 import { assembleCalls } from './calls.ts'
@@ -40,7 +41,7 @@ export function createGeneration(options: Options): Generation {
   const models = assembleModels(options)
   const gateway = assembleCalls({ ...options, parts: models, occupancy })
   const { catalog, routes, checkPicture, providers } = models
-  const { uploads } = lasting
+  const { uploads, darkroom } = lasting
   const defaultImageModel = config.defaultToolImageModel
   return {
     config,
@@ -52,7 +53,18 @@ export function createGeneration(options: Options): Generation {
       ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
       ...options.others,
     },
-    ...createTools({ gateway, catalog, routes, uploads, defaultImageModel, moreTools, clock }),
+    ...createTools({
+      gateway,
+      catalog,
+      routes,
+      checkPicture,
+      shrink: createShrink(darkroom),
+      uploads,
+      defaultImageModel,
+      moreTools,
+      limits: config.limits,
+      clock,
+    }),
     allowsOrigin: createOriginRule(config),
     addressOf: createClientAddress(config.trustedProxies),
     providerIds: [...providers.configured.keys()],

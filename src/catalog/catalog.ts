@@ -148,15 +148,21 @@ export function createCatalog(options: CatalogOptions): Catalog {
     describe: (model) => modelAt(model, clock()),
     list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {
       const now = clock()
+      const plain = family?.trim().toLowerCase()
       const passing = models
         .map((model) => modelAt(model, now))
         .filter(({ row }) => includeDeactivated || row.status !== 'deactivated')
         .filter(({ row }) => !excludeDeprecated || row.status !== 'deprecated')
-        .filter(({ row }) => !family || row.family === family || row.provider === family)
+        .filter(({ row }) => !plain || isOf(row, plain))
         .filter(usable)
       return { models: passing.slice(0, limit), total: passing.length }
     },
   }
+}
+
+/** Whether a name in lower case is that of the row's family or provider. */
+function isOf({ family, provider }: CatalogModel, plain: string): boolean {
+  return family.toLowerCase() === plain || provider.toLowerCase() === plain
 }
 
 /** The status of a row at a Unix time in milliseconds: announced dates take effect on their own. */

@@ -69,6 +69,8 @@ type Options = {
   status?: number
   retryAfterSeconds?: number | undefined
   progress?: Progress
+  /** The message for callers of tools, where the other one names what they cannot reach. */
+  toolMessage?: string
 }
 
 /** What callers sent may be in both; nobody reads more of it. */
@@ -84,6 +86,8 @@ export class GatewayError extends Error {
   readonly status: number
   readonly retryAfterSeconds: number | undefined
   readonly progress: Progress
+  /** The message as a caller of a tool is told it: hints name tools. */
+  readonly toolMessage: string
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
     super(shortened(message, messageLengthMax), { cause: options.cause })
@@ -93,6 +97,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? table[code].status
     this.retryAfterSeconds = options.retryAfterSeconds
     this.progress = options.progress ?? {}
+    this.toolMessage = shortened(options.toolMessage ?? message, messageLengthMax)
   }
 
   /** The same error of a call that had come so far; what is known of it already stays. */
@@ -106,9 +111,9 @@ export class GatewayError extends Error {
   }
 
   #copy(changes: Options): GatewayError {
-    const { code, message, cause, status, retryAfterSeconds, progress } = this
+    const { code, message, cause, status, retryAfterSeconds, progress, toolMessage } = this
     const param = this.param ?? undefined
-    const same = { param, cause, status, retryAfterSeconds, progress }
+    const same = { param, cause, status, retryAfterSeconds, progress, toolMessage }
     const error = new GatewayError(code, message, { ...same, ...changes })
     if (this.stack !== undefined) error.stack = this.stack
     return error

@@ -9,12 +9,11 @@ export class ModelNotFound extends GatewayError {
 
   constructor(asked: string, near?: string, param = 'model') {
     const meant = near === undefined ? '' : ` Did you mean '${near}'?`
-    const shown = asked.slice(0, shownLengthMax)
-    super(
-      'model_not_found',
-      `There is no model '${shown}'.${meant} GET /v1/models lists the models.`,
-      { param },
-    )
+    const text = `There is no model '${asked.slice(0, shownLengthMax)}'.${meant}`
+    super('model_not_found', `${text} GET /v1/models lists the models.`, {
+      param,
+      toolMessage: `${text} list-models lists the models, and list-image-models those for pictures.`,
+    })
     this.asked = asked
   }
 }

@@ -26,6 +26,8 @@ export function dropped(param: string, requested: unknown, reason: string): Warn
 export type Problem = {
   param: string
   message: string
+  /** For callers of tools; the same when absent. */
+  toolMessage?: string
   /** Defaults to `model_capability_mismatch`. */
   code?: ErrorCode
 }

@@ -97,5 +97,7 @@ function refusalOf(problems: readonly Problem[]): GatewayError {
   const [first] = problems
   const { code = 'model_capability_mismatch', param } = first ?? {}
   const messages = new Set(problems.map(({ message }) => message))
-  return new GatewayError(code, [...messages].join(' '), { param })
+  const told = new Set(problems.map(({ message, toolMessage = message }) => toolMessage))
+  const toolMessage = [...told].join(' ')
+  return new GatewayError(code, [...messages].join(' '), { param, toolMessage })
 }

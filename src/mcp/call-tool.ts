@@ -6,7 +6,7 @@ import { nearName } from '../core/near-name.ts'
 import type { TraceCarrier } from '../core/trace-context.ts'
 import type { Tracing } from '../core/trace.ts'
 import { assertValid } from '../http/check-error.ts'
-import { printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
+import { failureText, printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
 import type { ToolCallState } from './elsewhere.ts'
 import { callOnce, keyIn } from './idempotent-call.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
@@ -55,7 +55,7 @@ export function createCallTool(options: Options): CallTool {
     const work = announce(tool, { params, context, notify, options })
     enter()
     try {
-      const input: object = { ...tool.defaults, ...withoutNulls(given) }
+      const input: object = withoutNulls(given)
       assertValid(tool.check, input)
       const { report } = work
       const call = async (given: CallContext) =>
@@ -73,7 +73,7 @@ export function createCallTool(options: Options): CallTool {
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
       traced?.ended?.(error.code)
-      return withMeta(printFailure(error.message), { requestId })
+      return withMeta(printFailure(failureText(error)), { requestId })
     } finally {
       leave()
     }

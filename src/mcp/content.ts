@@ -1,3 +1,4 @@
+import type { GatewayError } from '../core/error.ts'
 import type { PrintedJson } from './json-rpc.ts'
 
 type TextBlock = { type: 'text'; text: string }
@@ -18,6 +19,12 @@ export function printContent(blocks: readonly ToolContent[]): PrintedResult {
 /** The result of a failed `tools/call`; its text must tell a model what to correct. */
 export function printFailure(text: string): PrintedResult {
   return { printed: [JSON.stringify({ content: [{ type: 'text', text }], isError: true })] }
+}
+
+/** What a model is told to correct; one of several parameters of a kind is named. */
+export function failureText({ toolMessage, param }: GatewayError): string {
+  const isOneOfSeveral = param?.includes('[') === true && !toolMessage.includes(param)
+  return isOneOfSeveral ? `'${param}': ${toolMessage}` : toolMessage
 }
 
 /** What is said about a result: which call it is, and whether it was made for an earlier one. */

@@ -10,7 +10,7 @@ import {
 } from '../core/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
-import { printFailure, withMeta, type PrintedResult } from './content.ts'
+import { failureText, printFailure, withMeta, type PrintedResult } from './content.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { Params } from './messages.ts'
 
@@ -49,7 +49,7 @@ export async function callOnce(
     return withMeta(result, { requestId })
   } catch (thrown) {
     const error = toGatewayError(thrown)
-    await failClaim(claim, error, () => keptOf(printFailure(error.message)))
+    await failClaim(claim, error, () => keptOf(printFailure(failureText(error))))
     throw thrown
   }
 }

@@ -12,10 +12,15 @@ export type ToolCall = { context: CallContext; report: Progress['report'] }
 /** A tool with its description, input check and handler. */
 export type BoundTool = {
   /** Printed by `tools/list`. */
-  description: { name: string; description: string; inputSchema: object }
+  description: {
+    name: string
+    title?: string
+    description: string
+    inputSchema: object
+    annotations?: object
+    icons?: readonly object[]
+  }
   check: Check<object>
-  /** The operator's defaults of absent arguments; they override those of the schema. */
-  defaults?: object
   /** Its calls are long and cost money, so the account's event streams announce them. */
   isGeneration: boolean
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>

@@ -1,6 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation } from '../core/chat/check.ts'
+import { checkedPictures } from '../core/chat/checked-pictures.ts'
 import { withoutEmpty } from '../core/chat/idle.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
@@ -14,7 +15,7 @@ import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, streamChat } from './chat-events.ts'
 import { chatImages } from './chat-images.ts'
-import { checkedPictures } from './chat-pictures.ts'
+
 import { checkFallbacks } from './check-fallbacks.ts'
 
 type Options = {

@@ -15,6 +15,7 @@ import {
   bodies,
   chatAnswer,
   errors,
+  furtherArguments,
   imageConfigs,
   imagesAnswer,
   limits,
@@ -142,19 +143,25 @@ describe('the tools against the product document', () => {
       for (const row of rows) it(`has ${row.name} as documented`, () => expectRow(inputSchema, row))
 
       it('are no others', () => {
+        const further = furtherArguments[name] ?? []
         const names = rows.map((row) => row.name)
-        expect(Object.keys(inputSchema.properties!)).to.have.members(names)
+        expect(Object.keys(inputSchema.properties!)).to.have.members([...names, ...further])
         expectRequired(inputSchema, rows)
       })
     })
   }
 
-  it('take messages of a role and a content', () => {
+  it('take messages of a role and a content, which may carry a picture', () => {
     const { messages } = tools.find(({ name }) => name === 'chat')!.inputSchema.properties!
     const { items } = messages!
     expect(items!.required).to.have.members(['role', 'content'])
     expect(items!.properties!['role']!.type).to.equal('string')
-    expect(items!.properties!['content']!.type).to.equal('string')
+    const picture = { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }
+    const address = { type: 'image_url', image_url: { url: 'https://example.com/boat.png' } }
+    const text = { type: 'text', text: 'Make the sky purple' }
+    for (const content of ['A lighthouse', [text, picture], [address, text]]) {
+      expect(complaints(items!, { role: 'user', content }), JSON.stringify(content)).to.be.empty
+    }
   })
 
   it('are reached by JSON-RPC 2.0', () => {

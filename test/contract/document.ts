@@ -75,6 +75,13 @@ export const toolArguments: Record<string, Row[]> = {
   'list-image-models': [],
 }
 
+/** What the tools take beyond the document; nothing of it is required. */
+export const furtherArguments: Record<string, string[]> = {
+  chat: ['fresh'],
+  'generate-image': ['images', 'aspect_ratio', 'quality', 'seed', 'output_format', 'fresh'],
+  'generate-image-preview': ['fresh'],
+}
+
 export const imageConfigs: Record<string, Row[]> = {
   ImageConfigGoogle: [
     { name: 'aspect_ratio', type: 'string', accepts: ['1:1', '16:9', '4:3', '5:4'] },

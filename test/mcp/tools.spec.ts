@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
 import sharp from 'sharp'
+import { tools as told } from '../../generated/tools.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import {
   callTool,
@@ -10,7 +11,6 @@ import {
   textOf,
   toolCall,
 } from '../support/mcp-client.ts'
-import { tools as documented } from '../support/contract.ts'
 
 const hello = [{ role: 'user', content: 'hello' }]
 
@@ -29,9 +29,23 @@ describe('the tools, through the SDK of the protocol', () => {
   const call = (name: string, args: Record<string, unknown> = {}) => callTool(client, name, args)
   const lastRow = async () => (await gateway.usage()).at(-1)!
 
-  it('are listed as mcp-tools.json has them', async () => {
+  it('are listed with titles, hints and icons, in few bytes', async () => {
     const { tools } = await client.listTools()
-    expect(tools).to.deep.equal(documented)
+    expect(tools).to.deep.equal(told)
+    expect(JSON.stringify(tools).length).to.be.lessThan(12_000)
+    for (const { title, annotations, icons } of tools) {
+      expect(title).to.be.a('string')
+      expect(Object.keys(annotations!)).to.have.members([
+        'readOnlyHint',
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+      ])
+      const svg = Buffer.from(icons![0]!.src.split(',')[1]!, 'base64')
+      expect((await sharp(svg).metadata()).format).to.equal('svg')
+    }
+    const readers = tools.filter(({ annotations }) => annotations!.readOnlyHint)
+    expect(readers.map(({ name }) => name)).to.deep.equal(['list-models', 'list-image-models'])
   })
 
   describe('chat', () => {
@@ -41,8 +55,11 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(answer.content).to.have.length(1)
       const lines = textOf(answer).split('\n')
       expect(lines[0]).to.contain('hello')
-      expect(lines.at(-1)).to.match(
+      expect(lines.at(-2)).to.match(
         /^gpt-5-mini, \d+ input and \d+ output tokens, for \$0\.\d+ \(test key: not charged\)\.$/,
+      )
+      expect(lines.at(-1)).to.match(
+        /^Note on model: gpt-5-mini is deprecated until [\d-]+, then \S+\.$/,
       )
     })
 

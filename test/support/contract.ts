@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
+import { toolsOf, type ToolsDocument } from '../../scripts/generate/tools.ts'
 
 /** As much of a JSON Schema as the contract uses. */
 export type Schema = {
@@ -55,7 +56,13 @@ export type ContractDocument = {
     securitySchemes: Record<string, object>
   }
 }
-export type Tool = { name: string; description: string; inputSchema: Schema }
+export type Tool = {
+  name: string
+  title: string
+  description: string
+  annotations: Record<string, boolean>
+  inputSchema: Schema
+}
 
 function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
@@ -63,7 +70,11 @@ function read(name: string): string {
 
 /** openapi.yaml as it is written: nothing generated stands between it and a test. */
 export const contract = parse(read('openapi.yaml')) as ContractDocument
-export const tools = JSON.parse(read('mcp-tools.json')) as Tool[]
+/** mcp-tools.json as it is written, with what its references lead to in their places. */
+export const tools = toolsOf(
+  JSON.parse(read('mcp-tools.json')) as ToolsDocument,
+  contract as unknown as Parameters<typeof toolsOf>[1],
+) as unknown as Tool[]
 
 /** An operation with its body resolved. */
 export type OperationRow = Omit<OperationObject, 'requestBody'> & {

@@ -184,7 +184,7 @@ function firstPart({ messages }: ChatRequest, types: readonly string[]): string 
   return undefined
 }
 
-type ExceededLimit = Required<Problem> & {
+type ExceededLimit = Required<Omit<Problem, 'toolMessage'>> & {
   limit: 'max_output_tokens' | 'context_window'
   asked: number
 }

@@ -118,6 +118,12 @@ export type FinishedPicture = {
 /** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
 export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<FinishedPicture>
 
+/**
+ * A smaller copy of a picture with at most so many bytes of base64; undefined when none is that small.
+ * Throws a ProviderFailure when there is no room for the work.
+ */
+export type ShrinkPicture = (picture: Picture, bytesMax: number) => Promise<Picture | undefined>
+
 /** One upstream call for `count` pictures of the request's `n`; the first of them is at `index`. */
 export type ImageCall = {
   request: ImageRequest

@@ -65,13 +65,12 @@ const anyPicture: ImageAbilities = {
 function checkReferences({ id, abilities }: Subject, count: number, param: string): void {
   const { reference_images_min: least, reference_images_max: most } = abilities
   if (count > most) {
-    throw new GatewayError(
-      'model_capability_mismatch',
+    const message =
       most === 0
         ? `${id} takes no input images. Choose a model that edits images.`
-        : `${id} takes at most ${most} input image${most === 1 ? '' : 's'}.`,
-      { param },
-    )
+        : `${id} takes at most ${most} input image${most === 1 ? '' : 's'}.`
+    const toolMessage = `${message} list-image-models says which model edits how many.`
+    throw new GatewayError('model_capability_mismatch', message, { param, toolMessage })
   }
   if (count < least) {
     throw new GatewayError('model_capability_mismatch', `${id} needs an input image.`, { param })

@@ -64,9 +64,9 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       return planned
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      const { message, code } = error
+      const { message, toolMessage, code } = error
       const about = error.param === null ? 'model' : nameOf(error.param)
-      return { problems: [{ param: about, message, code }], warnings: [] }
+      return { problems: [{ param: about, message, toolMessage, code }], warnings: [] }
     }
   }
   return {
@@ -141,7 +141,8 @@ function toldOf(
 function modelProblem(route: Route): Problem | undefined {
   const { model, provider } = route
   if (!makesImages(model) && !model.undescribed) {
-    return { param: 'model', message: `${model.row.id} makes no images. Choose an image model.` }
+    const message = `${model.row.id} makes no images. Choose an image model.`
+    return { param: 'model', message, toolMessage: `${message} list-image-models lists them.` }
   }
   return provider.image === undefined ? noAdapter(route, 'pictures') : undefined
 }

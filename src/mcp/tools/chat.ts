@@ -1,36 +1,76 @@
 import type { Answered } from '../../core/call.ts'
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
+import { checkConversation } from '../../core/chat/check.ts'
+import { checkedPictures } from '../../core/chat/checked-pictures.ts'
+import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import { chatToImage, ignoredFields, ignoredMessages } from '../../core/image/chat-to-image.ts'
-import { makesImages } from '../../core/model.ts'
+import {
+  chatToImage,
+  conversationImages,
+  ignoredFields,
+  ignoredMessages,
+} from '../../core/image/chat-to-image.ts'
+import { noTexts, type CheckPicture } from '../../core/image/image.ts'
+import { makesImages, type Model } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { ToolContent } from '../content.ts'
-import { costText, warningLines } from '../receipt-text.ts'
+import type { ReceiptText } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
-import { pictureContent } from './pictures.ts'
+import { freshly } from './fresh.ts'
+import { conversationOf } from './picture-parts.ts'
+import type { ShowPictures } from './pictures.ts'
 
-type Options = { gateway: Gateway; routes: Pick<RouteTable, 'peek'> }
+type Options = {
+  gateway: Gateway
+  routes: Pick<RouteTable, 'peek'>
+  checkPicture: CheckPicture
+  show: ShowPictures
+  receiptText: ReceiptText
+}
 
 /** The tool `chat`: text of a language model, or pictures of an image model. */
-export function chat({ gateway, routes }: Options): ToolHandler<'chat'> {
-  return async ({ model: name, messages, temperature, max_tokens: maxTokens }, { context }) => {
-    const options = {
+export function chat(options: Options): ToolHandler<'chat'> {
+  const { routes } = options
+  return async (input, { context }) => {
+    const { model: name, temperature, max_tokens: maxTokens, fresh } = input
+    const { messages, nameOf } = conversationOf(input.messages)
+    const request: ChatRequest = {
+      model: name,
+      messages,
       ...(temperature === undefined ? {} : { temperature }),
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
-    const request: ChatRequest = { model: name, messages, ...options }
     const model = routes.peek(name, context.caller)
-    if (model === undefined || !makesImages(model)) {
-      return textOf(await gateway.chat(request, context))
+    try {
+      return await answer(request, model, freshly(context, fresh), options)
+    } catch (error) {
+      throw error instanceof GatewayError ? error.named(nameOf) : error
     }
-    const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
-    return pictureContent(await gateway.image(chatToImage(request, {}), context, { warnings }))
   }
 }
 
+async function answer(
+  asked: ChatRequest,
+  model: Model | undefined,
+  context: Parameters<Gateway['chat']>[1],
+  { gateway, checkPicture, show, receiptText }: Options,
+): Promise<readonly ToolContent[]> {
+  const request = checkedPictures(asked, noTexts, checkPicture)
+  if (model === undefined || !makesImages(model)) {
+    return textOf(await gateway.chat(request, context), receiptText)
+  }
+  checkConversation(request)
+  const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
+  const inputs = { addresses: conversationImages(request), param: 'messages', warnings }
+  return show(await gateway.image(chatToImage(request, {}), context, inputs))
+}
+
 /** The answer, then a line with model, tokens and cost. */
-function textOf({ result, usage = noUsage, receipt }: Answered<ChatResult>): ToolContent[] {
+function textOf(
+  { result, usage = noUsage, receipt }: Answered<ChatResult>,
+  { cost, notes }: ReceiptText,
+): ToolContent[] {
   const [choice] = result.completion.choices
   const { content, refusal } = choice?.message ?? {}
   const { inputTokens, outputTokens } = usage
@@ -38,9 +78,9 @@ function textOf({ result, usage = noUsage, receipt }: Answered<ChatResult>): Too
   const lines = [
     content ?? refusal ?? '',
     '',
-    `${receipt.model.row.id}, ${tokens}, ${costText(receipt)}.`,
+    `${receipt.model.row.id}, ${tokens}, ${cost(receipt)}.`,
     ...(choice?.finish_reason === 'length' ? ['The answer was cut at max_tokens.'] : []),
-    ...warningLines(receipt),
+    ...notes(receipt),
   ]
   return [{ type: 'text', text: lines.join('\n') }]
 }

@@ -1,9 +1,65 @@
+import { toolDefaults } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
+import type { AskedImage } from '../../core/image/image.ts'
+import { shapeOfRatio } from '../../core/image/ratio.ts'
+import { dropped, type Model, type Warning } from '../../core/model.ts'
+import type { RouteTable } from '../../core/route.ts'
 import type { ToolHandler } from '../tool.ts'
-import { pictureContent } from './pictures.ts'
+import { freshly } from './fresh.ts'
+import { addressOf } from './picture-parts.ts'
+import type { ShowPictures } from './pictures.ts'
 
-/** The tool `generate-image`: one to four pictures from a prompt. */
-export function generateImage(gateway: Gateway): ToolHandler<'generate-image'> {
-  return async ({ prompt, model, size, n }, { context }) =>
-    pictureContent(await gateway.image({ model, prompt, n, size }, context))
+type Options = {
+  gateway: Gateway
+  routes: Pick<RouteTable, 'peek'>
+  /** The model for pictures that are made from a text alone. */
+  defaultImageModel: string
+  show: ShowPictures
+}
+type Input = Parameters<ToolHandler<'generate-image'>>[0]
+
+/** The tool `generate-image`: one to four pictures from a prompt, and from pictures if given. */
+export function generateImage(options: Options): ToolHandler<'generate-image'> {
+  const { gateway, routes, defaultImageModel, show } = options
+  return async (input, { context }) => {
+    const { prompt, n, images = [], quality, seed, output_format: outputFormat, fresh } = input
+    // The default model of this tool need not edit pictures; that of the images API does.
+    const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
+    const { shape, warnings } = shapeOf(input, routes.peek(model, context.caller))
+    const request: AskedImage = {
+      model,
+      prompt,
+      n,
+      ...shape,
+      ...(quality === undefined ? {} : { quality }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(outputFormat === undefined ? {} : { outputFormat }),
+    }
+    const addresses = images.map((one, index) => addressOf(one, `images[${index}]`))
+    const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
+    const inputs = { addresses, warnings, ...(isByRatio ? { nameOf: ratioName } : {}) }
+    return show(await gateway.image(request, freshly(context, fresh), inputs))
+  }
+}
+
+/** The pixels of a ratio are the gateway's: the caller is told of what was asked for. */
+function ratioName(param: string): string {
+  return param === 'size' ? 'aspect_ratio' : param
+}
+
+type Shape = { shape: Pick<AskedImage, 'size' | 'aspectRatio'>; warnings: Warning[] }
+
+function shapeOf({ size, aspect_ratio: ratio, images }: Input, model: Model | undefined): Shape {
+  if (ratio !== undefined && (size === undefined || size === 'auto')) {
+    return { shape: shapeOfRatio(ratio, model), warnings: [] }
+  }
+  if (size !== undefined) {
+    const told = dropped('aspect_ratio', ratio, `The size ${size} decides the shape.`)
+    return { shape: { size }, warnings: ratio === undefined ? [] : [told] }
+  }
+  // An edited picture keeps the shape that its model gives it.
+  return {
+    shape: images === undefined ? { size: toolDefaults['generate-image'].size } : {},
+    warnings: [],
+  }
 }

@@ -1,8 +1,10 @@
 import { toolChecks } from '../../../generated/checks.js'
-import { tools, type ToolName } from '../../../generated/tools.ts'
+import { toolDefaults, tools, type ToolName } from '../../../generated/tools.ts'
 import type { Gateway } from '../../core/gateway.ts'
+import type { CheckPicture, ShrinkPicture } from '../../core/image/image.ts'
 import type { Catalog } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
+import { createReceiptText } from '../receipt-text.ts'
 import type { BoundTool, ToolHandler, ToolsInForce } from '../tool.ts'
 import type { UploadFolder } from '../upload-folder.ts'
 import { chat } from './chat.ts'
@@ -10,6 +12,7 @@ import { generateImagePreview } from './generate-image-preview.ts'
 import { generateImage } from './generate-image.ts'
 import { listImageModels } from './list-image-models.ts'
 import { listModels } from './list-models.ts'
+import { createShowPictures } from './pictures.ts'
 
 type Options = {
   gateway: Gateway
@@ -17,6 +20,9 @@ type Options = {
   routes: RouteTable
   uploads: UploadFolder | undefined
   defaultImageModel: string
+  checkPicture: CheckPicture
+  shrink: ShrinkPicture
+  limits: { toolInlineImageBytesMax: number }
   /** Tools beside those of mcp-tools.json. */
   moreTools: readonly BoundTool[]
   clock: () => number
@@ -31,28 +37,30 @@ export function createTools(options: Options): Pick<ToolsInForce, 'tools' | 'lis
 
 /** Binds each tool of mcp-tools.json to its handler; a missing handler does not compile. */
 function bindTools(options: Options): BoundTool[] {
+  const receiptText = createReceiptText(options.catalog)
+  const inlineBytesMax = options.limits.toolInlineImageBytesMax
+  const show = createShowPictures({ ...options, receiptText, inlineBytesMax })
+  const parts = { ...options, receiptText, show }
   const handlers: { [Name in ToolName]: ToolHandler<Name> } = {
-    chat: chat(options),
-    'generate-image': generateImage(options.gateway),
-    'generate-image-preview': generateImagePreview(options),
+    chat: chat(parts),
+    'generate-image': generateImage(parts),
+    'generate-image-preview': generateImagePreview(parts),
     'list-models': listModels(options),
     'list-image-models': listImageModels(options),
   }
   return tools.map((description) => {
     const { name } = description
-    const bound = {
+    return {
       description: withDefault(description, options.defaultImageModel),
       check: toolChecks[name],
       isGeneration: !name.startsWith('list-'),
       // `check` and `handle` are of the same tool, which the type of `name` cannot express here.
       handle: handlers[name] as BoundTool['handle'],
     }
-    if (name !== 'generate-image') return bound
-    return { ...bound, defaults: { model: options.defaultImageModel } }
   })
 }
 
-/** The description of `generate-image` with the operator's default model in its schema. */
+/** The description of `generate-image` with the operator's default model in its words. */
 function withDefault(
   description: (typeof tools)[number],
   defaultImageModel: string,
@@ -60,6 +68,8 @@ function withDefault(
   if (description.name !== 'generate-image') return description
   const { inputSchema } = description
   const { properties } = inputSchema
-  const model = { ...properties.model, default: defaultImageModel }
+  const documented = `: ${toolDefaults['generate-image'].model}.`
+  const told = properties.model.description.replace(documented, `: ${defaultImageModel}.`)
+  const model = { ...properties.model, description: told }
   return { ...description, inputSchema: { ...inputSchema, properties: { ...properties, model } } }
 }

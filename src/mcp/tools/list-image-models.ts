@@ -1,6 +1,7 @@
 import type { Catalog, Model } from '../../core/model.ts'
 import { usdText, type Prices } from '../../core/price.ts'
 import type { RouteTable } from '../../core/route.ts'
+import { endText } from '../model-end.ts'
 import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
@@ -17,13 +18,26 @@ export function listImageModels({ catalog, routes }: Options): ToolHandler<'list
   }
 }
 
-function entry({ row, prices }: Model): string {
+function entry(model: Model): string {
+  const { row, prices } = model
   return [
     `## ${row.name}`,
     `- **Model ID:** ${row.id}`,
-    `- **Description:** ${row.description ?? 'Text to image'}`,
+    `- **Description:** ${descriptionOf(model)}`,
     `- **Price:** ${priceText(prices)}`,
   ].join('\n')
+}
+
+/** What it makes, how many pictures it edits at once, and when it ends. */
+function descriptionOf(model: Model): string {
+  const { description = 'Text to image', image } = model.row
+  const inputs = image?.reference_images_max ?? 0
+  const end = endText(model)
+  return [
+    description.replace(/\.$/, ''),
+    ...(inputs === 0 ? [] : [`edits up to ${inputs} picture${inputs === 1 ? '' : 's'}`]),
+    ...(end === undefined ? [] : [end]),
+  ].join('; ')
 }
 
 /** The first row is the price of a request without size or quality. */

@@ -1,5 +1,7 @@
+import { nearName } from '../../core/near-name.ts'
 import { makesImages, type Catalog, type Model } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
+import { endText } from '../model-end.ts'
 import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
@@ -10,19 +12,24 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     const filter = {
       includeDeactivated: input.include_deactivated,
       excludeDeprecated: input.exclude_deprecated,
-      family: input.family,
-      limit: input.limit,
     }
-    const { models, total } = catalog.list(
+    const { models: all } = catalog.list(
       filter,
       (model) => !makesImages(model) && writesText(model) && routes.usable(model, context.caller),
     )
-    const families = Map.groupBy(models, ({ row }) => row.family)
+    const { family, isNear } = familyIn(all, input.family)
+    const found = family === undefined ? all : all.filter((model) => isOf(model, family))
+    const shown = found.slice(0, input.limit)
+    const families = Map.groupBy(shown, ({ row }) => row.family)
     const parts = [...families].map(
-      ([family, members]) => `## ${family}\n${members.map(modelLine).join('\n')}`,
+      ([name, members]) => `## ${name}\n${members.map(modelLine).join('\n')}`,
     )
-    const text = ['# Language Models', countLine(models.length, total), ...parts].join('\n\n')
-    return [{ type: 'text', text }]
+    const head = [
+      ...(isNear ? [`There is no family '${input.family}'; this is '${family}'.`] : []),
+      countLine(shown.length, found.length),
+      ...(all.length === shown.length ? [] : [familiesLine(all)]),
+    ]
+    return [{ type: 'text', text: ['# Language Models', head.join('\n'), ...parts].join('\n\n') }]
   }
 }
 
@@ -30,31 +37,53 @@ function writesText({ row }: Model): boolean {
   return row.output_modalities.includes('text')
 }
 
+function isOf({ row }: Model, plain: string): boolean {
+  return row.family.toLowerCase() === plain || row.provider.toLowerCase() === plain
+}
+
+/** The family or provider that is meant, in lower case; `isNear` if none has the name to the letter. */
+function familyIn(
+  models: readonly Model[],
+  asked: string | undefined,
+): { family: string | undefined; isNear: boolean } {
+  const plain = asked?.trim().toLowerCase() ?? ''
+  if (plain === '') return { family: undefined, isNear: false }
+  if (models.some((model) => isOf(model, plain))) return { family: plain, isNear: false }
+  const names = new Set(models.flatMap(({ row }) => [row.family, row.provider]))
+  const near = nearName(plain, [...names])
+  return { family: near?.toLowerCase() ?? plain, isNear: near !== undefined }
+}
+
 function countLine(shown: number, total: number): string {
   if (total === 0)
-    return 'No model matches. Leave out a filter, or ask the operator for a provider key.'
+    return (
+      'No model matches. Leave out a filter, or ask the operator for a provider key. ' +
+      'list-image-models lists the models that make pictures.'
+    )
   if (shown === total) return `All ${total} models that match.`
   return `${shown} of ${total} models that match; raise 'limit' to see more.`
 }
 
-function modelLine({ row }: Model): string {
-  const { name, status, context_window: window, capabilities } = row
+/** What there is besides, by the names that the argument `family` takes. */
+function familiesLine(models: readonly Model[]): string {
+  const families = Map.groupBy(models, ({ row }) => row.family)
+  const counts = [...families].map(([name, members]) => `${name} (${members.length})`)
+  return `Families: ${counts.join(', ')}. Give one as 'family' to see its models.`
+}
+
+function modelLine(model: Model): string {
+  const { row } = model
+  const { name, context_window: window, capabilities } = row
   const able = Object.entries(capabilities).flatMap(([what, can]) =>
     can && !unlisted.has(what) ? what : [],
   )
   const facts = [
-    ...(status === 'active' ? [] : [endText(row)]),
+    ...[endText(model) ?? []].flat(),
     window === undefined ? 'context unknown' : `context ${window} tokens`,
     `capabilities: ${able.join(', ')}`,
     priceText(row),
   ]
   return `- **${row.id}** (${name}): ${facts.join('; ')}`
-}
-
-/** What becomes of a model that is not active: `deprecated until 2026-12-11, then gpt-6`. */
-function endText({ status, deactivated_at: date, successor }: Model['row']): string {
-  const until = date === undefined || status === 'deactivated' ? '' : ` until ${date}`
-  return `${status}${until}${successor === undefined ? '' : `, then ${successor}`}`
 }
 
 /** Members of `capabilities` that do not help to choose a language model. */

@@ -1,30 +1,77 @@
+import { piecesLength } from '../../bytes/pieces.ts'
 import type { Answered } from '../../core/call.ts'
-import type { ImageResult } from '../../core/image/image.ts'
+import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { ToolContent } from '../content.ts'
-import { costText, warningLines } from '../receipt-text.ts'
+import type { ReceiptText } from '../receipt-text.ts'
+import type { UploadFolder } from '../upload-folder.ts'
+
+type Options = {
+  receiptText: ReceiptText
+  shrink: ShrinkPicture
+  /** The bytes of base64 that a picture may have in a result; 0 for no bound. */
+  inlineBytesMax: number
+  uploads: UploadFolder | undefined
+  clock: () => number
+}
+
+/** Where pictures were saved already, in a sentence for the text. */
+type Saved = { saved?: readonly string[] }
 
 /** A text block, then an image block for each picture (docs/behaviour.md#tool-server). */
-export function pictureContent(
-  { result, receipt }: Answered<ImageResult>,
-  moreLines: readonly string[] = [],
-): ToolContent[] {
-  const { pictures, text } = result
-  const kinds = new Set(pictures.map((one) => `${pixelsText(one)} ${one.format.toUpperCase()}`))
-  const count = pictures.length === 1 ? '1 picture' : `${pictures.length} pictures`
-  const model = receipt.model.row.id
-  const lines = [
-    ...(text === undefined || text === '' ? [] : [text]),
-    `${count} by ${model}, ${[...kinds].join(' and ')}, ${costText(receipt)}.`,
-    ...warningLines(receipt),
-    ...moreLines,
-  ]
-  return [
-    { type: 'text', text: lines.join('\n') },
-    ...pictures.map(({ base64, format }) => ({
-      type: 'image' as const,
-      base64,
-      mimeType: `image/${format}`,
-    })),
-  ]
+export type ShowPictures = (
+  answered: Answered<ImageResult>,
+  saved?: Saved,
+) => Promise<readonly ToolContent[]>
+
+export function createShowPictures(options: Options): ShowPictures {
+  const { receiptText, uploads } = options
+  return async ({ result, receipt }, { saved } = {}) => {
+    const { pictures, text } = result
+    const kinds = new Set(pictures.map((one) => `${pixelsText(one)} ${one.format.toUpperCase()}`))
+    const count = pictures.length === 1 ? '1 picture' : `${pictures.length} pictures`
+    const model = receipt.model.row.id
+    const shown = await Promise.all(
+      pictures.map((one) => inline(one, saved !== undefined && uploads !== undefined, options)),
+    )
+    const lines = [
+      ...(text === undefined || text === '' ? [] : [text]),
+      `${count} by ${model}, ${[...kinds].join(' and ')}, ${receiptText.cost(receipt)}.`,
+      ...receiptText.notes(receipt),
+      ...(saved ?? []),
+      ...shown.flatMap(({ lines: own }) => own),
+    ]
+    return [
+      { type: 'text', text: lines.join('\n') },
+      ...shown.flatMap(({ picture }) => (picture === undefined ? [] : blockOf(picture))),
+    ]
+  }
+}
+
+function blockOf({ base64, format }: Picture): ToolContent {
+  return { type: 'image', base64, mimeType: `image/${format}` }
+}
+
+type Inline = { picture: Picture | undefined; lines: string[] }
+
+/** A picture as the result shows it: smaller where it is over the bound, and then saved in full. */
+async function inline(
+  full: Picture,
+  isSaved: boolean,
+  { shrink, inlineBytesMax: bytesMax, uploads, clock }: Options,
+): Promise<Inline> {
+  if (bytesMax === 0 || piecesLength(full.base64) <= bytesMax) return { picture: full, lines: [] }
+  // It is paid for: where there is no room to make it smaller, it is delivered as it is.
+  const preview = await shrink(full, bytesMax).catch(() => full)
+  if (preview === full) return { picture: full, lines: [] }
+  const what =
+    preview === undefined
+      ? 'Not shown: it is larger than this server shows.'
+      : `Shown as a preview of ${pixelsText(preview)}: the picture of ${pixelsText(full)} is larger than this server shows.`
+  if (isSaved) return { picture: preview, lines: [what] }
+  const where =
+    uploads === undefined
+      ? 'It is not kept: this server has no upload folder (UPLOAD_DIR).'
+      : await uploads.save(`image-${clock()}.${full.format}`, full)
+  return { picture: preview, lines: [`${what} ${where}`] }
 }

@@ -1,5 +1,5 @@
-import type { ChatRequest } from '../core/chat/chat.ts'
-import type { CheckPicture, LeftTexts } from '../core/image/image.ts'
+import type { ChatRequest } from './chat.ts'
+import type { CheckPicture, LeftTexts } from '../image/image.ts'
 
 /**
  * The conversation with its pictures checked, each with its true media type; the same object when

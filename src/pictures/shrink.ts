@@ -1,0 +1,34 @@
+import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
+import { piecesLength } from '../bytes/pieces.ts'
+import type { Darkroom } from '../core/image/darkroom.ts'
+import type { Picture, ShrinkPicture } from '../core/image/image.ts'
+import { readPicture } from '../core/image/picture.ts'
+
+/** Each try has so much of the sides of the one before. */
+const step = 0.7
+/** Below it nothing can be seen. */
+const sideMin = 64
+const quality = 80
+
+/** Makes previews: JPEG, or WebP where the picture is transparent, each as large as the bytes allow. */
+export function createShrink(darkroom: Darkroom): ShrinkPicture {
+  return (picture, bytesMax) =>
+    darkroom(2 * picture.width * picture.height, () => shrunk(picture, bytesMax))
+}
+
+async function shrunk(picture: Picture, bytesMax: number): Promise<Picture | undefined> {
+  // Loaded on first use, since many gateways never convert a picture and it takes memory.
+  const { default: sharp } = await import('sharp')
+  const bytes = decodeBase64(picture.base64)
+  const { isOpaque } = await sharp(bytes).stats()
+  const longest = Math.max(picture.width, picture.height)
+  for (let side = longest; side >= Math.min(sideMin, longest); side = Math.floor(side * step)) {
+    const image = sharp(bytes)
+      .autoOrient()
+      .resize(side, side, { fit: 'inside', withoutEnlargement: true })
+    const small = isOpaque ? image.jpeg({ quality }) : image.webp({ quality })
+    const base64 = encodeBase64([await small.toBuffer()])
+    if (piecesLength(base64) <= bytesMax) return readPicture(base64)
+  }
+  return undefined
+}

@@ -1,0 +1,120 @@
+import { expect } from 'chai'
+import { tools as told } from '../../generated/tools.ts'
+import { tools as written, type Schema } from '../support/contract.ts'
+
+/** A schema at any depth, with the path to it. */
+type Place = { path: string; schema: Schema & Record<string, unknown> }
+
+const everywhere = ['type', 'description', 'enum', 'properties', 'required', 'items', 'anyOf']
+
+/**
+ * What vendors of models take in the schema of a tool, by their own pages of November 2026; another
+ * keyword makes them refuse the whole request.
+ */
+const vendors: Record<
+  string,
+  { keywords: string[]; refuses: (place: Place) => string | undefined }
+> = {
+  'OpenAI in strict mode': {
+    // https://platform.openai.com/docs/guides/structured-outputs, Supported schemas
+    keywords: [
+      ...everywhere,
+      'additionalProperties',
+      'pattern',
+      'format',
+      'minimum',
+      'maximum',
+      'minItems',
+    ],
+    refuses: ({ path, schema }) =>
+      path === '' && schema.type !== 'object' ? 'the root is no object' : undefined,
+  },
+  'Anthropic in strict mode': {
+    // https://docs.claude.com/en/docs/build-with-claude/structured-outputs, limitations
+    keywords: [...everywhere, 'additionalProperties', 'default', 'format'],
+    refuses: ({ path, schema }) =>
+      path === '' && 'anyOf' in schema ? 'the root has alternatives' : undefined,
+  },
+  'Gemini as parameters of a function': {
+    // https://ai.google.dev/api/caching#Schema
+    keywords: [...everywhere, 'format', 'nullable', 'minItems', 'maxItems', 'minimum', 'maximum'],
+    refuses: ({ schema }) => {
+      if (schema.anyOf !== undefined && Object.keys(schema).length > 1) return 'beside anyOf'
+      if (Array.isArray(schema.type)) return 'several types'
+      if (schema.enum?.some((one) => typeof one !== 'string')) return 'an enum of no strings'
+      const missing = (schema.required ?? []).filter((one) => !(one in schema.properties!))
+      return missing.length > 0 ? 'requires what is not there' : undefined
+    },
+  },
+}
+
+describe('the schemas that tools/list tells', () => {
+  for (const [vendor, { keywords, refuses }] of Object.entries(vendors)) {
+    it(`are taken by ${vendor}`, () => {
+      const wrong = told.flatMap(({ name, inputSchema }) =>
+        placesIn(inputSchema as unknown as Place['schema']).flatMap((place) => [
+          ...Object.keys(place.schema)
+            .filter((keyword) => !keywords.includes(keyword))
+            .map((keyword) => `${name}${place.path}: ${keyword}`),
+          ...[refuses(place) ?? []].flat().map((why) => `${name}${place.path}: ${why}`),
+        ]),
+      )
+      expect(wrong).to.deep.equal([])
+    })
+  }
+
+  it('have as few optional members and alternatives as Anthropic takes', () => {
+    const all = told.flatMap(({ inputSchema }) =>
+      placesIn(inputSchema as unknown as Place['schema']),
+    )
+    const optional = all.reduce(
+      (sum, { schema: { properties = {}, required = [] } }) =>
+        sum + Object.keys(properties).length - required.length,
+      0,
+    )
+    expect(optional).to.be.at.most(24)
+    expect(all.filter(({ schema }) => schema.anyOf !== undefined)).to.have.length.at.most(16)
+  })
+
+  it('tell in words each bound and default that has no keyword there', () => {
+    const silent = written.flatMap(({ name, inputSchema }) => {
+      const words = new Map(
+        placesIn(
+          told.find((one) => one.name === name)!.inputSchema as unknown as Place['schema'],
+        ).map(({ path, schema }) => [path, String(schema['description'])]),
+      )
+      return placesIn(inputSchema).flatMap(({ path, schema }) =>
+        (['minimum', 'maximum', 'maxLength', 'minItems', 'maxItems', 'default'] as const)
+          .filter((keyword) => schema[keyword] !== undefined)
+          .filter((keyword) => !words.get(path)!.includes(String(schema[keyword])))
+          .map((keyword) => `${name}${path}: ${keyword}`),
+      )
+    })
+    expect(silent).to.deep.equal([])
+  })
+
+  it('say that a number is whole where it has to be', () => {
+    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+    expect(properties!['n']).to.include({
+      type: 'number',
+      description:
+        'How many pictures to create. Each is priced. A whole number from 1 to 4. Default: 1.',
+    })
+  })
+
+  it('have the enums of the contract', () => {
+    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+    expect(properties!['output_format']!.enum).to.deep.equal(['png', 'jpeg', 'webp'])
+    expect(properties!['quality']!.enum).to.include.members(['auto', 'low', 'hd'])
+  })
+})
+
+function placesIn(schema: Place['schema'], path = ''): Place[] {
+  const { properties = {}, items, anyOf, oneOf } = schema
+  const inner = [
+    ...Object.entries(properties).map(([name, one]) => [`${path}.${name}`, one] as const),
+    ...(items === undefined ? [] : [[`${path}[]`, items] as const]),
+    ...(anyOf ?? oneOf ?? []).map((one, at) => [`${path}|${at}`, one] as const),
+  ]
+  return [{ path, schema }, ...inner.flatMap(([at, one]) => placesIn(one as Place['schema'], at))]
+}
