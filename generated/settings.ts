@@ -547,6 +547,51 @@ export interface components {
                  */
                 sign_in_entries_max: number;
                 /**
+                 * @description Clients that may have registered themselves; more are refused.
+                 * @default 100000
+                 */
+                oauth_clients_max: number;
+                /**
+                 * @description Connections of clients that an account may have; more are refused.
+                 * @default 1000
+                 */
+                oauth_connections_per_account_max: number;
+                /**
+                 * @description Sign-ins to connect clients that may be under way or remembered; more are refused.
+                 * @default 100000
+                 */
+                oauth_sign_ins_max: number;
+                /**
+                 * @description Tokens that a client may have of one connection, those included that it has replaced; more are refused.
+                 * @default 10000
+                 */
+                oauth_tokens_per_connection_max: number;
+                /**
+                 * @description How long a refresh token may be used again, since the processes of one client may refresh at once.
+                 * @default 120
+                 */
+                oauth_refresh_grace_seconds: number;
+                /**
+                 * @description After how long a client is forgotten that has registered itself and was never connected.
+                 * @default 86400
+                 */
+                oauth_unused_client_ttl_seconds: number;
+                /**
+                 * @description After how long without use a client is forgotten that has registered itself and has no connection any more.
+                 * @default 7776000
+                 */
+                oauth_idle_client_ttl_seconds: number;
+                /**
+                 * @description How often one of all processes removes what has expired of sign-ins, tokens and clients.
+                 * @default 60000
+                 */
+                oauth_sweep_ms: number;
+                /**
+                 * @description Rows of each kind that are removed at once.
+                 * @default 1000
+                 */
+                oauth_sweep_rows_max: number;
+                /**
                  * @description Keys that are kept in memory.
                  * @default 10000
                  */
@@ -1524,6 +1569,69 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "E-mails and addresses whose wrong passwords are remembered; the least recently used are forgotten."
+  },
+  {
+    "name": "limits.oauth_clients_max",
+    "variable": null,
+    "standard": 100000,
+    "needsRestart": true,
+    "description": "Clients that may have registered themselves; more are refused."
+  },
+  {
+    "name": "limits.oauth_connections_per_account_max",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "Connections of clients that an account may have; more are refused."
+  },
+  {
+    "name": "limits.oauth_sign_ins_max",
+    "variable": null,
+    "standard": 100000,
+    "needsRestart": true,
+    "description": "Sign-ins to connect clients that may be under way or remembered; more are refused."
+  },
+  {
+    "name": "limits.oauth_tokens_per_connection_max",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "Tokens that a client may have of one connection, those included that it has replaced; more are refused."
+  },
+  {
+    "name": "limits.oauth_refresh_grace_seconds",
+    "variable": null,
+    "standard": 120,
+    "needsRestart": true,
+    "description": "How long a refresh token may be used again, since the processes of one client may refresh at once."
+  },
+  {
+    "name": "limits.oauth_unused_client_ttl_seconds",
+    "variable": null,
+    "standard": 86400,
+    "needsRestart": true,
+    "description": "After how long a client is forgotten that has registered itself and was never connected."
+  },
+  {
+    "name": "limits.oauth_idle_client_ttl_seconds",
+    "variable": null,
+    "standard": 7776000,
+    "needsRestart": true,
+    "description": "After how long without use a client is forgotten that has registered itself and has no connection any more."
+  },
+  {
+    "name": "limits.oauth_sweep_ms",
+    "variable": null,
+    "standard": 60000,
+    "needsRestart": true,
+    "description": "How often one of all processes removes what has expired of sign-ins, tokens and clients."
+  },
+  {
+    "name": "limits.oauth_sweep_rows_max",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "Rows of each kind that are removed at once."
   },
   {
     "name": "limits.key_cache_entries_max",

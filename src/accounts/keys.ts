@@ -19,6 +19,8 @@ import {
 } from './key-bounds.ts'
 import { keyForm, keySettings, timeText } from './key-form.ts'
 import { keyColumns, type ModelIds } from './key-settings.ts'
+import { endWithKey, followKey } from './oauth/bound-connections.ts'
+import { assertChangeable, assertRotatable } from './oauth/connection-settings.ts'
 
 type Schemas = components['schemas']
 type ApiKey = Schemas['ApiKey']
@@ -208,6 +210,7 @@ function update(
   return store.db.transaction().execute(async (transaction) => {
     const row = await find(transaction, which)
     if (row.revoked_at !== null) throw revoked(row.revoked_at)
+    assertChangeable(row, change)
     const bounds = await boundsOf(transaction, giver, nowMs)
     assertBelow(bounds, row)
     const changed = { ...row, ...columns }
@@ -215,6 +218,7 @@ function update(
     const values = changedValues(keySettings(row), keySettings(changed))
     if (values === undefined) return row
     await transaction.updateTable('api_keys').set(columns).where('id', '=', row.id).execute()
+    await followKey(transaction, changed)
     const act = { account_id: row.account_id, action: 'key.update', target: row.id } as const
     await audit.write(transaction, giver, { ...act, ...values })
     return changed
@@ -229,6 +233,7 @@ function rotate(
   const nowMs = clock()
   return store.db.transaction().execute(async (transaction) => {
     const old = await find(transaction, which)
+    assertRotatable(old)
     assertReplaceable(old, nowMs)
     const bounds = await boundsOf(transaction, giver, nowMs)
     assertBelow(bounds, old)
@@ -240,6 +245,7 @@ function rotate(
     const end = nowMs + overlapMinutes * 60_000
     const ending = { replaced_by: row.id, expires_at: Math.min(old.expires_at ?? Infinity, end) }
     await transaction.updateTable('api_keys').set(ending).where('id', '=', old.id).execute()
+    await followKey(transaction, { ...old, ...ending })
     const act = { account_id: old.account_id, action: 'key.rotate', target: old.id } as const
     const { expires_at: endedAt } = keySettings(old)
     const before = { replaced_by: null, expires_at: endedAt }
@@ -257,6 +263,7 @@ function revoke({ store, audit, clock }: Options, giver: Giver, which: Which) {
     if (row.revoked_at !== null) return row
     const ending = { revoked_at: nowMs }
     await transaction.updateTable('api_keys').set(ending).where('id', '=', row.id).execute()
+    await endWithKey(transaction, row, { by: giver, audit, now: nowMs })
     const act = { account_id: row.account_id, action: 'key.revoke', target: row.id } as const
     const after = { revoked_at: timeText(nowMs) }
     await audit.write(transaction, giver, { ...act, before: { revoked_at: null }, after })

@@ -8,11 +8,17 @@ import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { timeText } from './key-form.ts'
 import { membershipsOf } from './memberships.ts'
+import { endConnectionsOf } from './oauth/bound-connections.ts'
 import { assertMayChange } from './role.ts'
 import { endOtherSessions } from './sessions.ts'
 
 type Member = components['schemas']['Member']
-type Options = { store: Pick<Store, 'db'>; audit: Pick<Audit, 'write'> }
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  /** Unix time in milliseconds. */
+  clock: () => number
+}
 
 export type Members = {
   list(accountId: string, page: PageRequest): Promise<Page<Member>>
@@ -24,7 +30,7 @@ export type Members = {
 type RoleChange = { role: Role; actor: Actor }
 
 /** Who belongs to an account, as its administrators see and change it. */
-export function createMembers({ store: { db }, audit }: Options): Members {
+export function createMembers({ store: { db }, audit, clock }: Options): Members {
   return {
     list: async (accountId, page) => {
       const rows = await select(db, accountId, page)
@@ -64,6 +70,11 @@ export function createMembers({ store: { db }, audit }: Options): Members {
           .where('account_id', '=', caller.accountId)
           .where('person_id', '=', personId)
           .execute()
+        await endConnectionsOf(
+          transaction,
+          { personId, accountId: caller.accountId },
+          { by: actor, audit, now: clock() },
+        )
         const left = await membershipsOf(transaction, personId)
         if (left.length === 0) await endOtherSessions(transaction, personId, null)
         await audit.write(transaction, actor, {

@@ -57,7 +57,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
     people: announcedPeople(people, announce),
     sessions: announcedSessions(sessions, announce),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
-    members: announcedMembers(createMembers({ store, audit }), announce),
+    members: announcedMembers(createMembers({ store, audit, clock }), announce),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
     cookie: createSessionCookie(config.baseUrl),
   }

@@ -1,26 +1,30 @@
-/** What oidc-provider has the store keep, by its own names of them. */
-export const artifactKinds = [
-  'AccessToken',
-  'AuthorizationCode',
-  'Client',
-  'ClientCredentials',
-  'Grant',
-  'Interaction',
-  'RefreshToken',
-  'ReplayDetection',
-  'Session',
-] as const
-export type ArtifactKind = (typeof artifactKinds)[number]
-
-/** What oidc-provider keeps of one, as it hands it over and takes it back. */
-export type ArtifactPayload = Record<string, unknown>
+import { sql, type Kysely } from 'kysely'
+import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Tables } from '../../storage/tables.ts'
+import type { Announce } from '../announced.ts'
+import type { Audit } from '../audit.ts'
+import { endOfKey } from '../identify.ts'
+import {
+  accessKinds,
+  artifactDigest,
+  artifactPayload,
+  artifactRow,
+  isOfConnection,
+  type ArtifactKind,
+  type ArtifactPayload,
+} from './artifact-row.ts'
+import { endConnection } from './connection-end.ts'
+import { OauthRefusal } from './oauth-refusal.ts'
+import { createRegisteredClients, keyOfClient, noteClientUse } from './registered-clients.ts'
+import { createStoredRoom } from './stored-room.ts'
 
 /**
  * The functions of oidc-provider's adapter. Ids are stored as digests alone; a `Client` comes back
  * with the digest (`digestOf`) of its secret as `client_secret`.
  */
 export type ArtifactStore = {
-  /** Keeps one, in the place of what has the id. Throws an OauthRefusal where there are too many. */
+  /** Keeps one, in the place of what has the id. Throws an OauthRefusal where it is one too many. */
   upsert(
     kind: ArtifactKind,
     id: string,
@@ -35,4 +39,194 @@ export type ArtifactStore = {
   destroy(kind: ArtifactKind, id: string): Promise<void>
   /** Ends the connection, with all its tokens; they are over everywhere within two seconds. */
   revokeByGrantId(grantId: string): Promise<void>
+}
+
+export type ArtifactLimits = {
+  oauthClientsMax: number
+  oauthSignInsMax: number
+  oauthTokensPerConnectionMax: number
+  oauthRefreshGraceSeconds: number
+}
+
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  announce: Announce
+  /** Unix time in milliseconds. */
+  clock: () => number
+  limits: ArtifactLimits
+}
+
+/** What oidc-provider keeps, in the store: one use is one use, however many ask at once. */
+export function createArtifactStore(options: Options): ArtifactStore {
+  const { store, audit, announce, clock, limits } = options
+  const { db } = store
+  const clients = createRegisteredClients({ db, clock, limits })
+  const signIns = createStoredRoom({
+    max: limits.oauthSignInsMax,
+    clock,
+    count: () => countSignIns(db),
+  })
+  const graceMsOf = (kind: string) =>
+    kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
+  const tell = (row: OauthArtifactsTable, id?: string) => {
+    const graceMs = graceMsOf(row.kind)
+    const isUsed = (at: number) => graceMs === undefined || at <= clock() - graceMs
+    return artifactPayload(row, { ...(id === undefined ? {} : { id }), isUsed })
+  }
+  return {
+    upsert: async (kind, id, payload, expiresInSeconds = 0) => {
+      if (kind === 'Client') return clients.register(payload)
+      const now = clock()
+      const row = artifactRow(kind, id, { payload, now, expiresAt: now + expiresInSeconds * 1000 })
+      if (isOfConnection(kind)) return keepForConnection(db, row, { now, limits })
+      await signIns.take(tooManySignIns)
+      if (!(await keep(db, row))) throw alreadyUsed()
+    },
+    find: async (kind, id) => {
+      if (kind === 'Client') return clients.find(id)
+      const row = await findRow(db, clock(), { digest: artifactDigest(kind, id) })
+      if (row === undefined) return undefined
+      if (kind === 'Grant' && (await hasEnded(db, id, clock()))) return undefined
+      return tell(row, id)
+    },
+    findByUid: async (kind, uid) => {
+      const row = await findRow(db, clock(), { kind, uid })
+      return row && tell(row)
+    },
+    consume: async (kind, id) => {
+      const digest = artifactDigest(kind, id)
+      if (!(await use(db, digest, { now: clock(), graceMs: graceMsOf(kind) }))) throw alreadyUsed()
+    },
+    destroy: async (kind, id) => {
+      if (kind === 'Client') return clients.remove(id)
+      const row = await remove(db, artifactDigest(kind, id))
+      const keyId = row && isAccess(kind) ? row.grant_id : null
+      if (keyId !== null) announce({ kind: 'keys_changed', keyIds: [keyId] })
+    },
+    revokeByGrantId: async (keyId) => {
+      // The client did it, for which its connection stands.
+      await endConnection({ db, audit, clock }, keyId, { id: keyId, address: null })
+      announce({ kind: 'keys_changed', keyIds: [keyId] })
+    },
+  }
+}
+
+function isAccess(kind: string): boolean {
+  return accessKinds.some((access) => access === kind)
+}
+
+function findRow(
+  db: Kysely<Tables>,
+  now: number,
+  which: Partial<Pick<OauthArtifactsTable, 'digest' | 'kind' | 'uid'>>,
+): Promise<OauthArtifactsTable | undefined> {
+  return db
+    .selectFrom('oauth_artifacts')
+    .selectAll()
+    .where(({ and }) => and(which))
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+}
+
+type Keeping = { now: number; limits: ArtifactLimits }
+
+/** Keeps a token, a code or a grant while there is what it is for. Throws an OauthRefusal. */
+async function keepForConnection(
+  db: Kysely<Tables>,
+  row: OauthArtifactsTable,
+  { now, limits }: Keeping,
+): Promise<void> {
+  const isOwn = row.kind === 'ClientCredentials' && row.client_id !== null
+  const keyId = isOwn ? await keyOfClient(db, row.client_id!) : row.grant_id
+  if (keyId === null || (await hasEnded(db, keyId, now))) throw connectionEnded()
+  const { count } = await db
+    .selectFrom('oauth_artifacts')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('grant_id', '=', keyId)
+    .executeTakeFirstOrThrow()
+  if (count >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
+  await keep(db, { ...row, grant_id: keyId })
+  if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
+}
+
+/** Keeps a row, or what is new in it; whether it did: what may be there once stays as it is. */
+async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
+  const { client_id, subject, grant_id, uid, payload, expires_at } = row
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('oauth_artifacts')
+    .values(row)
+    .onConflict((one) =>
+      row.kind === 'ReplayDetection'
+        ? one.column('digest').doNothing()
+        : one
+            .column('digest')
+            .doUpdateSet({ client_id, subject, grant_id, uid, payload, expires_at }),
+    )
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows !== 0n
+}
+
+/** Whether what has the digest is used now, or was within its grace. */
+async function use(
+  db: Kysely<Tables>,
+  digest: string,
+  { now, graceMs }: { now: number; graceMs: number | undefined },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('oauth_artifacts')
+    .set({ consumed_at: sql<number>`coalesce(consumed_at, ${now})` })
+    .where('digest', '=', digest)
+    .where(({ eb, or }) => {
+      const unused = eb('consumed_at', 'is', null)
+      return graceMs === undefined ? unused : or([unused, eb('consumed_at', '>', now - graceMs)])
+    })
+    .executeTakeFirst()
+  return numUpdatedRows !== 0n
+}
+
+function remove(db: Kysely<Tables>, digest: string) {
+  return db
+    .deleteFrom('oauth_artifacts')
+    .where('digest', '=', digest)
+    .returning('grant_id')
+    .executeTakeFirst()
+}
+
+async function hasEnded(db: Kysely<Tables>, keyId: string, now: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['revoked_at', 'expires_at'])
+    .where('id', '=', keyId)
+    .where('kind', '!=', 'key')
+    .executeTakeFirst()
+  return endOfKey(row, now) !== undefined
+}
+
+async function countSignIns(db: Kysely<Tables>): Promise<number> {
+  const { count } = await db
+    .selectFrom('oauth_artifacts')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('grant_id', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function alreadyUsed(): OauthRefusal {
+  return new OauthRefusal('already_used', 'It has been used already. Ask for another one.')
+}
+
+function connectionEnded(): OauthRefusal {
+  const text = 'The connection has ended. Connect the client again.'
+  return new OauthRefusal('connection_ended', text)
+}
+
+function tooManySignIns(): OauthRefusal {
+  const text = 'Too many people sign in at the moment. Try again in a few minutes.'
+  return new OauthRefusal('too_many_artifacts', text)
+}
+
+function tooManyTokens(): OauthRefusal {
+  const text = 'The client holds too many tokens. It should use each until it expires.'
+  return new OauthRefusal('too_many_artifacts', text)
 }

@@ -1,3 +1,19 @@
+import type { Transaction } from 'kysely'
+import { GatewayError } from '../../core/error.ts'
+import type { Store } from '../../storage/store.ts'
+import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
+import { noAllowance } from '../allowance.ts'
+import { digestOf } from '../api-key.ts'
+import type { Audit } from '../audit.ts'
+import { newId } from '../id.ts'
+import { endOfKey } from '../identify.ts'
+import { keySettings } from '../key-form.ts'
+import { createToken } from '../one-time-token.ts'
+import { sharedWith } from './bound-connections.ts'
+import { plainName } from './client-name.ts'
+import { OauthRefusal } from './oauth-refusal.ts'
+import { noteClientUse } from './registered-clients.ts'
+
 /** Who says yes to a client: a person who has signed in, or whoever has an API key. */
 export type Consenter = { personId: string } | { keyId: string }
 
@@ -20,4 +36,151 @@ export type Connections = {
    * that has ended, `insufficient_scope` for one that may not infer, and an OauthRefusal.
    */
   connect(consent: Consent): Promise<string>
+}
+
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  /** Unix time in milliseconds. */
+  clock: () => number
+  limits: { oauthConnectionsPerAccountMax: number }
+}
+
+/** Makes the keys of clients that somebody has said yes to. */
+export function createConnections({ store, audit, clock, limits }: Options): Connections {
+  return {
+    connect: (consent) =>
+      store.db.transaction().execute(async (transaction) => {
+        const now = clock()
+        const given = await givenBy(transaction, consent, now)
+        await noteClientUse(transaction, consent.client.id, now)
+        const name = plainName(consent.client.name, consent.client.id)
+        const found = await findSame(transaction, consent, now)
+        if (found !== undefined) {
+          const renamed = { client_name: name }
+          await transaction.updateTable('api_keys').set(renamed).where('id', '=', found).execute()
+          return found
+        }
+        await assertRoom(transaction, consent.accountId, { now, limits })
+        const row = { ...rowOf(consent, name, now), ...given }
+        await transaction.insertInto('api_keys').values(row).execute()
+        const { kind, client_id, client_name, bound_to } = row
+        const actor = { id: idOf(consent.by), address: consent.address }
+        const after = { ...keySettings(row), kind, client_id, client_name, bound_to }
+        const act = { account_id: row.account_id, action: 'key.create', target: row.id } as const
+        await audit.write(transaction, actor, { ...act, after })
+        return row.id
+      }),
+  }
+}
+
+function idOf(by: Consenter): string {
+  return 'personId' in by ? by.personId : by.keyId
+}
+
+/** What a connection has from who says yes: read in its transaction, as who is removed gives nothing. */
+async function givenBy(
+  transaction: Transaction<Tables>,
+  { by, accountId }: Consent,
+  now: number,
+): Promise<Partial<ApiKeysTable>> {
+  if ('personId' in by) {
+    const member = await transaction
+      .selectFrom('members')
+      .select('role')
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', by.personId)
+      .executeTakeFirst()
+    if (member === undefined) throw notTheirs()
+    return { created_by: by.personId }
+  }
+  const key = await transaction
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', by.keyId)
+    .where('kind', '=', 'key')
+    .executeTakeFirst()
+  const ended = endOfKey(key, now)
+  if (ended !== undefined || key === undefined) throw ended
+  if (key.account_id !== accountId) throw notTheirs()
+  const shared = sharedWith(key)
+  if (shared.scopes === '[]') throw mayNotInfer()
+  return { ...shared, created_by: key.created_by, bound_to: key.id }
+}
+
+async function findSame(
+  transaction: Transaction<Tables>,
+  { by, accountId, client }: Consent,
+  now: number,
+): Promise<string | undefined> {
+  const rows = transaction
+    .selectFrom('api_keys')
+    .select('id')
+    .where('client_id', '=', client.id)
+    .where('account_id', '=', accountId)
+    .where('kind', '=', 'connection')
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+  const same =
+    'personId' in by
+      ? rows.where('created_by', '=', by.personId).where('bound_to', 'is', null)
+      : rows.where('bound_to', '=', by.keyId)
+  return (await same.limit(1).executeTakeFirst())?.id
+}
+
+type Room = { now: number; limits: Options['limits'] }
+
+async function assertRoom(
+  transaction: Transaction<Tables>,
+  accountId: string,
+  { now, limits }: Room,
+): Promise<void> {
+  const { count } = await transaction
+    .selectFrom('api_keys')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .where('kind', '=', 'connection')
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow()
+  if (count < limits.oauthConnectionsPerAccountMax) return
+  const text = 'The account has as many connections as it may have. End one that is not used.'
+  throw new OauthRefusal('too_many_connections', text)
+}
+
+function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKeysTable {
+  return {
+    id: newId('key'),
+    account_id: accountId,
+    name,
+    mode: 'live',
+    // Nobody knows what it is the digest of.
+    digest: digestOf(createToken()),
+    hint: '',
+    allowed_models: null,
+    scopes: JSON.stringify(['inference']),
+    allowed_addresses: null,
+    ...noAllowance,
+    created_at: now,
+    expires_at: null,
+    revoked_at: null,
+    replaced_by: null,
+    counts_with: null,
+    last_used_at: null,
+    created_by: null,
+    kind: 'connection',
+    client_id: client.id,
+    client_name: name,
+    bound_to: null,
+  }
+}
+
+function notTheirs(): GatewayError {
+  const text = 'There is no such account of yours. Choose one that you are a member of.'
+  return new GatewayError('not_found', text, { param: 'account_id' })
+}
+
+function mayNotInfer(): GatewayError {
+  const text = "The API key may not call models. Sign in with one that has the scope 'inference'."
+  return new GatewayError('insufficient_scope', text)
 }

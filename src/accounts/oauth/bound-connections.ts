@@ -1,0 +1,77 @@
+import type { Transaction } from 'kysely'
+import type { Actor, Scope } from '../../core/caller.ts'
+import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
+import { countedAs } from '../allowance.ts'
+import type { Audit } from '../audit.ts'
+import { endConnections, endSignIns, removeTokens } from './connection-end.ts'
+
+/** What of a key a connection has that was made with it. */
+export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
+  // Written by `createKeys`.
+  const scopes = JSON.parse(key.scopes) as Scope[]
+  return {
+    mode: key.mode,
+    // No connection administrates.
+    scopes: JSON.stringify(scopes.filter((scope) => scope === 'inference')),
+    allowed_models: key.allowed_models,
+    allowed_addresses: key.allowed_addresses,
+    requests_per_minute: key.requests_per_minute,
+    tokens_per_minute: key.tokens_per_minute,
+    images_per_minute: key.images_per_minute,
+    concurrency: key.concurrency,
+    budget_nano_usd: key.budget_nano_usd,
+    budget_period: key.budget_period,
+    expires_at: key.expires_at,
+    counts_with: countedAs(key),
+  }
+}
+
+/** Has the connections of a key follow it, in the transaction that has changed it. */
+export async function followKey(
+  transaction: Transaction<Tables>,
+  key: ApiKeysTable,
+): Promise<void> {
+  await transaction
+    .updateTable('api_keys')
+    .set(sharedWith(key))
+    .where('bound_to', '=', key.id)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
+
+/** Ends what clients have of a key, in the transaction that has ended it, and the connections made with it. */
+export async function endWithKey(
+  transaction: Transaction<Tables>,
+  key: ApiKeysTable,
+  ending: Ending,
+): Promise<void> {
+  await removeTokens(transaction, [key.id])
+  await endSignIns(transaction, key.id)
+  const bound = await transaction
+    .selectFrom('api_keys')
+    .select(['id', 'account_id'])
+    .where('bound_to', '=', key.id)
+    .where('revoked_at', 'is', null)
+    .execute()
+  if (bound.length > 0) await endConnections(transaction, bound, ending)
+}
+
+/** Ends the connections that a person has made in an account, but for those that follow a key. */
+export async function endConnectionsOf(
+  transaction: Transaction<Tables>,
+  { personId, accountId }: { personId: string; accountId: string },
+  ending: Ending,
+): Promise<void> {
+  const rows = await transaction
+    .selectFrom('api_keys')
+    .select(['id', 'account_id'])
+    .where('kind', '=', 'connection')
+    .where('account_id', '=', accountId)
+    .where('created_by', '=', personId)
+    .where('bound_to', 'is', null)
+    .where('revoked_at', 'is', null)
+    .execute()
+  if (rows.length > 0) await endConnections(transaction, rows, ending)
+}

@@ -1,0 +1,60 @@
+import {
+  createArtifactStore,
+  type ArtifactLimits,
+} from '../../src/accounts/oauth/artifact-store.ts'
+import { createConnections } from '../../src/accounts/oauth/connections.ts'
+import type { Announcement } from '../../src/peers/announcement.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { accountRow } from './callers.ts'
+import { accountsOf } from './keys.ts'
+
+export const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = {
+  oauthClientsMax: 100,
+  oauthSignInsMax: 100,
+  oauthTokensPerConnectionMax: 1000,
+  oauthRefreshGraceSeconds: 120,
+  oauthConnectionsPerAccountMax: 100,
+}
+
+/** What OAuth keeps in a store, at a time that a test sets. */
+export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {}) {
+  const time = { now: 1_000_000 }
+  const clock = () => time.now
+  const limits = { ...oauthLimits, ...changed }
+  const told: Announcement[] = []
+  const announce = (one: Announcement) => void told.push(one)
+  const accounts = accountsOf(store, clock)
+  const parts = { store, audit: accounts.audit, announce, clock, limits }
+  return {
+    ...accounts,
+    time,
+    told,
+    artifacts: createArtifactStore(parts),
+    connections: createConnections(parts),
+  }
+}
+
+export const accountId = 'acc_1'
+export const personId = 'usr_1'
+
+/** Puts an account with one member into a store. */
+export async function storeMember({ db }: Pick<Store, 'db'>): Promise<void> {
+  await db.insertInto('accounts').values(accountRow(accountId)).execute()
+  const person = { id: personId, email: 'a@b.c', name: 'A', password_hash: '', created_at: 0 }
+  await db.insertInto('people').values(person).execute()
+  const member = {
+    account_id: accountId,
+    person_id: personId,
+    role: 'member',
+    joined_at: 0,
+  } as const
+  await db.insertInto('members').values(member).execute()
+}
+
+/** What a person says yes to. */
+export const consent = {
+  by: { personId },
+  address: '203.0.113.7',
+  accountId,
+  client: { id: 'client_1', name: 'Some client' },
+}
