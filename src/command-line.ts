@@ -42,6 +42,8 @@ const usage = `Usage: npm run -s gateway -- <command>
   import <file>          fill an empty store with them, of SQLite or PostgreSQL
   migrate [--dry-run]    run the migrations that the store lacks; try them on a copy
   doctor                 what is configured, what is reachable, what is missing
+  doctor --connect <address> [--key <key>]
+                         what would break Claude, ChatGPT, Cursor and others at that address
   settings               every setting, as a table
 
 Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concurrency, and

@@ -25,7 +25,9 @@ const mayImport: Record<string, string[]> = {
   'signals.ts': ['stop.ts', 'telemetry'],
   'stop.ts': ['telemetry'],
   'command-line.ts': ['commands', 'config.ts', ...parts, 'core'],
-  commands: ['doctor.ts', 'config.ts', ...parts, 'http', 'core', 'generated'],
+  commands: ['doctor.ts', 'connect', 'config.ts', ...parts, 'http', 'core', 'generated'],
+  // Plays clients, so it knows the gateway by its address alone.
+  connect: [],
   'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
   'assemble.ts': ['assemble', 'config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
   assemble: ['config.ts', 'config-changes.ts', ...faces, 'http', ...parts, 'core', 'bytes'],

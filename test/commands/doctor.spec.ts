@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Variables } from '../../src/config.ts'
+import { startGatewayDouble } from '../support/connect/gateway-double.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
@@ -88,5 +89,56 @@ describe('doctor', () => {
     const { code, stdout } = await run('doctor', { DATA_DIR: folder.path })
     expect(code).to.equal(1)
     expect(stdout).to.include('cannot be opened')
+  })
+})
+
+describe('doctor --connect', () => {
+  let folder: TemporaryFolder
+  before(() => {
+    folder = makeFolder()
+  })
+  after(() => folder.remove())
+  const run = (words: string[], variables: Variables = {}) =>
+    runProgram('src/command-line.ts', ['doctor', ...words], { folder: folder.path, variables })
+
+  it('ends with 1 where a client would break, and prints no key', async () => {
+    const double = await startGatewayDouble()
+    try {
+      double.baseUrl = 'https://other.example'
+      const variables = { GATEWAY_KEY: 'mag_test_another-key' }
+      const { code, stdout, stderr } = await run(['--connect', double.url], variables)
+      expect(code, stderr).to.equal(1)
+      expect(stdout).to.include(`Set BASE_URL=${double.url} for the gateway`)
+      expect(stdout).to.include('Give a key that this gateway made')
+      expect(stdout + stderr).not.to.include(variables.GATEWAY_KEY)
+    } finally {
+      await double.stop()
+    }
+  })
+
+  it('ends with 0 where none would, and tells it as JSON; no setting is needed', async () => {
+    const double = await startGatewayDouble()
+    try {
+      double.baseUrl = double.url
+      const { code, stdout } = await run(['--connect', `${double.url}/mcp`, '--json'], {
+        PORT: 'none',
+      })
+      expect(code, stdout).to.equal(0)
+      const told = JSON.parse(stdout) as { healthy: boolean; faults: object[]; works: object[] }
+      expect(told).to.include({ healthy: true })
+      expect(told.faults).to.deep.equal([])
+      expect(told.works.length).to.be.greaterThan(5)
+    } finally {
+      await double.stop()
+    }
+  })
+
+  it('takes an address alone, and shows no password that is in one', async () => {
+    const { code, stderr } = await run(['--connect', 'https://me:secret@gateway.example'])
+    expect(code).to.equal(2)
+    expect(stderr)
+      .to.match(/--connect takes the address/)
+      .and.not.match(/secret/)
+    expect((await run(['--key', 'mag_test_x'])).stderr).to.include('--connect')
   })
 })

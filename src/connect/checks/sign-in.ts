@@ -1,0 +1,133 @@
+import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
+import { ownAddress, readObject, type Check } from '../move.ts'
+import type { Target } from '../target.ts'
+import { elsewhere } from './challenge.ts'
+
+const update = 'Update the gateway, or remove what rewrites its answers from the proxy.'
+
+/** RFC 7591: 201 with an id and what was registered, in the client's own words. */
+export const isRegistered: Check = (answer, { client }) => {
+  const { status } = answer
+  const told = readObject(answer)
+  if ((status !== 201 && status !== 200) || typeof told?.['client_id'] !== 'string') {
+    const why = told?.['error_description'] ?? told?.['error']
+    const words = why === undefined ? '' : `: ${quoted(why)}`
+    return {
+      code: 'registration_refused',
+      text: `${client.name} cannot register (${status})${words}.`,
+      remedy:
+        status === 404 || status === 405
+          ? `What is advertised has to be reachable. ${passAllPaths}`
+          : 'Update the gateway; where a firewall looks into bodies, let /oauth/register pass.',
+    }
+  }
+  const empty = Object.keys(told).find((name) => told[name] === null)
+  if (empty === undefined) return undefined
+  return {
+    code: 'registration_null',
+    text: `The registration is answered with ${empty}: null, which Claude refuses.`,
+    remedy: update,
+  }
+}
+
+/** The redirect addresses come back as they were sent. */
+export const keepsRedirects: Check = (answer, { client }) => {
+  const { redirect_uris: kept } = readObject(answer)!
+  const sent = client.registration.redirect_uris
+  const isSame =
+    Array.isArray(kept) && kept.length === sent.length && sent.every((one) => kept.includes(one))
+  if (isSame) return undefined
+  return {
+    code: 'redirects_changed',
+    text: `${client.name} registered ${sent.length} redirect addresses and got ${quoted(kept)} back.`,
+    remedy: update,
+  }
+}
+
+/** The browser is sent to a page of this origin, or shown one, with a cookie that binds it. */
+export const leadsToSignIn: Check = (answer, known) => {
+  const { status, headers } = answer
+  const { client, target } = known
+  const location = URL.parse(headers['location'] ?? '', target.origin)
+  if (status < 300 || status >= 400 || location === null) {
+    return {
+      code: 'sign_in_refused',
+      text: `${client.name} opens the sign-in and gets ${status}${reasonIn(answer.body)}.`,
+      remedy: `${passAllPaths} ${update}`,
+    }
+  }
+  const refusal = location.searchParams.get('error')
+  if (refusal !== null) {
+    const why = location.searchParams.get('error_description') ?? refusal
+    return {
+      code: 'sign_in_refused',
+      text: `${client.name} opens the sign-in and is sent back with ${quoted(why)}.`,
+      remedy: setBaseUrl(target.origin),
+    }
+  }
+  const wrong = elsewhere(location, {
+    what: 'The sign-in',
+    code: 'sign_in',
+    origin: target.origin,
+  })
+  return wrong ?? cookieFault(headers['set-cookie'])
+}
+
+/** What went wrong by the body of an error, if it is one of RFC 6749. */
+function reasonIn(body: string): string {
+  const { error, error_description: text } =
+    readObject({ body, status: 0, headers: {}, durationMs: 0 }) ?? {}
+  const why = text ?? error
+  return why === undefined ? '' : `: ${quoted(why)}`
+}
+
+function cookieFault(cookies: string | undefined): Fault | undefined {
+  if (cookies !== undefined) return undefined
+  return {
+    code: 'cookies_stripped',
+    text: 'The sign-in sets no cookie, so that the page cannot tell whose browser it is.',
+    remedy:
+      'Have the proxy pass Set-Cookie and Cookie for /oauth/: no `proxy_hide_header Set-Cookie`, no cache before it.',
+  }
+}
+
+/** The page itself comes. */
+export const isPage: Check = ({ status, headers, body }, { asked }) => {
+  if (status === 200 && /^text\/html/i.test(headers['content-type'] ?? '')) return undefined
+  return {
+    code: 'page_missing',
+    text: `${asked}, where people sign in, is answered ${status}${reasonIn(body)}.`,
+    remedy: `${passAllPaths} Cookies have to reach it too.`,
+  }
+}
+
+/** A code that nobody gave out is refused as RFC 6749 section 5.2 says. */
+export const refusesUnknownCode: Check = (answer, { asked }) => {
+  const { status } = answer
+  const error = readObject(answer)?.['error']
+  if (error === 'invalid_grant' && status === 400) return undefined
+  return {
+    code: 'token_refusal',
+    text: `${asked} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`}, not 400 with invalid_grant: clients do not get tokens there.`,
+    remedy: `${passAllPaths} Where a firewall looks into forms, let /oauth/token pass.`,
+  }
+}
+
+/** Where a right answer of the sign-in leads. */
+export function signInPage(
+  headers: Readonly<Record<string, string>>,
+  target: Target,
+): { url: URL; cookie: string } | undefined {
+  const url = URL.parse(headers['location'] ?? '', target.origin)
+  if (url === null || ownAddress(url.href, target) === undefined) return undefined
+  return { url, cookie: cookiesOf(headers['set-cookie'] ?? '') }
+}
+
+/** The pairs of cookies that were set, as a browser sends them back. */
+function cookiesOf(set: string): string {
+  // Between cookies is a comma behind which a pair begins; within dates one behind which none does.
+  return set
+    .split(/,\s*(?=[\w.-]+=)/)
+    .map((cookie) => cookie.split(';', 1)[0]!)
+    .join('; ')
+}

@@ -1,0 +1,167 @@
+/** One client, as data: what it sends first, how it introduces itself, where its people come back to. */
+export type Client = {
+  id: string
+  name: string
+  /** Its calls come from its maker's machines, not from the person's. */
+  isHosted: boolean
+  userAgent: string
+  /** What it sends to the tool server before it has signed in. */
+  opening: readonly Opening[]
+  /** Where it looks for metadata of the resource: as announced, below the path, or at the root. */
+  looksAt: readonly ('announced' | 'path' | 'root')[]
+  /** The body with which it registers. */
+  registration: Registration
+  /** Where it has the browser sent back to: a port may be another one than it registered. */
+  callback: string
+  /** The scope that it asks for; undefined for none at all. */
+  scope: string | undefined
+  /** What it wants to be shown to the person in any case. */
+  prompt?: string
+  /** The address of its document, for servers that take these. */
+  document?: { url: string; callback: string }
+}
+
+type Opening = 'initialize' | 'discover' | 'stream'
+
+export type Registration = {
+  client_name: string
+  redirect_uris: readonly string[]
+  [member: string]: unknown
+}
+
+const codeGrants = ['authorization_code', 'refresh_token']
+const publicClient = {
+  grant_types: codeGrants,
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+}
+// Of the machine that a person sits at; the programs take any that is free.
+const freePort = 51_763
+
+/** What each client does was seen on the wire or is in its source (docs/connect.md#what-each-client-needs). */
+export const clients: readonly Client[] = [
+  {
+    id: 'claude',
+    name: 'Claude',
+    isHosted: true,
+    userAgent: 'Claude-User',
+    opening: ['discover', 'initialize', 'stream'],
+    looksAt: ['announced', 'path'],
+    registration: {
+      client_name: 'Claude',
+      redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
+      ...publicClient,
+      scope: 'claudeai',
+    },
+    callback: 'https://claude.ai/api/mcp/auth_callback',
+    scope: 'mcp',
+    document: {
+      url: 'https://claude.ai/oauth/mcp-oauth-client-metadata',
+      callback: 'https://claude.ai/api/mcp/auth_callback',
+    },
+  },
+  {
+    id: 'claude-code',
+    name: 'Claude Code',
+    isHosted: false,
+    userAgent: 'claude-code/2.1 (cli)',
+    opening: ['initialize'],
+    // Some versions do not look below the path.
+    looksAt: ['announced', 'root'],
+    registration: {
+      client_name: 'Claude Code',
+      redirect_uris: [`http://localhost:${freePort}/callback`],
+      ...publicClient,
+    },
+    callback: `http://localhost:${freePort}/callback`,
+    scope: 'mcp',
+    document: {
+      url: 'https://claude.ai/oauth/claude-code-client-metadata',
+      callback: `http://localhost:${freePort}/callback`,
+    },
+  },
+  {
+    id: 'chatgpt',
+    name: 'ChatGPT',
+    isHosted: true,
+    userAgent: 'ChatGPT-User/1.0',
+    opening: ['initialize'],
+    looksAt: ['announced', 'path'],
+    registration: {
+      client_name: 'ChatGPT',
+      redirect_uris: [
+        'https://chatgpt.com/connector/oauth/connection-check',
+        'https://chatgpt.com/connector_platform_oauth_redirect',
+      ],
+      ...publicClient,
+    },
+    callback: 'https://chatgpt.com/connector/oauth/connection-check',
+    scope: 'mcp offline_access',
+  },
+  {
+    id: 'cursor',
+    name: 'Cursor',
+    isHosted: false,
+    userAgent: 'Cursor/3.14',
+    opening: ['initialize', 'stream'],
+    looksAt: ['announced', 'path'],
+    registration: {
+      client_name: 'Cursor',
+      redirect_uris: [
+        'cursor://anysphere.cursor-mcp/oauth/callback',
+        'https://www.cursor.com/agents/mcp/oauth/callback',
+        'http://localhost:8787/callback',
+      ],
+      ...publicClient,
+      application_type: 'web',
+    },
+    callback: 'cursor://anysphere.cursor-mcp/oauth/callback',
+    scope: undefined,
+  },
+  {
+    id: 'vscode',
+    name: 'VS Code',
+    isHosted: false,
+    userAgent: 'Visual Studio Code/1.120',
+    opening: ['initialize'],
+    looksAt: ['announced', 'path'],
+    registration: {
+      client_name: 'Visual Studio Code',
+      client_uri: 'https://code.visualstudio.com',
+      redirect_uris: [
+        'https://insiders.vscode.dev/redirect',
+        'https://vscode.dev/redirect',
+        'http://127.0.0.1/',
+        'http://127.0.0.1:33418/',
+      ],
+      ...publicClient,
+      grant_types: [...codeGrants, 'urn:ietf:params:oauth:grant-type:device_code'],
+      application_type: 'native',
+    },
+    callback: `http://127.0.0.1:${freePort}/`,
+    scope: 'mcp',
+    document: {
+      url: 'https://vscode.dev/oauth/client-metadata.json',
+      callback: `http://127.0.0.1:${freePort}/`,
+    },
+  },
+  {
+    id: 'mcp-remote',
+    name: 'mcp-remote',
+    isHosted: false,
+    userAgent: 'node',
+    opening: ['initialize'],
+    looksAt: ['path', 'root'],
+    registration: {
+      client_name: 'MCP CLI Proxy',
+      client_uri: 'https://github.com/modelcontextprotocol/mcp-cli',
+      redirect_uris: ['http://localhost:3334/oauth/callback'],
+      ...publicClient,
+      software_id: '2e6dc280-f3c3-4e01-99a7-8181dbd1d23d',
+      software_version: '0.15.1',
+    },
+    callback: 'http://localhost:3334/oauth/callback',
+    scope: 'mcp offline_access',
+    prompt: 'consent',
+  },
+]

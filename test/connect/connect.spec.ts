@@ -1,0 +1,259 @@
+import { expect } from 'chai'
+import { clients } from '../../src/connect/clients.ts'
+import { examineConnection, type Options } from '../../src/connect/connect.ts'
+import { readTarget } from '../../src/connect/target.ts'
+import { connectionText } from '../../src/connect/told.ts'
+import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
+import {
+  certificates,
+  startScriptedProxy,
+  type ScriptedProxy,
+} from '../support/connect/scripted-proxy.ts'
+import { challengeFaults } from '../support/connect/challenge-faults.ts'
+import { metadataFaults } from '../support/connect/metadata-faults.ts'
+import { passageFaults } from '../support/connect/passage-faults.ts'
+import { signInFaults } from '../support/connect/sign-in-faults.ts'
+
+const seededFaults = [...challengeFaults, ...metadataFaults, ...signInFaults, ...passageFaults]
+
+describe('what would break clients', () => {
+  let double: GatewayDouble
+  let proxy: ScriptedProxy
+  before(async () => {
+    double = await startGatewayDouble()
+    proxy = await startScriptedProxy(double.url)
+  })
+  after(async () => {
+    await proxy.stop()
+    await double.stop()
+  })
+  beforeEach(() => {
+    proxy.script = {}
+    proxy.requests.length = 0
+    double.baseUrl = proxy.url
+    double.saysAlso = { server: {}, resource: {} }
+    double.registered.clear()
+  })
+
+  const examine = (more: Partial<Options> & { url?: string } = {}) => {
+    const { url = `${proxy.url}/mcp`, ...options } = more
+    return examineConnection({
+      target: readTarget(url)!,
+      key: double.key,
+      now: Date.now,
+      isPublic: () => false,
+      net: { askTimeoutMs: 500 },
+      holdMs: 60,
+      ...options,
+    })
+  }
+
+  it('finds nothing wrong where nothing is, and tells what works for each client', async () => {
+    const found = await examine()
+    expect(found.faults).to.deep.equal([])
+    expect(found.healthy).to.equal(true)
+    const groups = new Map(found.works.map(({ who, works }) => [who, works]))
+    for (const { name, document } of clients) {
+      expect(groups.get(name), name).to.include.members([
+        'is asked to sign in',
+        'finds whose resource it is',
+        'finds where to sign in',
+        'registers',
+        'the sign-in opens',
+        'the page for signing in comes',
+        'reaches the place where tokens come from',
+        ...(document === undefined ? [] : [`the sign-in opens for ${document.url}`]),
+      ])
+    }
+    expect(groups.get('With the key')).to.include('1 tools are listed')
+    const text = connectionText(found)
+    expect(text).to.include('Nothing was found that would break a client.')
+    expect(text).to.include('is on a private network')
+    expect(text).to.include(`${clients.length} clients were registered for this`)
+    expect(text).not.to.include(double.key)
+  })
+
+  for (const {
+    wrong,
+    code,
+    says,
+    remedy,
+    script,
+    server,
+    resource,
+    baseUrl,
+    whom,
+  } of seededFaults) {
+    it(`names it when ${wrong}`, async () => {
+      proxy.script = script ?? {}
+      double.saysAlso = { server: server ?? {}, resource: resource ?? {} }
+      if (baseUrl !== undefined) double.baseUrl = baseUrl(proxy.url)
+      const found = await examine()
+      expect(found.healthy).to.equal(false)
+      const all = found.faults.map((one) => `${one.code}: ${one.text} | ${one.remedy}`).join('\n')
+      const named = found.faults.find((one) => one.code === code && says.test(one.text))
+      expect(named, all).not.to.equal(undefined)
+      expect(named!.remedy).to.match(remedy)
+      if (whom !== undefined) expect(named!.whom).to.deep.equal(whom)
+      expect(JSON.stringify(found)).not.to.include(double.key)
+    })
+  }
+
+  it('gives each fault a sentence of its own', () => {
+    expect(new Set(seededFaults.map(({ wrong }) => wrong)).size).to.be.greaterThan(40)
+  })
+
+  it('registers as each client does, and ends what can be ended', async () => {
+    proxy.script = {
+      text: (body, { url }) => {
+        if (url !== '/oauth/register') return body
+        const client = JSON.parse(body) as { client_id: string }
+        const uri = `${proxy.url}/oauth/register/${client.client_id}`
+        return JSON.stringify({
+          ...client,
+          registration_client_uri: uri,
+          registration_access_token: 'one',
+        })
+      },
+      instead: ({ method, headers }, response) => {
+        if (method !== 'DELETE' || headers.authorization !== 'Bearer one') return false
+        response.writeHead(204).end()
+        return true
+      },
+    }
+    const { notes, faults } = await examine({ key: undefined })
+    expect(faults).to.deep.equal([])
+    expect([...double.registered.values()]).to.deep.equal(
+      clients.map(({ registration }) => registration.redirect_uris),
+    )
+    const ended = proxy.requests.filter(({ method }) => method === 'DELETE')
+    expect(ended).to.have.length(clients.length)
+    expect(notes.join(' ')).not.to.include('were registered')
+    expect(notes.join(' ')).to.include('Without a key')
+  })
+
+  it('asks no other host, whatever it is told', async () => {
+    const other = await startScriptedProxy(double.url)
+    try {
+      double.baseUrl = other.url
+      await examine()
+      expect(other.requests).to.deep.equal([])
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('says that registrations are limited, and calls that no fault', async () => {
+    proxy.script = {
+      instead: ({ url }, response) => {
+        if (url !== '/oauth/register') return false
+        response.writeHead(429, { 'retry-after': '60' }).end()
+        return true
+      },
+    }
+    const { faults, notes } = await examine()
+    expect(faults).to.deep.equal([])
+    expect(notes.join(' ')).to.match(/limited for now \(429\): Claude, Claude Code/)
+  })
+
+  it('bounds what it reads, and shows nothing that a terminal would obey', async () => {
+    const bell = String.fromCodePoint(7, 27)
+    double.saysAlso = { server: { issuer: `${bell}[2J${'x'.repeat(1_000_000)}` }, resource: {} }
+    const { faults } = await examine()
+    expect(JSON.stringify(faults).length).to.be.below(20_000)
+    double.saysAlso = { server: { issuer: `${bell}[2Jevil` }, resource: {} }
+    const text = connectionText(await examine())
+    expect(text).to.include('[2Jevil')
+    expect(text).not.to.include(bell[0]).and.not.to.include(bell[1])
+  })
+
+  it('says that a public address has to have TLS and its usual port', async () => {
+    const { faults, notes } = await examine({ isPublic: () => true })
+    expect(faults.map(({ code }) => code)).to.deep.equal(['plain_http'])
+    expect(notes.join(' ')).to.include('The key was not sent')
+    expect(proxy.requests.filter(({ headers }) => keyIn(headers))).to.deep.equal([])
+  })
+
+  const keyIn = (headers: object) => JSON.stringify(headers).includes(double.key)
+
+  describe('with TLS', () => {
+    let secure: ScriptedProxy
+    before(async () => {
+      secure = await startScriptedProxy(double.url, { isEncrypted: true })
+    })
+    after(() => secure.stop())
+    const name = 'pictures.public.example'
+    const addressed = () => {
+      const { port } = new URL(secure.url)
+      double.baseUrl = `https://${name}:${port}`
+      return `${double.baseUrl}/mcp`
+    }
+    const lookup: NonNullable<Options['net']>['lookup'] = (_host, options, callback) => {
+      const found = { address: '127.0.0.1', family: 4 }
+      setImmediate(() =>
+        options.all === true ? callback(null, [found]) : callback(null, found.address, 4),
+      )
+    }
+
+    it('finds nothing wrong with a certificate that is trusted', async () => {
+      const net = { ca: certificates.cert, lookup }
+      const found = await examine({ url: addressed(), net })
+      expect(found.faults).to.deep.equal([])
+      expect(secure.requests.some(({ headers }) => keyIn(headers))).to.equal(true)
+    })
+
+    it('names one that nobody signed, tells the rest, and keeps the key to itself', async () => {
+      secure.requests.length = 0
+      secure.script = { request: (headers) => void delete headers['x-api-key'] }
+      const found = await examine({ url: addressed(), net: { lookup } })
+      expect(found.faults.map(({ code }) => code)).to.deep.equal([
+        'certificate_self_signed',
+        'api_key_stripped',
+      ])
+      expect(found.notes.join(' ')).to.include('The key was not sent')
+      expect(secure.requests.filter(({ headers }) => keyIn(headers))).to.deep.equal([])
+      secure.script = {}
+    })
+
+    it('names one that is for another name', async () => {
+      const url = addressed().replace(name, 'gateway.other.test')
+      const { faults } = await examine({ url, net: { ca: certificates.cert, lookup } })
+      expect(faults[0]!.code).to.equal('certificate_other_name')
+    })
+
+    it('says that hosted clients come to 443 alone', async () => {
+      const net = { ca: certificates.cert, lookup }
+      const { faults } = await examine({ url: addressed(), net, isPublic: () => true })
+      expect(faults).to.have.length(1)
+      expect(faults[0]).to.deep.include({ code: 'other_port', whom: ['Claude', 'ChatGPT'] })
+    })
+  })
+
+  it('names an address that cannot be reached', async () => {
+    const closed = await startScriptedProxy(double.url)
+    await closed.stop()
+    const codeOf = async (url: string, net?: Options['net']) =>
+      (await examine({ url, ...(net === undefined ? {} : { net }) })).faults[0]!.code
+    expect(await codeOf(closed.url)).to.equal('unreachable')
+    const unknown: NonNullable<Options['net']>['lookup'] = (_host, _options, callback) =>
+      setImmediate(() => callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []))
+    expect(await codeOf('https://nobody.example', { lookup: unknown })).to.equal('name_unknown')
+    expect(await codeOf(proxy.url.replace('http:', 'https:'))).to.equal('no_tls')
+    proxy.script = { instead: () => true }
+    expect(await codeOf(proxy.url)).to.equal('unreachable')
+  })
+})
+
+describe('an address that is examined', () => {
+  it('is that of the tool server where it has no path', () => {
+    expect(readTarget('gateway.example')!.endpoint.href).to.equal('https://gateway.example/mcp')
+    expect(readTarget('http://localhost:8080/')!.endpoint.pathname).to.equal('/mcp')
+    expect(readTarget('https://gateway.example/mcp#x')!.endpoint.hash).to.equal('')
+  })
+
+  it('is an http address without a password', () => {
+    for (const typed of ['', 'ftp://gateway.example', 'https://me:secret@gateway.example', '::']) {
+      expect(readTarget(typed), typed).to.equal(undefined)
+    }
+  })
+})

@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Script } from './scripted-proxy.ts'
+
+/** One thing that is wrong between a client and the gateway, and what the doctor has to call it. */
+export type SeededFault = {
+  wrong: string
+  code: string
+  /** What its sentence says. */
+  says: RegExp
+  /** What its remedy names. */
+  remedy: RegExp
+  script?: Script
+  /** What the gateway says of itself, where it differs. */
+  server?: object
+  resource?: object
+  /** The public address that it believes to have; the true one is given. */
+  baseUrl?: (url: string) => string
+  /** Whose alone it is, by name; everybody's if undefined. */
+  whom?: readonly string[]
+}
+
+export const onPath = (path: RegExp, change: () => void, { url = '' }: IncomingMessage) => {
+  if (path.test(url)) change()
+}
+
+/** A page where `path` matches. */
+export function pageAt(path: RegExp, status: number): Script {
+  return {
+    instead: ({ url = '' }, response) => {
+      if (!path.test(url)) return false
+      response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>nginx</h1>')
+      return true
+    },
+  }
+}
+
+export function plainAt(
+  path: RegExp,
+  status: number,
+  headers: Record<string, string> = {},
+): Script {
+  return {
+    instead: ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+      if (!path.test(url)) return false
+      response.writeHead(status, headers).end()
+      return true
+    },
+  }
+}
+
+export function withoutHeader(name: string): Script {
+  return { request: (headers) => void delete headers[name] }
+}
+
+export function withoutAnswerHeader(name: string): Script {
+  return { head: ({ headers }) => void delete headers[name] }
+}
+
+export function withHeader(path: RegExp, name: string, value: string): Script {
+  return {
+    head: ({ headers }, request) => onPath(path, () => void (headers[name] = value), request),
+  }
+}
+
+/** Changes JSON where `path` matches. */
+export function rewritten(path: RegExp, change: (json: Record<string, unknown>) => void): Script {
+  return {
+    text: (body, { url = '' }) => {
+      if (!path.test(url) || body === '') return body
+      const json = JSON.parse(body) as Record<string, unknown>
+      change(json)
+      return JSON.stringify(json)
+    },
+  }
+}
+
+/** A refusal of registrations whose body matches. */
+export function refusing(body: RegExp): Script {
+  return {
+    head: (head, { url }, sent) => {
+      if (url === '/oauth/register' && body.test(sent)) head.status = 400
+    },
+    text: (text, { url }, sent) =>
+      url === '/oauth/register' && body.test(sent)
+        ? JSON.stringify({ error: 'invalid_redirect_uri', error_description: 'Not this one.' })
+        : text,
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  onPath,
+  plainAt,
+  withoutHeader,
+  withoutAnswerHeader,
+  rewritten,
+  refusing,
+  type SeededFault,
+} from './seeded-fault.ts'
+
+/** What keeps people from signing in. */
+export const signInFaults: readonly SeededFault[] = [
+  {
+    wrong: 'registration is advertised and is not there',
+    code: 'registration_refused',
+    says: /cannot register \(404\)/,
+    remedy: /What is advertised has to be reachable/,
+    script: plainAt(/^\/oauth\/register/, 404),
+  },
+  {
+    wrong: 'addresses of programs are refused',
+    code: 'registration_refused',
+    says: /Cursor cannot register \(400\): 'Not this one\.'/,
+    remedy: /Update/,
+    script: refusing(/cursor:/),
+    whom: ['Cursor'],
+  },
+  {
+    wrong: 'loopback without a port is refused',
+    code: 'registration_refused',
+    says: /VS Code cannot register/,
+    remedy: /Update/,
+    script: refusing(/127\.0\.0\.1\//),
+    whom: ['VS Code'],
+  },
+  {
+    wrong: 'a registration is answered with null',
+    code: 'registration_null',
+    says: /logo_uri: null, which Claude refuses/,
+    remedy: /Update/,
+    script: rewritten(/^\/oauth\/register/, (json) => (json['logo_uri'] = null)),
+  },
+  {
+    wrong: 'redirect addresses are rewritten',
+    code: 'redirects_changed',
+    says: /mcp-remote registered 1 redirect addresses and got/,
+    remedy: /Update/,
+    script: rewritten(/^\/oauth\/register/, (json) => (json['redirect_uris'] = [])),
+  },
+  {
+    wrong: 'ports of loopback addresses have to be the same',
+    code: 'sign_in_refused',
+    says: /VS Code opens the sign-in and gets 400: 'redirect_uri did not match'/,
+    remedy: /Update/,
+    script: {
+      instead: ({ url = '' }, response) => {
+        if (!url.startsWith('/oauth/authorize') || !url.includes('127.0.0.1%3A51763')) return false
+        const error = {
+          error: 'invalid_redirect_uri',
+          error_description: 'redirect_uri did not match',
+        }
+        response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error))
+        return true
+      },
+    },
+    whom: ['VS Code'],
+  },
+  {
+    wrong: 'the sign-in leads to the inside',
+    code: 'sign_in_other_host',
+    says: /The sign-in names 'http:\/\/inside:8080'/,
+    remedy: /BASE_URL/,
+    script: {
+      head: ({ headers }, request) =>
+        onPath(
+          /^\/oauth\/authorize/,
+          () => void (headers['location'] = 'http://inside:8080/oauth/interaction/one'),
+          request,
+        ),
+    },
+  },
+  {
+    wrong: 'cookies are stripped from answers',
+    code: 'cookies_stripped',
+    says: /sets no cookie/,
+    remedy: /Set-Cookie/,
+    script: withoutAnswerHeader('set-cookie'),
+  },
+  {
+    wrong: 'cookies are stripped from requests',
+    code: 'page_missing',
+    says: /GET \/oauth\/interaction\/one, where people sign in, is answered 400/,
+    remedy: /Cookies have to reach it/,
+    script: withoutHeader('cookie'),
+  },
+  {
+    wrong: 'the place for tokens is not proxied',
+    code: 'token_refusal',
+    says: /POST \/oauth\/token with a made-up code is answered 404/,
+    remedy: /Pass all paths/,
+    script: plainAt(/^\/oauth\/token/, 404),
+  },
+]
