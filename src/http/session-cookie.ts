@@ -10,8 +10,8 @@ export type SessionCookie = {
   clear(): string
 }
 
-/** No session's token is longer. */
-const tokenLengthMax = 200
+/** No cookie of the gateway's own is longer. */
+const valueLengthMax = 200
 
 /**
  * Over https the name begins with `__Host-`: no other host and no plain connection can set it
@@ -22,16 +22,22 @@ export function createSessionCookie(baseUrl: string | undefined): SessionCookie 
   const name = isSecure ? '__Host-gateway_session' : 'gateway_session'
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return {
-    read: ({ headers: { cookie = '' } }) => {
-      for (const pair of cookie.split(';')) {
-        const at = pair.indexOf('=')
-        if (at < 0 || pair.slice(0, at).trim() !== name) continue
-        const token = pair.slice(at + 1).trim()
-        return token === '' || token.length > tokenLengthMax ? undefined : token
-      }
-      return undefined
-    },
+    read: (request) => cookieOf(request, name),
     set: (token, ageSeconds) => `${name}=${token}; ${attributes}; Max-Age=${ageSeconds}`,
     clear: () => `${name}=; ${attributes}; Max-Age=0`,
   }
+}
+
+/** A cookie of a request by its name; undefined where there is none, or none of the gateway's. */
+export function cookieOf(
+  { headers: { cookie = '' } }: IncomingMessage,
+  name: string,
+): string | undefined {
+  for (const pair of cookie.split(';')) {
+    const at = pair.indexOf('=')
+    if (at < 0 || pair.slice(0, at).trim() !== name) continue
+    const value = pair.slice(at + 1).trim()
+    return value === '' || value.length > valueLengthMax ? undefined : value
+  }
+  return undefined
 }

@@ -83,9 +83,9 @@ export const oneTimeLinkFiles: Readonly<Record<string, StaticFile>> = {
     type: 'text/javascript; charset=utf-8',
     content: new URL('page.js', folder),
   },
-  '/dashboard/one-time-link.css': {
+  '/dashboard/card.css': {
     type: 'text/css; charset=utf-8',
-    content: new URL('page.css', folder),
+    content: new URL('card.css', import.meta.url),
   },
 }
 
@@ -99,7 +99,7 @@ function htmlOf(page: Page): StaticFile {
 <meta name="color-scheme" content="light dark">
 <title>${page.title}: Model-Access Gateway</title>
 <link rel="icon" href="/favicon.ico">
-<link rel="stylesheet" href="/dashboard/one-time-link.css">
+<link rel="stylesheet" href="/dashboard/card.css">
 <script type="module" src="/dashboard/one-time-link.js"></script>
 </head>
 <body data-send="${pathOf(page.send)}"${session}>

@@ -24,7 +24,7 @@ const paths = [
   '/favicon.ico',
   '/robots.txt',
   '/dashboard/one-time-link.js',
-  '/dashboard/one-time-link.css',
+  '/dashboard/card.css',
 ]
 const origins = new URL('../../third-party/swagger-ui/', import.meta.url)
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }

@@ -1,0 +1,187 @@
+import { bodyChecks } from '../../../generated/checks.js'
+import type { components } from '../../../generated/types.ts'
+import type { Actor, PersonCaller } from '../../core/caller.ts'
+import { GatewayError } from '../../core/error.ts'
+import type { Answer } from '../../http/answer.ts'
+import { assertValid } from '../../http/check-error.ts'
+import { leavingPage } from './end-pages.ts'
+import { readFormBody, type FormBody } from './form-body.ts'
+import {
+  interactionCall,
+  look,
+  pageFor,
+  type PageCall,
+  type View,
+  type ViewOptions,
+} from './interaction-pages.ts'
+
+type Schemas = components['schemas']
+
+/** Who has been let in, with the token for their cookie. */
+type LetIn = { token: string; ageSeconds: number }
+
+/** What is said yes to; the budget is what the connection may spend in a month. */
+export type Consent = {
+  by: { personId: string } | { keyId: string }
+  address: string | null
+  accountId: string
+  client: { id: string; name: string }
+  budgetUsd: string | undefined
+}
+
+export type AnswerOptions = ViewOptions & {
+  /** As POST /api/sessions does. */
+  signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<LetIn>
+  /** As POST /api/people does. */
+  register: (person: Schemas['SignUpRequest'], call: PageCall) => Promise<LetIn>
+  /** Ends the session of this browser. */
+  signOut: (caller: PersonCaller, actor: Actor) => Promise<void>
+  /** The id of an API key that may call models from here. Throws what calls with it would. */
+  useKey: (key: string, call: PageCall) => Promise<string>
+  /** Gives the id of the connection's key, which is that of its grant. */
+  connect: (consent: Consent) => Promise<string>
+}
+
+type Sent = {
+  call: PageCall & { body: Buffer }
+  view: View
+  form: FormBody
+  options: AnswerOptions
+}
+
+/** What the buttons of the pages send. */
+const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
+  sign_in: async ({ call, view, form, options }) => {
+    const credentials = fieldsOf(form, ['email', 'password'])
+    assertValid(bodyChecks.createSession, credentials)
+    return enter(view, options, await options.signIn(credentials, call))
+  },
+  sign_up: async ({ call, view, form, options }) => {
+    const person = fieldsOf(form, ['email', 'name', 'password'])
+    assertValid(bodyChecks.signUp, person)
+    return enter(view, options, await options.register(person, call))
+  },
+  use_key: async ({ call, view, form, options }) => {
+    const keyId = await options.useKey((form.get('api_key') ?? '').trim(), call).catch(aboutKey)
+    return keepKey(view, options, keyId)
+  },
+  switch: async ({ call, view, options }) => {
+    if (view.caller === undefined) return keepKey(view, options, undefined)
+    const actor = { id: view.caller.person.id, address: call.addressOf(call.request) }
+    await options.signOut(view.caller, actor)
+    return again(view, options.cookie.clear())
+  },
+  allow,
+  deny: async ({ call, view: { client }, options }) => {
+    const next = pathOf(await options.interactions.refuse(interactionCall(call)))
+    return leavingPage({ client, allowed: false, next })
+  },
+}
+
+/** POST /oauth/interaction/{uid} */
+export function answerInteraction(options: AnswerOptions) {
+  return async (call: PageCall & { body: Buffer }): Promise<Answer> => {
+    const view = await look(call, options)
+    const form = readFormBody(call.body)
+    const action = form.get('action') ?? ''
+    const signsUp = action === 'sign_up'
+    const values = {
+      email: form.get('email') ?? '',
+      name: form.get('name') ?? '',
+      accountId: form.get('account_id') ?? '',
+      budget: form.get('budget_usd') ?? '',
+    }
+    const { interaction, viewer } = view
+    if (!options.tokens.fitsForm(form.get('csrf_token'), interaction.uid, viewer)) {
+      return pageFor(view, options, { problem: outOfDate, status: 403 })
+    }
+    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+    if (act === undefined) return pageFor(view, options, { problem: outOfDate, status: 400 })
+    try {
+      return await act({ call, view, form, options })
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.status >= 500) throw error
+      const problem = { message: error.message, field: error.param ?? undefined }
+      // 401 would ask browsers for credentials of another kind.
+      const status = error.status === 401 ? 403 : error.status
+      return withRetry(pageFor(view, options, { values, problem, status, signsUp }), error)
+    }
+  }
+}
+
+const outOfDate = {
+  message: 'This page was out of date, and nothing has been done. Look at it again, then go on.',
+}
+
+async function allow({ call, view, form, options }: Sent): Promise<Answer> {
+  const { interaction, client, holder, by, caller } = view
+  if (holder === undefined || by === undefined) {
+    return pageFor(view, options, { problem: outOfDate, status: 403 })
+  }
+  const accountId = form.get('account_id') ?? ''
+  const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
+  if (!accounts.some(({ id }) => id === accountId)) {
+    const text = 'Choose one of your accounts.'
+    throw new GatewayError('invalid_value', text, { param: 'account_id' })
+  }
+  const grantId = await options.connect({
+    by,
+    address: call.addressOf(call.request),
+    accountId,
+    client: { id: interaction.client.id, name: client.name },
+    budgetUsd: caller === undefined ? undefined : budgetOf(form),
+  })
+  const next = pathOf(await options.interactions.approve(interactionCall(call), grantId))
+  return leavingPage({ client, allowed: true, next })
+}
+
+/** Of our own address: the browser stays where it is. */
+function pathOf(address: string): string {
+  const { pathname, search } = new URL(address)
+  return pathname + search
+}
+
+/** Dollars as people write them, in the contract's form. Throws `invalid_value`. */
+function budgetOf(form: FormBody): string | undefined {
+  const given = (form.get('budget_usd') ?? '').trim()
+  if (given === '') return undefined
+  const usd = given.replace(/^\$\s*/, '').replace(/^(\d+),(\d{1,2})$/, '$1.$2')
+  if (bodyChecks.updateKey({ budget: { usd, period: 'month' } })) return usd
+  const text = 'Write an amount in dollars, such as 25 or 2.50, or leave it empty.'
+  throw new GatewayError('invalid_value', text, { param: 'budget_usd' })
+}
+
+function fieldsOf(form: FormBody, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']))
+}
+
+/** What is wrong with a key is about its field. */
+function aboutKey(error: unknown): never {
+  if (!(error instanceof GatewayError) || error.status >= 500) throw error
+  const { code, message, status, retryAfterSeconds } = error
+  throw new GatewayError(code, message, { param: 'api_key', status, retryAfterSeconds })
+}
+
+function enter(view: View, { cookie }: AnswerOptions, { token, ageSeconds }: LetIn): Answer {
+  return again(view, cookie.set(token, ageSeconds))
+}
+
+function keepKey(view: View, { tokens }: AnswerOptions, keyId: string | undefined): Answer {
+  return again(view, tokens.keepKey(view.interaction.uid, view.binding.path, keyId))
+}
+
+/** Back to the page, which is another one now; a reload of it sends nothing again. */
+function again({ binding: { path } }: View, cookie?: string): Answer {
+  const headers = { location: path, 'cache-control': 'no-store' }
+  return {
+    status: 303,
+    headers: { ...headers, ...(cookie && { 'set-cookie': cookie }) },
+    pieces: [],
+  }
+}
+
+function withRetry(answer: Answer, { status, retryAfterSeconds }: GatewayError): Answer {
+  if (status !== 429) return answer
+  const seconds = String(Math.ceil(Math.max(retryAfterSeconds ?? 1, 1)))
+  return { ...answer, headers: { ...answer.headers, 'retry-after': seconds } }
+}

@@ -1,0 +1,50 @@
+import { shortened } from '../../core/shortened.ts'
+import type { AskingClient } from './interaction.ts'
+
+const nameLengthMax = 60
+
+/** What is told of a client to the person who is asked. */
+export type ClientText = {
+  name: string
+  /** Where the answer goes. */
+  place: string
+  /** What is known of the name. */
+  proof: string
+}
+
+/**
+ * The words for a client: its name in one line without signs that hide or turn text, and the host
+ * that gets the answer as browsers write it, so that another alphabet cannot imitate one.
+ */
+export function clientText({ name, publishedBy }: AskingClient, redirectUri: string): ClientText {
+  const { host, place } = placeOf(redirectUri)
+  const own = plainName(name ?? '')
+  const proof =
+    publishedBy === undefined
+      ? 'The name is what the application says of itself. Nobody has checked it.'
+      : `The name is what ${publishedBy} says of the application. Nobody else has checked it.`
+  return { name: own === '' ? host : own, place, proof }
+}
+
+function plainName(name: string): string {
+  const line = name
+    .slice(0, 20 * nameLengthMax)
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
+    // More than a few marks on one letter reach into the lines above and below.
+    .replaceAll(/(\p{M}{3})\p{M}+/gu, '$1')
+    .trim()
+  return shortened(line, nameLengthMax)
+}
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+function placeOf(redirectUri: string): { host: string; place: string } {
+  const { protocol, hostname, host } = new URL(redirectUri)
+  if (protocol === 'https:' || protocol === 'http:') {
+    return loopback.test(hostname)
+      ? { host: 'An application', place: 'an application on this computer' }
+      : { host, place: host }
+  }
+  const scheme = protocol.slice(0, -1)
+  return { host: scheme, place: `the application on this device that opens ${scheme}: links` }
+}

@@ -1,0 +1,45 @@
+/** Only this file can make and read one, so that no text becomes markup without being escaped. */
+const written = Symbol('markup')
+
+/** HTML that is safe to send. */
+export type Html = { readonly [written]: string }
+type Part = Html | string | number | undefined | readonly Html[]
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/**
+ * Makes HTML of a template. Values are text, also within quoted attributes, unless they are HTML
+ * themselves; undefined is nothing.
+ */
+export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const all = texts.map((text, index) => text + markupOf(parts[index]))
+  return { [written]: all.join('') }
+}
+
+/** A style sheet in the page, whose text is left as it is. Throws for one that could end it. */
+export function styleElement(sheet: string): Html {
+  if (sheet.includes('<')) throw new Error('A style sheet in a page must have no "<".')
+  return { [written]: `<style>${sheet}</style>` }
+}
+
+/** The HTML as text. */
+export function textOf(html: Html): string {
+  return html[written]
+}
+
+function markupOf(part: Part): string {
+  if (part === undefined) return ''
+  if (typeof part === 'string' || typeof part === 'number') return escaped(String(part))
+  if (written in part) return part[written]
+  return part.map(textOf).join('')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => entities[sign]!)
+}

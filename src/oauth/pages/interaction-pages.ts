@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { components } from '../../../generated/types.ts'
+import type { PersonCaller } from '../../core/caller.ts'
+import { GatewayError } from '../../core/error.ts'
+import type { Answer } from '../../http/answer.ts'
+import type { ClientAddress } from '../../http/client-address.ts'
+import type { SessionCookie } from '../../http/session-cookie.ts'
+import { clientText, type ClientText } from './client-text.ts'
+import { consentPage, type Holder } from './consent-page.ts'
+import type { FormBinding, Problem } from './form.ts'
+import type { Interaction, InteractionCall, Interactions } from './interaction.ts'
+import type { InteractionTokens, Viewer } from './interaction-tokens.ts'
+import { interactionPath } from './interaction-error.ts'
+import { signInPage, signUpPage, signUpView } from './sign-in-page.ts'
+
+type Schemas = components['schemas']
+
+/** A request for a page. */
+export type PageCall = {
+  request: IncomingMessage
+  response: ServerResponse
+  path: { uid: string }
+  query: { view?: string }
+  addressOf: ClientAddress
+}
+
+/** An API key, as its holder is told of it. */
+export type ShownKey = {
+  id: string
+  name: string
+  hint: string
+  mode: 'live' | 'test'
+  account: { id: string; name: string }
+}
+
+export type ViewOptions = {
+  interactions: Interactions
+  /** The person of a session. Throws `invalid_session`, and `insufficient_scope` for a member of no account. */
+  personOf: (token: string) => Promise<{ caller: PersonCaller; person: Schemas['Person'] }>
+  /** A key that was given; undefined once it has ended. */
+  keyOf: (keyId: string) => Promise<ShownKey | undefined>
+  cookie: SessionCookie
+  tokens: InteractionTokens
+  /** Whether strangers may make an account of their own. */
+  signUp: boolean
+}
+
+/** What is known when a page is asked for: what is asked, and who looks at it. */
+export type View = {
+  interaction: Interaction
+  client: ClientText
+  binding: FormBinding
+  viewer: Viewer
+  /** Undefined for who is not signed in. */
+  holder: Holder | undefined
+  /** Who the connection is for; undefined for who is not signed in. */
+  by: { personId: string } | { keyId: string } | undefined
+  /** The person's session; undefined for a key. */
+  caller?: PersonCaller | undefined
+  problem?: Problem | undefined
+}
+
+/** Looks who asks for which page. Throws `not_found` for an interaction that is not this browser's. */
+export async function look(call: PageCall, options: ViewOptions): Promise<View> {
+  const { request } = call
+  const interaction = await options.interactions.look(interactionCall(call))
+  const { uid } = interaction
+  const known = await holderOf(request, options.tokens.readKey(request, uid), options)
+  const binding = {
+    path: `${interactionPath}${encodeURIComponent(uid)}`,
+    token: options.tokens.forForm(uid, known.viewer),
+  }
+  const client = clientText(interaction.client, interaction.redirectUri)
+  return { interaction, client, binding, ...known }
+}
+
+/** The same request, as oidc-provider is asked for its interaction. */
+export function interactionCall({ request, response, path: { uid } }: PageCall): InteractionCall {
+  return { request, response, uid }
+}
+
+type Filled = { email?: string; name?: string; accountId?: string; budget?: string }
+type Shown = { values?: Filled; problem?: Problem; status?: number; signsUp?: boolean }
+
+/** The page for who looks at it: to sign in, to make an account, or to say yes or no. */
+export function pageFor(view: View, { signUp }: ViewOptions, shown: Shown = {}): Answer {
+  const { client, binding, holder } = view
+  const problem = shown.problem ?? view.problem
+  const { values, status = 200, signsUp = false } = shown
+  const page = { client, binding, values: values ?? {}, problem, status }
+  if (holder !== undefined) return consentPage({ ...page, holder })
+  return signsUp && signUp ? signUpPage({ ...page, signUp }) : signInPage({ ...page, signUp })
+}
+
+/** GET /oauth/interaction/{uid} */
+export function showInteraction(options: ViewOptions) {
+  return async (call: PageCall): Promise<Answer> => {
+    const signsUp = call.query.view === signUpView
+    return pageFor(await look(call, options), options, { signsUp })
+  }
+}
+
+type Known = Pick<View, 'viewer' | 'holder' | 'by' | 'caller' | 'problem'>
+
+async function holderOf(
+  request: IncomingMessage,
+  keyId: string | undefined,
+  { keyOf, personOf, cookie }: ViewOptions,
+): Promise<Known> {
+  if (keyId !== undefined) {
+    const key = await keyOf(keyId)
+    if (key !== undefined)
+      return { viewer: { keyId }, by: { keyId }, holder: { kind: 'key', ...key } }
+    const message = 'This API key has ended. Use another one.'
+    return { ...nobody, problem: { message, field: 'api_key' } }
+  }
+  const session = cookie.read(request)
+  if (session === undefined) return nobody
+  try {
+    const { caller, person } = await personOf(session)
+    const { name, email, memberships } = person
+    const accounts = memberships.map((one) => ({ id: one.account_id, name: one.account_name }))
+    const holder = { kind: 'person', name, email, accounts } as const
+    return { viewer: { session }, by: { personId: person.id }, holder, caller }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    if (error.code === 'invalid_session') return nobody
+    if (error.code !== 'insufficient_scope') throw error
+    return { ...nobody, problem: { message: error.message } }
+  }
+}
+
+const nobody: Known = { viewer: undefined, holder: undefined, by: undefined }

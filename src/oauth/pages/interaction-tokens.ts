@@ -1,0 +1,47 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { cookieOf } from '../../http/session-cookie.ts'
+
+/** Who looks at a page, as far as its forms are tied to them. */
+export type Viewer = { session: string } | { keyId: string } | undefined
+
+/** What only the gateway can have written for an interaction. */
+export type InteractionTokens = {
+  /** Ties a form to an interaction and to who looks at it. */
+  forForm(uid: string, viewer: Viewer): string
+  fitsForm(given: string | undefined, uid: string, viewer: Viewer): boolean
+  /** The id of the API key that was given in this browser. */
+  readKey(request: IncomingMessage, uid: string): string | undefined
+  /** The header `set-cookie` that keeps it for this interaction alone; undefined for none any more. */
+  keepKey(uid: string, path: string, keyId: string | undefined): string
+}
+
+const keyCookie = 'gateway_given_key'
+/** No interaction lasts longer. */
+const keyAgeSeconds = 3600
+
+/** Tokens that nobody can make without the secret: not who has another interaction, or session. */
+export function createInteractionTokens(secret: Buffer, isSecure: boolean): InteractionTokens {
+  const sign = (...texts: readonly unknown[]) =>
+    createHmac('sha256', secret).update(JSON.stringify(texts)).digest('base64url')
+  const forForm = (uid: string, viewer: Viewer) => sign('form', uid, viewer ?? null)
+  return {
+    forForm,
+    fitsForm: (given = '', uid, viewer) => isSame(given, forForm(uid, viewer)),
+    readKey: (request, uid) => {
+      const [keyId = '', proof = ''] = (cookieOf(request, keyCookie) ?? '').split('.')
+      return keyId !== '' && isSame(proof, sign('key', uid, keyId)) ? keyId : undefined
+    },
+    keepKey: (uid, path, keyId) => {
+      const value = keyId === undefined ? '' : `${keyId}.${sign('key', uid, keyId)}`
+      const age = keyId === undefined ? 0 : keyAgeSeconds
+      const secure = isSecure ? '; Secure' : ''
+      return `${keyCookie}=${value}; Path=${path}; HttpOnly; SameSite=Lax${secure}; Max-Age=${age}`
+    },
+  }
+}
+
+function isSame(given: string, known: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(known)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Answer } from '../../http/answer.ts'
+import { markup, styleElement, textOf, type Html } from './html.ts'
+
+/** The look of the other pages with forms, and what is these pages' own. */
+const style = ['../../pages/card.css', 'page.css']
+  .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
+  .join('')
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/**
+ * No script, no frame, no form to elsewhere, no copy. No `cross-origin-opener-policy`: clients that
+ * open the page in a window of their own wait for what it ends with.
+ */
+const pageHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self'; ` +
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  // With `no-referrer` browsers would send forms with the origin `null`.
+  'referrer-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+export type Page = {
+  title: string
+  content: Html
+  status?: number
+  /** A path of the gateway at which the browser goes on by itself. */
+  next?: string
+  headers?: Record<string, string>
+}
+
+/** A page as an answer. */
+export function pageAnswer({ title, content, status = 200, next, headers }: Page): Answer {
+  const onward =
+    next === undefined ? undefined : markup`<meta http-equiv="refresh" content="0; url=${next}">\n`
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · Model-Access Gateway</title>
+<link rel="icon" href="/favicon.ico">
+${onward}${styleElement(style)}
+</head>
+<body>
+<main>
+<p class="product">Model-Access Gateway</p>
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`
+  return { status, headers: { ...pageHeaders, ...headers }, pieces: [textOf(page)] }
+}

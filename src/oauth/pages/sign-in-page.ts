@@ -1,0 +1,97 @@
+import type { Answer } from '../../http/answer.ts'
+import type { ClientText } from './client-text.ts'
+import { alertOf, fieldOf, formOf, type FormBinding, type Problem } from './form.ts'
+import { markup, type Html } from './html.ts'
+import { pageAnswer } from './page.ts'
+
+export type SignInPage = {
+  client: ClientText
+  binding: FormBinding
+  /** Whether strangers may make an account of their own. */
+  signUp: boolean
+  /** What was filled in before; never a secret. */
+  values?: { email?: string | undefined; name?: string | undefined }
+  problem?: Problem | undefined
+  status?: number
+}
+
+/** The query parameter that asks for the page of who has no account yet. */
+export const viewParameter = 'view'
+export const signUpView = 'sign-up'
+
+/** The page for who is not signed in: by e-mail and password, or with an API key. */
+export function signInPage(page: SignInPage): Answer {
+  const { client, binding, signUp, values, problem, status } = page
+  const path = `${binding.path}?${viewParameter}=${signUpView}`
+  const form = markup`${fieldOf({
+    name: 'email',
+    label: 'E-mail',
+    input: emailInput,
+    value: values?.email,
+    problem,
+  })}
+${fieldOf({ name: 'password', label: 'Password', input: passwordInput, problem })}
+<button name="action" value="sign_in">Sign in</button>`
+  const content = markup`<p><strong><bdi>${client.name}</bdi></strong> asks to use models on an account
+of yours. Sign in first; then you see what it may do, and decide.</p>
+${alertOf(problem, ['email', 'password', 'api_key'])}${formOf(binding, form)}
+${keyForm(binding, problem)}
+<div class="foot">
+${signUp ? markup`<p>New here? <a href="${path}">Create an account</a></p>` : undefined}
+${cancelForm(binding)}
+</div>`
+  return pageAnswer({ title: 'Sign in', content, ...(status && { status }) })
+}
+
+/** The page for who has no account yet. */
+export function signUpPage({ client, binding, values, problem, status }: SignInPage): Answer {
+  const hint = 'At least 8 characters of any kind. A sentence of yours is good.'
+  const form = markup`${fieldOf({
+    name: 'email',
+    label: 'E-mail',
+    input: emailInput,
+    value: values?.email,
+    problem,
+  })}
+${fieldOf({ name: 'name', label: 'Name', input: nameInput, value: values?.name, problem })}
+${fieldOf({ name: 'password', label: 'Password', input: newPasswordInput, hint, problem })}
+<button name="action" value="sign_up">Create the account</button>`
+  const content = markup`<p>You get an account of your own. Then you decide about
+<strong><bdi>${client.name}</bdi></strong>.</p>
+${alertOf(problem, ['email', 'name', 'password'])}${formOf(binding, form)}
+<div class="foot">
+<p>You have one? <a href="${binding.path}">Sign in</a></p>
+${cancelForm(binding)}
+</div>`
+  return pageAnswer({ title: 'Create an account', content, ...(status && { status }) })
+}
+
+const emailInput = markup`type="email" autocomplete="username" maxlength="254" required`
+const nameInput = markup`autocomplete="name" maxlength="100" required`
+const passwordInput = markup`type="password" autocomplete="current-password" maxlength="1024" required`
+const newPasswordInput = markup`type="password" autocomplete="new-password" minlength="8"
+maxlength="1024" required`
+const keyInput = markup`type="password" autocomplete="off" spellcheck="false" maxlength="200" required`
+
+function keyForm(binding: FormBinding, problem: Problem | undefined): Html {
+  const isOpen = problem?.field === 'api_key'
+  const hint = 'The connection counts with this key, and ends with it.'
+  const form = markup`${fieldOf({
+    name: 'api_key',
+    label: 'API key',
+    input: keyInput,
+    hint,
+    problem,
+  })}
+<button class="second" name="action" value="use_key">Go on with this key</button>`
+  return markup`<details${isOpen ? markup` open` : undefined}>
+<summary>Use an API key instead</summary>
+${formOf(binding, form)}
+</details>`
+}
+
+function cancelForm(binding: FormBinding): Html {
+  const form = markup`<p>You did not ask for this?
+<button class="plain" name="action" value="deny">Go back without connecting</button></p>`
+  return formOf(binding, form)
+}
