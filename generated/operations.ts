@@ -101,6 +101,7 @@ export const operations = [
     "queryLists": [],
     "headerNames": [
       "mcp-protocol-version",
+      "mcp-session-id",
       "cache-control",
       "x-gateway-cache-ttl",
       "x-gateway-strict",
@@ -120,7 +121,8 @@ export const operations = [
     "queryNames": [],
     "queryLists": [],
     "headerNames": [
-      "mcp-protocol-version"
+      "mcp-protocol-version",
+      "mcp-session-id"
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
@@ -133,7 +135,8 @@ export const operations = [
     "queryNames": [],
     "queryLists": [],
     "headerNames": [
-      "mcp-protocol-version"
+      "mcp-protocol-version",
+      "mcp-session-id"
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
@@ -836,7 +839,8 @@ export const requestHeaders = [
   "x-gateway-strict",
   "x-gateway-no-fallback",
   "x-gateway-allow-repeat",
-  "mcp-protocol-version"
+  "mcp-protocol-version",
+  "mcp-session-id"
 ] as const
 /** The headers that answers may carry. */
 export const responseHeaders = [
@@ -866,6 +870,7 @@ export const responseHeaders = [
   "Allow",
   "Retry-After",
   "x-accel-buffering",
+  "Mcp-Session-Id",
   "Cache-Control",
   "retry-after"
 ] as const

@@ -707,6 +707,11 @@ export interface components {
                  */
                 event_streams_per_key_max: number;
                 /**
+                 * @description Event streams of `/mcp` that one session may hold open; a further one ends the oldest.
+                 * @default 4
+                 */
+                event_streams_per_session_max: number;
+                /**
                  * @description Event streams of `/mcp` that one account may hold open.
                  * @default 256
                  */
@@ -1793,6 +1798,13 @@ export const settings = [
     "standard": 128,
     "needsRestart": true,
     "description": "Event streams of `/mcp` that one key may hold open."
+  },
+  {
+    "name": "limits.event_streams_per_session_max",
+    "variable": null,
+    "standard": 4,
+    "needsRestart": true,
+    "description": "Event streams of `/mcp` that one session may hold open; a further one ends the oldest."
   },
   {
     "name": "limits.event_streams_per_account_max",

@@ -129,11 +129,15 @@ export interface paths {
          *     The answer is JSON, unless the call carries a progress token or lasts longer than some seconds
          *     and the client accepts `text/event-stream`: then it is a stream of messages that ends with the
          *     answer. A tool that fails answers with a result that has `isError: true`.
+         *
+         *     The answer to `initialize` has an `Mcp-Session-Id`. A client that sends it back with its other
+         *     messages has its ids, cancellations and log level to itself.
          */
         post: operations["postMcp"];
         /**
          * End a session
-         * @description The tool server keeps no sessions; the request is accepted and changes nothing.
+         * @description Ends the session that the header `Mcp-Session-Id` names: its event streams, the calls of tools
+         *     that are in work, its log level. Without the header there is nothing to end.
          */
         delete: operations["deleteMcp"];
         options?: never;
@@ -2438,8 +2442,8 @@ export interface components {
         };
         /**
          * @description A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,
-         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key, -32603 for
-         *     a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
+         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key or for a
+         *     session that is none, -32603 for a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
          */
         JsonRpcErrorResponse: {
             /** @enum {string} */
@@ -3314,6 +3318,34 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /**
+         * @description The session has ended, or was given to another account. `initialize` without the header
+         *     `Mcp-Session-Id` begins another.
+         */
+        ToolServerNoSession: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32001,
+                 *         "message": "Session not found: it has ended, or was not given to this account. Send 'initialize' without the header 'mcp-session-id' to begin another.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": "mcp-session-id",
+                 *           "code": "not_found"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
         /** @description The message is refused, with a JSON-RPC error. */
         ToolServerRefusal: {
             headers: {
@@ -3554,6 +3586,12 @@ export interface components {
          */
         CallsKey: components["schemas"]["AnyId"];
         /**
+         * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+         *     alone; messages without it share what the key has without one.
+         * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+         */
+        ToolSessionHeader: string;
+        /**
          * @description The revision of the Model Context Protocol that client and server agreed on.
          * @example 2025-06-18
          */
@@ -3602,6 +3640,11 @@ export interface components {
         };
     };
     headers: {
+        /**
+         * @description Names the session that this answer to `initialize` begins. Further requests send it back.
+         * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+         */
+        ToolSession: string;
         /**
          * @description Names this answer in the logs and in the ledger.
          * @example req_01a202c5d236fab9fecc777406b8e6c8
@@ -4314,6 +4357,12 @@ export interface operations {
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -4353,6 +4402,7 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["ToolServerBusy"];
@@ -4370,6 +4420,12 @@ export interface operations {
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -4411,6 +4467,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "Mcp-Session-Id": components["headers"]["ToolSession"];
                     "x-accel-buffering": components["headers"]["Buffering"];
                     [name: string]: unknown;
                 };
@@ -4437,6 +4494,7 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ToolServerRefusal"];
@@ -4455,6 +4513,12 @@ export interface operations {
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -4472,6 +4536,7 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];

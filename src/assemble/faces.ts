@@ -7,10 +7,12 @@ import { createContractRouter, type loadContract } from '../http/contract-router
 import { createSecurity } from '../http/security.ts'
 import type { Elsewhere } from '../mcp/elsewhere.ts'
 import { createToolServer } from '../mcp/index.ts'
+import { sessionKeyBytes } from '../mcp/sessions.ts'
 import { v1Forms } from '../v1/index.ts'
 import type { Generation } from './generation.ts'
 import { announcedTextMax } from '../peers/announcement.ts'
 import type { Channel } from '../peers/channel.ts'
+import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { PeopleParts } from './people.ts'
 
 type Options = {
@@ -24,6 +26,7 @@ type Options = {
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   claimKey: ClaimKey
   channel: Channel
+  secret: GatewaySecret
   tracing: Tracing | undefined
   monotonic: () => number
 }
@@ -38,14 +41,17 @@ export function assembleFaces(options: Options) {
     allowsOrigin,
     claimKey: options.claimKey,
     elsewhere: elsewhereOver(channel),
+    sessionKey: options.secret.keyFor('tool sessions', sessionKeyBytes),
     onFailure,
     tracing: options.tracing,
     monotonic,
   })
   const { fromElsewhere } = toolServer
   channel.listen({
-    call_cancelled: ({ keyId, id }) => fromElsewhere.cancel(keyId, id),
-    log_level_set: ({ keyId, level }) => fromElsewhere.setLevel(keyId, level),
+    call_cancelled: ({ id, keyId, sessionId }) => fromElsewhere.cancel({ keyId, sessionId }, id),
+    log_level_set: ({ level, keyId, sessionId }) =>
+      fromElsewhere.setLevel({ keyId, sessionId }, level),
+    tool_session_ended: ({ keyId, sessionId }) => fromElsewhere.endSession({ keyId, sessionId }),
     call_told: ({ accountId, told }) => fromElsewhere.tellState(accountId, told),
   })
   const contract = createContractRouter(options.loaded, {
@@ -68,10 +74,11 @@ export function assembleFaces(options: Options) {
 /** What tool clients do here, told to the other processes. */
 function elsewhereOver({ isAlone, announce }: Channel): Elsewhere {
   return {
-    cancel: (keyId, id) => {
-      if (String(id).length <= announcedTextMax) announce({ kind: 'call_cancelled', keyId, id })
+    cancel: (client, id) => {
+      if (String(id).length <= announcedTextMax) announce({ kind: 'call_cancelled', ...client, id })
     },
-    setLevel: (keyId, level) => announce({ kind: 'log_level_set', keyId, level }),
+    setLevel: (client, level) => announce({ kind: 'log_level_set', ...client, level }),
+    endSession: (client) => announce({ kind: 'tool_session_ended', ...client }),
     tellState: isAlone
       ? undefined
       : (accountId, told) => announce({ kind: 'call_told', accountId, told }),

@@ -79,8 +79,8 @@ function repliesAnswer(replies: readonly PrintedJson[], isBatch: boolean): Answe
 }
 
 /** A 200 answer whose JSON is already text. */
-export function jsonAnswer(pieces: PrintedJson): Answer {
-  return { status: 200, headers: { 'content-type': 'application/json' }, pieces }
+export function jsonAnswer(pieces: PrintedJson, headers: Answer['headers'] = {}): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json', ...headers }, pieces }
 }
 
 function writeEvent(sink: EventSink, message: PrintedJson): void {

@@ -2,27 +2,34 @@ import type { Caller } from '../core/caller.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
+import { nameOf, type Client } from './sessions.ts'
 
 /** The event streams that clients hold open with GET /mcp. */
 export type EventStreams = {
-  /** Throws `rate_limit_exceeded` at the account's limit, `overloaded` at the gateway's. */
-  open(caller: Caller, signal: AbortSignal): Answer
+  /**
+   * Ends the oldest of a session that has its limit. Throws `rate_limit_exceeded` at the limit of
+   * the key or the account, `overloaded` at the gateway's.
+   */
+  open(caller: Caller, client: Client, signal: AbortSignal): Answer
   /** Whether the account has an open stream. */
   isHeard(accountId: string): boolean
-  /** Sends a message to the account's streams whose key wants it. */
-  publish(accountId: string, message: object, isWanted: (keyId: string) => boolean): void
+  /** Sends a message to the account's streams whose client wants it. */
+  publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
   /** Sends a message to all streams. */
   broadcast(message: object): void
+  /** Ends the streams of a session. */
+  endSession(client: Client): void
   /** Ends all streams and opens no more. */
   close(): void
 }
 
 type Limits = {
+  eventStreamsPerSessionMax: number
   eventStreamsPerKeyMax: number
   eventStreamsPerAccountMax: number
   eventStreamsMax: number
 }
-type Stream = { keyId: string; write(event: Buffer): void; end(): void }
+type Stream = { client: Client; write(event: Buffer): void; end(): void }
 
 const opening = Buffer.from(': open\n\n')
 const retryAfterSeconds = 60
@@ -30,23 +37,28 @@ const retryAfterSeconds = 60
 export function createEventStreams(limits: Limits): EventStreams {
   const held = createHeldStreams(limits)
   return {
-    open: ({ accountId, keyId }, signal) => {
-      held.admit(accountId, keyId)
-      const { promise: over, resolve: end } = Promise.withResolvers<void>()
+    open: ({ accountId }, client, signal) => {
+      if (client.sessionId !== undefined) {
+        // A client that reconnects has left its last stream, though nobody here may have noticed.
+        const own = of(client, held.of(accountId))
+        const tooMany = own.length + 1 - limits.eventStreamsPerSessionMax
+        for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
+      }
+      held.admit(accountId, client.keyId)
+      const { promise: over, resolve } = Promise.withResolvers<void>()
       const line = openLine()
-      const stream = { keyId, write: line.write, end }
+      const end = () => {
+        held.remove(accountId, stream)
+        resolve()
+      }
+      const stream: Stream = { client, write: line.write, end }
       // Counts against the limits from here on, before its first byte is sent.
       held.add(accountId, stream)
-      const leave = () => {
-        held.remove(accountId, stream)
-        end()
-      }
-      if (signal.aborted) leave()
-      else signal.addEventListener('abort', leave, { once: true })
+      if (signal.aborted) end()
+      else signal.addEventListener('abort', end, { once: true })
       const events = async (sink: EventSink) => {
         line.connect(sink)
         await over
-        held.remove(accountId, stream)
         return undefined
       }
       return { status: 200, held: true, events }
@@ -54,11 +66,14 @@ export function createEventStreams(limits: Limits): EventStreams {
     isHeard: (accountId) => held.of(accountId).size > 0,
     publish: (accountId, message, isWanted) => {
       const event = eventOf(message)
-      for (const { keyId, write } of held.of(accountId)) if (isWanted(keyId)) write(event)
+      for (const { client, write } of held.of(accountId)) if (isWanted(client)) write(event)
     },
     broadcast: (message) => {
       const event = eventOf(message)
       for (const { write } of held.all()) write(event)
+    },
+    endSession: (client) => {
+      for (const { end } of of(client, held.all())) end()
     },
     close: () => {
       held.close()
@@ -78,7 +93,7 @@ function createHeldStreams(limits: Limits) {
     admit: (accountId: string, keyId: string): void => {
       const streams = [...(byAccount.get(accountId) ?? noStreams)]
       const own = streams.length
-      const ofKey = streams.filter((stream) => stream.keyId === keyId).length
+      const ofKey = streams.filter(({ client }) => client.keyId === keyId).length
       if (ofKey >= limits.eventStreamsPerKeyMax) {
         throw new GatewayError(
           'rate_limit_exceeded',
@@ -115,6 +130,12 @@ function createHeldStreams(limits: Limits) {
       isClosed = true
     },
   }
+}
+
+/** The streams of a client, oldest first. */
+function of(client: Client, streams: Iterable<Stream>): Stream[] {
+  const name = nameOf(client)
+  return [...streams].filter((stream) => nameOf(stream.client) === name)
 }
 
 /** A JSON-RPC message as a server-sent event. */

@@ -16,6 +16,7 @@ import { createAnswerAtOnce } from './methods.ts'
 import { createMultiplexer } from './multiplexer.ts'
 import type { AllowsOrigin } from './origin.ts'
 import { postMcp } from './post-mcp.ts'
+import { createSessions, type Client } from './sessions.ts'
 import type { ToolsInForce } from './tool.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
@@ -30,6 +31,8 @@ type Options = {
   allowsOrigin: AllowsOrigin
   claimKey: ClaimKey
   elsewhere: Elsewhere
+  /** Proves ids of sessions, the same for all processes. */
+  sessionKey: Buffer
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   tracing?: Tracing | undefined
   monotonic: () => number
@@ -60,6 +63,13 @@ export function createToolServer(options: Options): ToolServer {
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
   const levels = createLogLevels()
+  const sessions = createSessions(options.sessionKey)
+  const endSessionHere = (client: Client): void => {
+    sessions.end(client)
+    streams.endSession(client)
+    multiplexer.cancelAll(client)
+    levels.forget(client)
+  }
   const progressIntervalMs = limits.toolProgressIntervalMs
   const tellHere = (accountId: string, data: ToolCallState): void => {
     const params = { level: 'info', logger: 'generation', data }
@@ -80,6 +90,10 @@ export function createToolServer(options: Options): ToolServer {
     monotonic,
   })
   const answerAtOnce = createAnswerAtOnce({ inForce, levels, elsewhere })
+  const endSession = (client: Client): void => {
+    endSessionHere(client)
+    elsewhere.endSession(client)
+  }
   const connect = once(async () => {
     const { connectServer } = await import('./server.ts')
     await connectServer({ multiplexer, callTool })
@@ -87,11 +101,11 @@ export function createToolServer(options: Options): ToolServer {
   return {
     operations: {
       postMcp: guarded(
-        postMcp({ multiplexer, elsewhere, connect, answerAtOnce, limits }),
+        postMcp({ multiplexer, sessions, elsewhere, connect, answerAtOnce, limits }),
         allowsOrigin,
       ),
-      getMcp: guarded(getMcp(streams), allowsOrigin),
-      deleteMcp: guarded(deleteMcp(), allowsOrigin),
+      getMcp: guarded(getMcp({ streams, sessions }), allowsOrigin),
+      deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },
     errorAnswer: createErrorAnswer(config.baseUrl),
     allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
@@ -100,6 +114,7 @@ export function createToolServer(options: Options): ToolServer {
     fromElsewhere: {
       cancel: multiplexer.cancelByClient,
       setLevel: levels.set,
+      endSession: endSessionHere,
       tellState: tellHere,
     },
     close: streams.close,

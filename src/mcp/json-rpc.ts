@@ -17,6 +17,8 @@ export const rpcCodes = {
   internalError: -32603,
   refused: -32000,
   unauthorized: -32001,
+  /** As the SDK's server has it: some clients begin another session only if they read this code. */
+  sessionNotFound: -32001,
 } as const
 
 /** What clients sent may be in it. */
@@ -54,6 +56,7 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
   invalid_api_key: rpcCodes.unauthorized,
   expired_api_key: rpcCodes.unauthorized,
   internal_error: rpcCodes.internalError,
+  not_found: rpcCodes.sessionNotFound,
 }
 
 /**

@@ -1,26 +1,29 @@
 import { LRUCache } from 'lru-cache'
+import { nameOf, type Client } from './sessions.ts'
 
-/** The log levels that clients have set, by API key (MCP specification, logging). */
+/** The log levels that clients have set (MCP specification, logging). */
 export type LogLevels = {
   /** Returns false if there is no such level. */
-  set(keyId: string, level: unknown): level is string
-  wantsInfo(keyId: string): boolean
+  set(client: Client, level: unknown): level is string
+  wantsInfo(client: Client): boolean
+  forget(client: Client): void
 }
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 const info = levels.indexOf('info')
-const keysMax = 10_000
+const clientsMax = 10_000
 
-/** There are no sessions, so a level belongs to the key. The default is `info`. */
+/** The default is `info`. */
 export function createLogLevels(): LogLevels {
-  const chosen = new LRUCache<string, number>({ max: keysMax })
+  const chosen = new LRUCache<string, number>({ max: clientsMax })
   return {
-    set: (keyId, level): level is string => {
+    set: (client, level): level is string => {
       const index = typeof level === 'string' ? levels.indexOf(level) : -1
       if (index < 0) return false
-      chosen.set(keyId, index)
+      chosen.set(nameOf(client), index)
       return true
     },
-    wantsInfo: (keyId) => (chosen.get(keyId) ?? info) <= info,
+    wantsInfo: (client) => (chosen.get(nameOf(client)) ?? info) <= info,
+    forget: (client) => void chosen.delete(nameOf(client)),
   }
 }

@@ -5,6 +5,7 @@ import { errorMessage, JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { LogLevels } from './log-levels.ts'
 import type { Params, RequestMessage } from './messages.ts'
 import { negotiate, protocolVersion } from './revision.ts'
+import type { Client } from './sessions.ts'
 import type { ToolsInForce } from './tool.ts'
 
 const { title, version } = contractInfo
@@ -24,9 +25,9 @@ export const toolServerCard = {
 }
 
 /** Answers every request but `tools/call` at once, with the response as JSON text. */
-export type AnswerAtOnce = (request: RequestMessage, keyId: string) => string
+export type AnswerAtOnce = (request: RequestMessage, client: Client) => string
 
-type Method = (params: Params, keyId: string) => string
+type Method = (params: Params, client: Client) => string
 type Options = {
   inForce: () => Pick<ToolsInForce, 'list'>
   levels: LogLevels
@@ -38,13 +39,13 @@ export function createAnswerAtOnce({ inForce, levels, elsewhere }: Options): Ans
     ['initialize', initialize],
     ['ping', () => '{}'],
     ['tools/list', (params) => onlyPage(params, inForce().list)],
-    ['logging/setLevel', ({ level }, keyId) => setLevel({ levels, elsewhere }, keyId, level)],
+    ['logging/setLevel', ({ level }, client) => setLevel({ levels, elsewhere }, client, level)],
   ])
-  return ({ id, method, params }, keyId) => {
+  return ({ id, method, params }, client) => {
     try {
       const answer = methods.get(method)
       if (answer === undefined) throw noMethod(method, ['tools/call', ...methods.keys()])
-      return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer(params, keyId)}}`
+      return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer(params, client)}}`
     } catch (error) {
       if (!(error instanceof JsonRpcError)) throw error
       return JSON.stringify(errorMessage(id, error.code, error.message))
@@ -68,11 +69,11 @@ function onlyPage({ cursor }: Params, page: string): string {
 
 function setLevel(
   { levels, elsewhere }: Omit<Options, 'inForce'>,
-  keyId: string,
+  client: Client,
   level: unknown,
 ): string {
-  if (levels.set(keyId, level)) {
-    elsewhere.setLevel(keyId, level)
+  if (levels.set(client, level)) {
+    elsewhere.setLevel(client, level)
     return '{}'
   }
   throw new JsonRpcError(rpcCodes.invalidParams, "'level' must be a log level, such as info.")

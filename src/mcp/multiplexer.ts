@@ -3,6 +3,8 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { CallContext } from '../core/caller.ts'
 import { errorMessage, rpcCodes, type MessageId, type PrintedJson } from './json-rpc.ts'
 import type { RequestMessage } from './messages.ts'
+import { createClientIds } from './client-ids.ts'
+import type { Client } from './sessions.ts'
 
 /** Receives the messages that belong to one request. */
 type Line = {
@@ -12,7 +14,7 @@ type Line = {
   end(reply: PrintedJson | undefined): void
 }
 /** A request that waits for its turn or is being answered. */
-type OpenRequest = { message: RequestMessage; context: CallContext; line: Line }
+type OpenRequest = { client: Client; message: RequestMessage; context: CallContext; line: Line }
 
 /**
  * Carries the requests of all clients over one SDK server, which sees them as those of one client.
@@ -29,8 +31,13 @@ export type Multiplexer = {
   cancel(number: number): void
   /** How many requests of a key wait or are being answered. */
   countOf(keyId: string): number
-  /** Cancels the latest open request with this client's id that came with this key; false if there is none. */
-  cancelByClient(keyId: string, id: unknown): boolean
+  /**
+   * Cancels the client's open requests with this id; of those without a session the latest alone,
+   * since others of the same key may have used it too. False if there is none.
+   */
+  cancelByClient(client: Client, id: unknown): boolean
+  /** Cancels all open requests of a session. */
+  cancelAll(client: Client): void
   /** To be called when a handler has ended; without an answer the line ends with undefined. */
   settle(number: MessageId): void
   /** To be called when the server rejects the message that `start` is passing to it. */
@@ -81,11 +88,13 @@ export function createMultiplexer(): Multiplexer {
     },
     countOf: byClient.countOf,
     cancel,
-    cancelByClient: (keyId, id) => {
-      const number = byClient.latest(keyId, id)
-      if (number === undefined) return false
-      cancel(number)
-      return true
+    cancelByClient: (client, id) => {
+      const numbers = byClient.meant(client, id)
+      for (const number of numbers) cancel(number)
+      return numbers.length > 0
+    },
+    cancelAll: (client) => {
+      for (const number of byClient.all(client)) cancel(number)
     },
     // Deferred: the SDK sends a handler's answer before the next turn of the event loop.
     settle: (number) => {
@@ -120,41 +129,6 @@ function transportOf(
         close(message.id, printReply(message, open.get(message.id)?.message.id ?? null))
       }
     },
-  }
-}
-
-/** Request numbers by the ids that clients gave; several open requests may have the same id. */
-function createClientIds() {
-  const numbers = new Map<string, number[]>()
-  const counts = new Map<string, number>()
-  const count = ({ context }: OpenRequest, change: number) => {
-    const { keyId } = context.caller
-    const now = (counts.get(keyId) ?? 0) + change
-    if (now === 0) counts.delete(keyId)
-    else counts.set(keyId, now)
-  }
-  // With the type, since the ids 1 and '1' are different.
-  const keyOf = (keyId: string, id: unknown) => `${keyId} ${typeof id} ${String(id)}`
-  const keyOfRequest = ({ context, message }: OpenRequest) =>
-    keyOf(context.caller.keyId, message.id)
-  return {
-    add: (request: OpenRequest, number: number): void => {
-      const key = keyOfRequest(request)
-      const known = numbers.get(key)
-      if (known === undefined) numbers.set(key, [number])
-      else known.push(number)
-      count(request, 1)
-    },
-    remove: (request: OpenRequest, number: MessageId): void => {
-      const key = keyOfRequest(request)
-      const rest = numbers.get(key)?.filter((one) => one !== number) ?? []
-      if (rest.length === 0) numbers.delete(key)
-      else numbers.set(key, rest)
-      count(request, -1)
-    },
-    countOf: (keyId: string): number => counts.get(keyId) ?? 0,
-    latest: (keyId: string, id: unknown): number | undefined =>
-      numbers.get(keyOf(keyId, id))?.at(-1),
   }
 }
 

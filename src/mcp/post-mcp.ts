@@ -8,9 +8,11 @@ import type { Elsewhere } from './elsewhere.ts'
 import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
 import type { AnswerAtOnce } from './methods.ts'
 import type { Multiplexer } from './multiplexer.ts'
+import { clientOf, sessionHeader, type Client, type Sessions } from './sessions.ts'
 
 type Options = {
   multiplexer: Multiplexer
+  sessions: Sessions
   elsewhere: Pick<Elsewhere, 'cancel'>
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
@@ -28,8 +30,15 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     const { isBatch, messages } = readMessages(call.body, limits)
     const [first] = messages
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
+    const client = clientOf(call.caller, call.request.headers)
+    const { accountId } = call.caller
+    if (!isBatch && first?.kind === 'request' && first.method === 'initialize') {
+      const headers = { [sessionHeader]: parts.sessions.begin(accountId) }
+      return jsonAnswer([parts.answerAtOnce(first, client)], headers)
+    }
+    parts.sessions.check(accountId, client)
     if (!isBatch && first?.kind === 'request' && !isWork(first)) {
-      return jsonAnswer([parts.answerAtOnce(first, call.caller.keyId)])
+      return jsonAnswer([parts.answerAtOnce(first, client)])
     }
     const calls = messages.filter((one) => one.kind === 'request' && isWork(one)).length
     if (parts.multiplexer.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
@@ -40,7 +49,7 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     const line = openAnswerLine({ acceptsEvents, isBatch })
     const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
     const concurrency = limits.batchCallsConcurrentMax
-    const post: Post = { ...parts, context, line, concurrency }
+    const post: Post = { ...parts, client, context, line, concurrency }
     answerAll(messages, post)
       .finally(() => clearTimeout(slow))
       .then(() => endOrRefuse(line, context), line.fail)
@@ -68,6 +77,7 @@ function isWork({ method }: RequestMessage): boolean {
 }
 
 type Post = Omit<Options, 'limits'> & {
+  client: Client
   context: CallContext
   line: AnswerLine
   concurrency: number
@@ -75,20 +85,20 @@ type Post = Omit<Options, 'limits'> & {
 
 /** Answers all messages of a POST; at most `concurrency` tool calls run at once. */
 async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
-  const { multiplexer, connect, answerAtOnce, context, line, concurrency } = post
+  const { multiplexer, connect, answerAtOnce, client, context, line, concurrency } = post
   const { signal } = context.ending
   const calls: QueuedCall[] = []
   for (const message of messages) {
     if (message.kind === 'request' && isWork(message)) {
       calls.push(enqueue(message, post, calls.length))
     } else if (message.kind === 'request') {
-      line.reply([answerAtOnce(message, context.caller.keyId)])
+      line.reply([answerAtOnce(message, client)])
     } else if (message.kind === 'invalid') {
       line.reply([JSON.stringify(refusalOf(message))])
     } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       cancelByClient(post, message.params['requestId'])
     }
-    // Other notifications, and responses, need no action without sessions.
+    // Other notifications, and responses, need no action.
   }
   if (calls.length === 0) return
   const leave = () => {
@@ -115,16 +125,16 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
 }
 
 /** The call may be in work at another process, which then has to end it. */
-function cancelByClient({ multiplexer, elsewhere, context }: Post, id: unknown): void {
-  const { keyId } = context.caller
-  if (multiplexer.cancelByClient(keyId, id)) return
-  if (typeof id === 'string' || typeof id === 'number') elsewhere.cancel(keyId, id)
+function cancelByClient({ multiplexer, elsewhere, client }: Post, id: unknown): void {
+  if (multiplexer.cancelByClient(client, id)) return
+  if (typeof id === 'string' || typeof id === 'number') elsewhere.cancel(client, id)
 }
 
 /** A call that can be cancelled; `ended` when it is answered, or its handler was cancelled and ended. */
 type QueuedCall = { number: number; ended: Promise<void> }
 
-function enqueue(message: RequestMessage, { multiplexer, context, line }: Post, index: number) {
+function enqueue(message: RequestMessage, post: Post, index: number) {
+  const { multiplexer, client, context, line } = post
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
     if (reply !== undefined) line.reply(reply)
@@ -132,8 +142,9 @@ function enqueue(message: RequestMessage, { multiplexer, context, line }: Post, 
   }
   // Unique for each call, which has its own row in the ledger.
   const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
-  const own = { message, context: { ...context, requestId }, line: { notify: line.notify, end } }
-  return { number: multiplexer.add(own), ended }
+  const own = { ...context, requestId }
+  const answering = { notify: line.notify, end }
+  return { number: multiplexer.add({ client, message, context: own, line: answering }), ended }
 }
 
 function tooManyCalls(callsMax: number): GatewayError {

@@ -9,11 +9,16 @@ export type Announcement =
   /** An operator had the settings read again. */
   | { kind: 'settings_reloaded' }
   /** A client cancels a tool call, by the id that it gave it. */
-  | { kind: 'call_cancelled'; keyId: string; id: string | number }
+  | ({ kind: 'call_cancelled'; id: string | number } & ToolClient)
   /** A tool client has set its log level. */
-  | { kind: 'log_level_set'; keyId: string; level: string }
+  | ({ kind: 'log_level_set'; level: string } & ToolClient)
+  /** A tool client has ended its session. */
+  | ({ kind: 'tool_session_ended' } & ToolClient)
   /** What clients that listen for their account are told of a tool call. */
   | { kind: 'call_told'; accountId: string; told: CallTold }
+
+/** A key, and the session of its connection to the tool server if it has one. */
+type ToolClient = { keyId: string; sessionId?: string | undefined }
 
 /** A tool call, as those who listen hear of it. */
 export type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
@@ -40,8 +45,10 @@ const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
   account_changed: ({ accountId }) => isText(accountId),
   sessions_changed: () => true,
   settings_reloaded: () => true,
-  call_cancelled: ({ keyId, id }) => isText(keyId) && (isText(id) || Number.isFinite(id)),
-  log_level_set: ({ keyId, level }) => isText(keyId) && isText(level),
+  call_cancelled: ({ id, ...client }) =>
+    isToolClient(client) && (isText(id) || Number.isFinite(id)),
+  log_level_set: ({ level, ...client }) => isToolClient(client) && isText(level),
+  tool_session_ended: isToolClient,
   call_told: ({ accountId, told }) => isText(accountId) && isObject(told) && isCallTold(told),
 }
 
@@ -52,6 +59,10 @@ export function readAnnouncement(value: unknown): Announcement | undefined {
   if (typeof kind !== 'string' || !Object.hasOwn(forms, kind)) return undefined
   // Its form is that of its kind.
   return forms[kind as Announcement['kind']](value) ? (value as Announcement) : undefined
+}
+
+function isToolClient({ keyId, sessionId }: Fields): boolean {
+  return isText(keyId) && (sessionId === undefined || isText(sessionId))
 }
 
 function isCallTold({ tool, requestId, state, elapsedMs }: Fields): boolean {

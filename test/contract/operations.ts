@@ -158,6 +158,13 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('answers 404 to a session of the tool server that nobody was given', async () => {
+    const headers = { 'mcp-session-id': 'invented', accept: 'text/event-stream' }
+    for (const row of operations.filter(({ path }) => path === '/mcp')) {
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 404)
+    }
+  })
+
   it('answers 404 for every other path', async () => {
     for (const path of ['/v1', '/v1/images', '/v1/images/variations', '/v2/models', '/mcp/tools']) {
       const answer = await received(await gateway.fetch(path))

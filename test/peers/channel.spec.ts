@@ -13,8 +13,9 @@ const announcements: Announcement[] = [
   { kind: 'sessions_changed' },
   { kind: 'settings_reloaded' },
   { kind: 'call_cancelled', keyId: 'key_1', id: 7 },
-  { kind: 'call_cancelled', keyId: 'key_1', id: '7' },
-  { kind: 'log_level_set', keyId: 'key_1', level: 'error' },
+  { kind: 'call_cancelled', keyId: 'key_1', sessionId: 'session', id: '7' },
+  { kind: 'log_level_set', keyId: 'key_1', sessionId: 'session', level: 'error' },
+  { kind: 'tool_session_ended', keyId: 'key_1', sessionId: 'session' },
   {
     kind: 'call_told',
     accountId: 'acc_1',
@@ -40,7 +41,10 @@ const nonsense: unknown[] = [
   { kind: 'call_cancelled', keyId: 'key_1', id: {} },
   { kind: 'call_cancelled', keyId: 'key_1', id: null },
   { kind: 'call_cancelled', id: 1 },
+  { kind: 'call_cancelled', keyId: 'key_1', sessionId: 1, id: 1 },
   { kind: 'log_level_set', keyId: 'key_1', level: 1 },
+  { kind: 'tool_session_ended', sessionId: 'session' },
+  { kind: 'tool_session_ended', keyId: 'key_1', sessionId: 'x'.repeat(300) },
   { kind: 'call_told', accountId: 'acc_1', told: null },
   { kind: 'call_told', accountId: 'acc_1', told: { tool: 'chat', state: 'started' } },
 ]
@@ -56,6 +60,7 @@ function heardBy(channel: Channel): Announcement[] {
     settings_reloaded: add,
     call_cancelled: add,
     log_level_set: add,
+    tool_session_ended: add,
     call_told: add,
   })
   return heard

@@ -1,20 +1,36 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, TestGateway } from './gateway.ts'
 
 /** The SDK's own client, connected with the test key or the key that is given. */
 export async function connectClient(
-  { url, testKey }: Pick<TestGateway, 'url' | 'testKey'>,
-  key = testKey,
+  gateway: Pick<TestGateway, 'url' | 'testKey'>,
+  key = gateway.testKey,
 ): Promise<Client> {
+  return (await connectSession(gateway, key)).client
+}
+
+/** A client of the SDK, and the transport that knows its session. */
+export type ClientSession = { client: Client; transport: StreamableHTTPClientTransport }
+
+/** As `connectClient`; `more` replaces the way to the gateway. */
+export async function connectSession(
+  { url }: Pick<TestGateway, 'url'>,
+  key: string,
+  more: Pick<StreamableHTTPClientTransportOptions, 'fetch'> = {},
+): Promise<ClientSession> {
   const client = new Client({ name: 'test', version: '1' })
   const headers = { authorization: `Bearer ${key}` }
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     requestInit: { headers },
+    ...more,
   })
   await client.connect(transport)
-  return client
+  return { client, transport }
 }
 
 type ToolResult = Pick<CallToolResult, 'content' | 'isError'>

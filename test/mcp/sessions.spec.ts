@@ -1,0 +1,291 @@
+import { expect } from 'chai'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import {
+  callTool,
+  connectSession,
+  postMessages,
+  request,
+  textOf,
+  toolCall,
+  type ClientSession,
+} from '../support/mcp-client.ts'
+import { ownProvider } from '../support/own-endpoint.ts'
+import { cancelInTurn } from '../support/same-ids.ts'
+import { initialize, sessionCalls, sessionHeader } from '../support/tool-sessions.ts'
+import { until } from '../support/until.ts'
+import { completion } from '../support/chat-answers.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+const header = sessionHeader
+const said = (content: string) => ({
+  model: 'own/house-1',
+  messages: [{ role: 'user', content }],
+})
+
+describe('a session of the tool server', () => {
+  let gateway: TestGateway
+  let upstream: Upstream
+  let calls: ReturnType<typeof sessionCalls>
+  before(async () => {
+    upstream = await startUpstream()
+    gateway = await startGateway({
+      variables: { OWN_API_KEY: 'sk-own' },
+      file: {
+        allowed_origins: ['https://app.example'],
+        providers: [ownProvider('own', upstream)],
+        limits: { tool_progress_interval_ms: 100, event_streams_per_session_max: 2 },
+      },
+    })
+    calls = sessionCalls(gateway)
+  })
+  after(async () => {
+    await gateway.stop()
+    await upstream.stop()
+  })
+
+  /** Starts a call that hangs upstream. */
+  const start = async (content: string, id: string | undefined, rpcId: unknown = 1) => {
+    upstream.answer({ hang: true })
+    const answer = calls.post(toolCall('chat', said(content), rpcId), id)
+    const find = () =>
+      upstream.requests.find(({ body }) => JSON.stringify(body).includes(`"${content}"`))
+    await until('the upstream call', () => find() !== undefined)
+    return { answer, asked: find()! }
+  }
+
+  describe('is given by initialize', () => {
+    it('as visible ASCII, another one each time, whatever was sent', async () => {
+      const ids = [
+        await calls.begin(),
+        await calls.begin(),
+        await calls.begin(gateway.liveKey, { [header]: 'old' }),
+      ]
+      expect(new Set(ids).size).to.equal(3)
+      for (const id of ids) expect(id).to.match(/^[\x21-\x7e]{32,128}$/)
+    })
+
+    it('and by nothing else', async () => {
+      for (const message of [request('ping'), request('tools/list'), [initialize]]) {
+        expect((await calls.post(message, undefined)).response.headers.get(header)).to.equal(null)
+      }
+    })
+
+    it('where pages of other origins can read it, and send it', async () => {
+      const origin = 'https://app.example'
+      const { response } = await postMessages(gateway, initialize, { headers: { origin } })
+      const exposed = response.headers.get('access-control-expose-headers')!.toLowerCase()
+      expect(exposed.split(', ')).to.include(header)
+      const preflight = await gateway.fetch('/mcp', {
+        method: 'OPTIONS',
+        key: null,
+        headers: { origin, 'access-control-request-method': 'POST' },
+      })
+      const allowed = preflight.headers.get('access-control-allow-headers')!
+      expect(allowed.split(', ')).to.include(header)
+    })
+
+    it('to clients of the SDK, who send it with what they ask', async () => {
+      const { client, transport } = await connectSession(gateway, gateway.testKey)
+      expect(transport.sessionId).to.match(/^[\x21-\x7e]{32,128}$/)
+      expect((await client.listTools()).tools).to.have.length(5)
+      await transport.terminateSession()
+      expect(transport.sessionId).to.equal(undefined)
+      expect(await client.ping()).to.deep.equal({})
+      await client.close()
+    })
+  })
+
+  describe('that is none is 404, as clients read it who then begin another', () => {
+    const rows: [name: string, id: () => Promise<string>][] = [
+      ['an invented id', async () => 'session-1'],
+      ['bytes at random', async () => Buffer.alloc(32, 7).toString('base64url')],
+      ['an id with a letter changed', async () => changed(await calls.begin(), 3)],
+      ['an id with its proof changed', async () => changed(await calls.begin(), 40)],
+      ['an id that is cut', async () => (await calls.begin()).slice(0, -1)],
+      ['an id with more behind it', async () => `${await calls.begin()}=`],
+      ['an id of 4000 characters', async () => 'x'.repeat(4000)],
+      [
+        'an id of another account',
+        async () =>
+          calls.begin(
+            await gateway.createKey('live', { accountId: await gateway.createAccount() }),
+          ),
+      ],
+    ]
+    for (const [name, idOf] of rows) {
+      it(name, async () => {
+        const id = await idOf()
+        const { response, answer } = await calls.post(request('tools/list'), id)
+        expect(response.status).to.equal(404)
+        expect(answer).to.deep.include({ jsonrpc: '2.0', id: null })
+        expect(answer.error!.code).to.equal(-32001)
+        expect(answer.error!.message).to.match(/^Session not found: .+'initialize'.+\.$/)
+        const opened = await calls.listen(id)
+        expect(opened.response.status).to.equal(404)
+        expect((await calls.end(id)).status).to.equal(404)
+      })
+    }
+
+    it('but not for a GET that only asks whether the server is there', async () => {
+      const response = await gateway.fetch('/mcp', { headers: { [header]: 'session-1' } })
+      expect(response.status).to.equal(200)
+    })
+  })
+
+  describe('has its ids to itself', () => {
+    it('with two clients of the SDK, one key and the same ids, a hundred times', async () => {
+      const connect = () => connectSession(gateway, gateway.liveKey)
+      const two: [ClientSession, ClientSession] = [await connect(), await connect()]
+      for (let round = 0; round < 100; round++) await cancelInTurn(two, upstream, round)
+      for (const { client } of two) await client.close()
+    })
+
+    it('when a client gives up after its time, and the other is answered', async () => {
+      const [hasty, patient] = [
+        await connectSession(gateway, gateway.liveKey),
+        await connectSession(gateway, gateway.liveKey),
+      ]
+      const answered = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('at last'), after: answered.promise })
+      const before = upstream.requests.length
+      const waiting = callTool(patient.client, 'chat', said('patient'))
+      const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 50 })
+      await leaving.then(
+        () => expect.fail('It was answered.'),
+        (error: Error) => expect(error.message).to.contain('timed out'),
+      )
+      const asked = upstream.requests.slice(before)
+      await until('its call is ended', () => asked.some(({ aborted }) => aborted))
+      expect(asked.filter(({ aborted }) => aborted)).to.have.length(1)
+      answered.resolve()
+      expect(textOf(await waiting)).to.contain('at last')
+      for (const { client } of [hasty, patient]) await client.close()
+    })
+
+    it('beside clients of the same key that have none', async () => {
+      const id = await calls.begin()
+      const [within, without] = [await start('within', id), await start('without', undefined)]
+      await calls.cancel(1)
+      await without.answer
+      await until('the one without is ended', () => without.asked.aborted)
+      expect(within.asked.aborted).to.equal(false)
+      await calls.cancel(1)
+      await calls.cancel(1, await calls.begin())
+      expect(within.asked.aborted).to.equal(false)
+      await calls.cancel(1, id)
+      expect((await within.answer).response.status).to.equal(202)
+      await until('it is ended', () => within.asked.aborted)
+    })
+
+    it('beside other keys of the account that send its id', async () => {
+      const id = await calls.begin()
+      const { answer, asked } = await start('mine', id)
+      const other = await gateway.createKey('live')
+      expect((await calls.cancel(1, id, other)).response.status).to.equal(202)
+      expect((await calls.end(id, other)).status).to.equal(204)
+      expect(asked.aborted).to.equal(false)
+      expect((await calls.post(request('ping'), id)).response.status).to.equal(200)
+      await calls.cancel(1, id)
+      await answer
+    })
+
+    it('of which one that is used twice at once names both, each answered by itself', async () => {
+      const id = await calls.begin()
+      const one = await start('twice one', id, 'same')
+      const two = await start('twice two', id, 'same')
+      await calls.cancel('same', id)
+      await Promise.all([one.answer, two.answer])
+      await until('both are ended', () => one.asked.aborted && two.asked.aborted)
+      upstream.answer(({ body }) => completion(JSON.stringify(body).slice(-40)))
+      const contents = ['red', 'green', 'blue']
+      const answers = await Promise.all(
+        contents.map((content) => calls.post(toolCall('chat', said(content), 'same'), id)),
+      )
+      for (const [index, { answers: own }] of answers.entries()) {
+        expect(own.map((one) => one.id)).to.deep.equal(['same'])
+        expect(textOf(own[0]!.result!)).to.contain(contents[index])
+      }
+    })
+  })
+
+  it('has a log level of its own', async () => {
+    const accountId = await gateway.createAccount()
+    const key = await gateway.createKey('test', { accountId })
+    const [quiet, loud] = [await calls.begin(key), await calls.begin(key)]
+    const streams = await Promise.all([quiet, loud, undefined].map((id) => calls.listen(id, key)))
+    await calls.post(request('logging/setLevel', { level: 'error' }), quiet, key)
+    const args = { ...said('hello'), model: 'gpt-5.2' }
+    await calls.post(toolCall('chat', args), loud, key)
+    await Promise.all(streams.slice(1).map((stream) => stream.untilMessages(2)))
+    expect(streams[0]!.messages()).to.deep.equal([])
+    for (const stream of streams) stream.leave()
+  })
+
+  it('ends its oldest event stream when it opens more than it may, and no other’s', async () => {
+    const [id, other] = [await calls.begin(), await calls.begin()]
+    const others = [await calls.listen(other), await calls.listen(undefined)]
+    const first = await calls.listen(id)
+    const rest = [await calls.listen(id)]
+    for (let count = 0; count < 20; count++) {
+      const oldest = count === 0 ? first : rest.shift()!
+      rest.push(await calls.listen(id))
+      await oldest.ended
+    }
+    gateway.announceToolsChanged()
+    for (const stream of [...others, ...rest]) {
+      expect(await stream.untilMessages(1)).to.have.length(1)
+      stream.leave()
+    }
+  })
+
+  describe('that is ended with DELETE', () => {
+    it('has no event streams, calls or level any more; others keep theirs', async () => {
+      const [id, other] = [await calls.begin(), await calls.begin()]
+      const [stream, kept] = [await calls.listen(id), await calls.listen(other)]
+      const own = await start('its call', id)
+      const foreign = await start('a call of another', other)
+      expect((await calls.end(id)).status).to.equal(204)
+      await stream.ended
+      expect((await own.answer).response.status).to.equal(202)
+      await until('its call is ended', () => own.asked.aborted)
+      expect(foreign.asked.aborted).to.equal(false)
+      gateway.announceToolsChanged()
+      await kept.untilMessages(1)
+      kept.leave()
+      await calls.cancel(1, other)
+      await foreign.answer
+    })
+
+    it('is 404 from then on', async () => {
+      const id = await calls.begin()
+      expect((await calls.end(id)).status).to.equal(204)
+      const { response, answer } = await calls.post(request('ping'), id)
+      expect([response.status, answer.error!.code]).to.deep.equal([404, -32001])
+      expect((await calls.end(id)).status).to.equal(404)
+      expect((await calls.post(request('ping'), undefined)).response.status).to.equal(200)
+    })
+
+    it('is nothing where none is named', async () => {
+      const { answer, asked } = await start('goes on', undefined)
+      expect((await calls.end(undefined)).status).to.equal(204)
+      expect(asked.aborted).to.equal(false)
+      await calls.cancel(1)
+      await answer
+    })
+  })
+
+  it('leaves a row of each call that it gave up, with what it cost', async () => {
+    const id = await calls.begin()
+    const { answer } = await start('given up', id)
+    await calls.cancel(1, id)
+    await answer
+    await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
+    expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', cost_nano_usd: 0 })
+  })
+})
+
+/** An id with another letter at this place. */
+function changed(id: string, index: number): string {
+  const letter = id[index] === 'A' ? 'B' : 'A'
+  return id.slice(0, index) + letter + id.slice(index + 1)
+}
