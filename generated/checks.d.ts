@@ -19,6 +19,7 @@ export type CheckedSchema = {
   examples?: unknown[]
   properties?: Record<string, CheckedSchema>
   items?: CheckedSchema
+  anyOf?: CheckedSchema[]
   type?: string | string[]
   enum?: unknown[]
   const?: unknown

@@ -170,9 +170,13 @@ function remedyForText(
   if (isNumber) return ` Send ${data} without quotes.`
   const isEncoded = /^\s*[[{]/.test(data) && (takes('array') || takes('object'))
   if (isEncoded) return ' It is JSON inside of a string: send it without the quotes.'
-  const isItem =
-    takes('array') && schema?.items?.type === 'string' && schema.items.enum === undefined
+  const isItem = takes('array') && takesText(schema?.items)
   return isItem ? ` Put it in a list: [${shown(data)}].` : undefined
+}
+
+function takesText(schema: CheckError['parentSchema']): boolean {
+  if (schema?.anyOf !== undefined) return schema.anyOf.some(takesText)
+  return schema?.type === 'string' && schema.enum === undefined
 }
 
 /** Never what would be refused again: of a text with a form of its own the form is told. */

@@ -74,6 +74,30 @@ describe('the tools', () => {
       })
     }
 
+    for (const [tool, model, meant] of [
+      ['chat', 'gpt-5-mnii', 'gpt-5-mini'],
+      ['chat', 'zai/glm-imgae', 'zai/glm-image'],
+      ['generate-image', 'qwen-image-pluss', 'qwen-image-plus'],
+      ['generate-image', 'seedream-45', 'seedream-4-5'],
+    ] as const) {
+      it(`${model} as a model of ${tool}, with the name that is meant and tools as hints`, async () => {
+        const args = tool === 'chat' ? { model, messages: hello } : { model, prompt: 'x' }
+        const { answer } = await postMessages(gateway, toolCall(tool, args))
+        const text = textOf(answer.result!)
+        expect(text).to.contain(`Did you mean '${meant}'?`).and.contain('list-image-models')
+        expect(text).to.not.match(/GET |POST |\/v1\//)
+      })
+    }
+
+    it('a language model for pictures, with the tool that lists others', async () => {
+      const args = { model: 'gpt-5-mini', prompt: 'x' }
+      const { answer } = await postMessages(gateway, toolCall('generate-image', args))
+      expect(textOf(answer.result!)).to.contain('list-image-models lists them')
+      const body = { model: 'gpt-5-mini', prompt: 'x' }
+      const response = await gateway.post('/v1/images/generations', body)
+      expect(await response.text()).to.not.contain('list-image-models')
+    })
+
     it('a model that the key may not use', async () => {
       const key = await gateway.createKey('test', { models: ['zai/glm-image'] })
       const args = { model: 'gpt-5-mini', messages: hello }

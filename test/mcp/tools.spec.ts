@@ -192,8 +192,35 @@ describe('the tools, through the SDK of the protocol', () => {
       }
     })
 
+    it('takes a family in any case, and one that is nearly there', async () => {
+      const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('- **'))
+      const rows = rowsOf(textOf(await call('list-models', { family: 'claude', limit: 500 })))
+      for (const family of ['Claude', ' CLAUDE ', 'claud', 'cluade']) {
+        const text = textOf(await call('list-models', { family, limit: 500 }))
+        expect(rowsOf(text), family).to.deep.equal(rows)
+        const isTold = text.includes(`There is no family '${family}'; this is 'claude'.`)
+        expect(isTold, family).to.equal(family.startsWith('cl'))
+      }
+    })
+
+    it('names the families of what it does not show', async () => {
+      const text = textOf(await call('list-models'))
+      const [, listed = ''] = /^Families: (.+)\. Give one as 'family'/m.exec(text) ?? []
+      const families = listed.split(', ').map((one) => /^(\S+) \((\d+)\)$/.exec(one)!)
+      const [, total] = /20 of (\d+) models/.exec(text)!
+      expect(families.reduce((sum, [, , count]) => sum + Number(count), 0)).to.equal(Number(total))
+      const [, family, count] = families.at(-1)!
+      const own = textOf(await call('list-models', { family, limit: 500 }))
+      expect(own).to.contain(`All ${count} models that match.`).and.contain(`## ${family}`)
+      expect(textOf(await call('list-models', { limit: 1000 }))).to.not.contain('Families:')
+    })
+
     it('says so when nothing matches', async () => {
-      expect(textOf(await call('list-models', { family: 'nobody' }))).to.contain('No model matches')
+      const text = textOf(await call('list-models', { family: 'nobody' }))
+      expect(text).to.contain('No model matches').and.contain('Families: ')
+      expect(textOf(await call('list-models', { family: 'gpt-image' }))).to.contain(
+        'list-image-models lists the models that make pictures',
+      )
     })
   })
 
@@ -221,6 +248,19 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(price('bytedance/seedream-4-0')).to.equal('0.035')
       expect(price('bytedance/seedream-4-5')).to.equal('0.045')
       expect(price('gemini-3-pro-image-preview')).to.equal('0.134')
+    })
+
+    it('tells how many pictures a model edits, when it ends, and a price that depends', async () => {
+      const text = textOf(await call('list-image-models'))
+      const entry = (id: string) => text.split('\n\n').find((one) => one.includes(`** ${id}\n`))!
+      expect(entry('gemini-3-pro-image-preview')).to.match(
+        /Description:\*\* .+; edits up to 14 pictures/,
+      )
+      expect(entry('zai/cogview-4')).to.not.contain('edits')
+      expect(entry('gpt-image-1.5')).to.contain('; deprecated until 2026-12-01, then ')
+      expect(entry('gemini-3-pro-image-preview')).to.match(
+        /Price:\*\* \$\S+ per request, up to \$\S+ by size and quality/,
+      )
     })
 
     it('shows a key only what it may use', async () => {

@@ -28,7 +28,7 @@ export function createShowPictures(options: Options): ShowPictures {
   const { receiptText, uploads } = options
   return async ({ result, receipt }, { saved } = {}) => {
     const { pictures, text } = result
-    const kinds = new Set(pictures.map((one) => `${pixelsText(one)} ${one.format.toUpperCase()}`))
+    const kinds = new Set(pictures.map(kindText))
     const count = pictures.length === 1 ? '1 picture' : `${pictures.length} pictures`
     const model = receipt.model.row.id
     const shown = await Promise.all(
@@ -46,6 +46,11 @@ export function createShowPictures(options: Options): ShowPictures {
       ...shown.flatMap(({ picture }) => (picture === undefined ? [] : blockOf(picture))),
     ]
   }
+}
+
+/** Size and format, such as `1024x1024 PNG`. */
+function kindText(picture: Picture): string {
+  return `${pixelsText(picture)} ${picture.format.toUpperCase()}`
 }
 
 function blockOf({ base64, format }: Picture): ToolContent {
@@ -67,7 +72,7 @@ async function inline(
   const what =
     preview === undefined
       ? 'Not shown: it is larger than this server shows.'
-      : `Shown as a preview of ${pixelsText(preview)}: the picture of ${pixelsText(full)} is larger than this server shows.`
+      : `Shown as a preview of ${kindText(preview)}: the picture is larger than this server shows.`
   if (isSaved) return { picture: preview, lines: [what] }
   const where =
     uploads === undefined

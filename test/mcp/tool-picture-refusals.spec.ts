@@ -1,0 +1,122 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { expect } from 'chai'
+import { paint } from '../support/image-doubles/paint.ts'
+import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
+import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
+import { startPublicHost, type PublicHost } from '../support/public-host.ts'
+
+const picture = await paint({ width: 64, height: 48, format: 'png', number: 3 })
+const base64 = picture.toString('base64')
+const dataUrl = `data:image/png;base64,${base64}`
+const editor = 'bytedance/seedream-4-5'
+
+describe('pictures that a tool refuses, before anything is paid for', () => {
+  let vendors: ImageVendors
+  let host: PublicHost
+  let client: Client
+  before(async () => {
+    host = await startPublicHost()
+    vendors = await startImageVendors({ vendors: ['bytedance'], publicNet: host.net })
+    client = await connectClient(vendors.gateway, vendors.gateway.liveKey)
+  })
+  beforeEach(() => vendors.reset())
+  after(async () => {
+    await client.close()
+    await vendors.stop()
+    await host.stop()
+  })
+
+  const call = (name: string, args: Record<string, unknown>) => callTool(client, name, args)
+
+  const part = (data: string, mimeType = 'image/png') => ({ type: 'image', data, mimeType })
+  const url = (address: string) => ({ type: 'image_url', image_url: { url: address } })
+  const text = Buffer.from('I am a picture, says who sends me').toString('base64')
+  const broken = picture.subarray(0, 40).toString('base64')
+  const rows: [string, unknown, RegExp][] = [
+    ['text that says it is a PNG', part(text), /not a PNG/],
+    ['text in a data URL', url(`data:image/png;base64,${text}`), /not a PNG/],
+    ['a JPEG that is a PNG', part(base64, 'image/jpeg'), /image\/jpeg.*are image\/png/],
+    ['an SVG', part(Buffer.from('<svg/>').toString('base64'), 'image/svg+xml'), /not a PNG/],
+    ['a picture that breaks off', part(broken), /broken|not a PNG/],
+    ['wrong base64', part('§§§ this is no base64 at all §§§'), /not in base64/],
+    ['nothing', part(''), /empty/],
+    ['a private address', url('https://10.0.0.1:PORT/a.png'), /not public/],
+    ['this machine', url('https://localhost:PORT/a.png'), /not public/],
+    ['the metadata of a cloud', url('https://169.254.169.254:PORT/latest/meta-data'), /not public/],
+    ['http', url('http://example.com/a.png'), /Only https/],
+    ['a file', url('file:///etc/passwd'), /no https address/],
+    ['a bare path', url('/etc/passwd'), /no https address/],
+  ]
+  for (const [name, image, says] of rows) {
+    for (const tool of ['chat', 'generate-image']) {
+      // A label that the images API does not read is told by chat alone.
+      if (tool === 'generate-image' && name === 'a JPEG that is a PNG') continue
+      it(`${tool}: ${name}`, async () => {
+        const asked: unknown = JSON.parse(JSON.stringify(image).replace('PORT', String(host.port)))
+        const content = [{ type: 'text', text: 'A hat' }, asked]
+        const args =
+          tool === 'chat'
+            ? { model: editor, messages: [{ role: 'user', content }] }
+            : { model: editor, prompt: 'A hat', images: [dataUrl, asked] }
+        const answer = await call(tool, args)
+        expect(answer.isError).to.equal(true)
+        expect(textOf(answer), textOf(answer)).to.match(says)
+        // A model has to know which one of them it is.
+        const at = tool === 'chat' ? 'messages[0].content[1]' : 'images[1]'
+        expect(textOf(answer)).to.contain(`'${at}.`)
+        expect(vendors.doubles.bytedance.calls).to.deep.equal([])
+        expect(host.insideConnections()).to.equal(0)
+      })
+    }
+  }
+
+  const shapes: [string, unknown, RegExp][] = [
+    ['17 pictures', Array(17).fill(dataUrl), /'images' must have at most 16 items/],
+    ['no picture', [], /'images' must have at least 1 item/],
+    ['null among them', [null], /'images\[0\]' must be/],
+    ['a picture without a list', dataUrl, /Put it in a list/],
+    ['a number', [4], /'images\[0\]' must be/],
+    ['a part without data', [{ type: 'image' }], /'images\[0\]\.\w+'/],
+  ]
+  for (const [name, images, says] of shapes) {
+    it(`generate-image: ${name}`, async () => {
+      const answer = await call('generate-image', { prompt: 'A hat', model: editor, images })
+      expect(answer.isError).to.equal(true)
+      expect(textOf(answer), textOf(answer)).to.match(says)
+    })
+  }
+
+  const contents: [string, unknown, RegExp][] = [
+    ['no part', [], /content' must have at least 1 item/],
+    [
+      'an unknown part',
+      [{ type: 'input_image', image_url: dataUrl }],
+      /must be one of: text, image_url, image/,
+    ],
+    ['a part without a type', [{ text: 'x' }], /content\[0\]\.type' is required/],
+    [
+      'a member with nearly the right name',
+      [{ type: 'image_url', image_urls: { url: dataUrl } }],
+      /image_url' is required.*image_urls'/,
+    ],
+    ['a picture that is null', [{ type: 'image_url', image_url: null }], /image_url' is required/],
+  ]
+  for (const [name, content, says] of contents) {
+    it(`chat: ${name}`, async () => {
+      const args = { model: editor, messages: [{ role: 'user', content }] }
+      const answer = await call('chat', args)
+      expect(answer.isError).to.equal(true)
+      expect(textOf(answer), textOf(answer)).to.match(says)
+    })
+  }
+
+  it('a picture of more bytes than one may have, without reading it', async () => {
+    const data = 'A'.repeat(15 * 1024 * 1024)
+    const answer = await call('generate-image', {
+      prompt: 'x',
+      model: editor,
+      images: [part(data)],
+    })
+    expect(textOf(answer)).to.match(/An image may have \d+ bytes/)
+  })
+})
