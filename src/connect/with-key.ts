@@ -127,16 +127,23 @@ async function stream(use: Use): Promise<void> {
   const { line, target, key, holdMs } = use
   const ask = openStream(target, { ...bearer(key), 'accept-encoding': 'gzip, br' })
   const told = await line.watch(ask, holdMs)
-  if (isSilent(told)) return void tell(use, '', told.silent === 'timeout' ? buffered : cutStream(0))
+  if (isSilent(told))
+    return void tell(use, '', told.silent === 'timeout' ? buffered(0) : cutStream(0))
   const fault = streamFault(told, holdMs)
   tell(use, `a stream of events stays open (watched for ${holdMs / 1000} s)`, fault)
 }
 
-const buffered: Fault = {
-  code: 'stream_buffered',
-  text: 'A stream of events was opened, and the byte that the gateway sends at once did not come.',
-  remedy:
-    'Have the proxy pass answers as they come: nginx `proxy_buffering off;`, Caddy `flush_interval -1`.',
+function buffered(afterMs: number): Fault {
+  const missing =
+    afterMs === 0
+      ? 'the byte that the gateway sends at once did not come'
+      : `nothing came behind its first bytes for ${afterMs / 1000} s, though the gateway sends a comment each 15 s`
+  return {
+    code: 'stream_buffered',
+    text: `A stream of events was opened, and ${missing}.`,
+    remedy:
+      'Have the proxy pass answers as they come: nginx `proxy_buffering off;` with `proxy_http_version 1.1;`, Caddy `flush_interval -1`. Keep limits.ping_interval_ms at 15 s or below.',
+  }
 }
 
 function cutStream(afterMs: number): Fault {
@@ -172,8 +179,10 @@ function streamFault(
     }
   }
   if (endedMs !== undefined && endedMs < holdMs) return cutStream(endedMs)
-  const [first] = piecesMs
-  return first === undefined || first > firstByteMs ? buffered : undefined
+  const [first, second] = piecesMs
+  if (first === undefined || first > firstByteMs) return buffered(0)
+  // nginx passes what came along with the head, and holds back all that follows.
+  return second === undefined ? buffered(holdMs) : undefined
 }
 
 const webOrigins = ['https://claude.ai', 'https://chatgpt.com']

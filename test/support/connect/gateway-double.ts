@@ -12,6 +12,8 @@ export type GatewayDouble = {
   baseUrl: string
   saysAlso: { server: object; resource: object }
   registered: Map<string, readonly string[]>
+  /** How often a comment comes over a stream. */
+  pingMs: number
   stop(): Promise<void>
 }
 
@@ -20,7 +22,13 @@ const cookie = '_interaction=one'
 
 export async function startGatewayDouble(): Promise<GatewayDouble> {
   const registered: GatewayDouble['registered'] = new Map()
-  const double = { key, baseUrl: '', saysAlso: { server: {}, resource: {} }, registered }
+  const double = {
+    key,
+    baseUrl: '',
+    saysAlso: { server: {}, resource: {} },
+    registered,
+    pingMs: 20,
+  }
   let requests = 0
   const server = createServer((request, response) => {
     void read(request).then((body) => {
@@ -29,7 +37,7 @@ export async function startGatewayDouble(): Promise<GatewayDouble> {
       const origin = request.headers.origin
       if (origin !== undefined) response.setHeader('access-control-allow-origin', '*')
       if (request.method === 'OPTIONS') return response.writeHead(204).end()
-      if (url.pathname === '/mcp' && streams(request)) return stream(response)
+      if (url.pathname === '/mcp' && streams(request)) return stream(response, double.pingMs)
       return write(response, answer(double, { request, url, body }))
     })
   })
@@ -68,6 +76,8 @@ function answer(double: Double, asked: Asked): Answer {
     ...saysAlso.server,
   }
   switch (`${request.method} ${url.pathname}`) {
+    case 'GET /ready':
+      return { status: 200, json: {} }
     case 'GET /.well-known/oauth-protected-resource':
     case 'GET /.well-known/oauth-protected-resource/mcp':
       return { status: 200, json: resource }
@@ -156,9 +166,11 @@ function streams(request: IncomingMessage): boolean {
   return request.method === 'GET' && wants && keyOf(request) === key
 }
 
-function stream(response: ServerResponse): void {
+function stream(response: ServerResponse, pingMs: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(': here\n\n')
+  const pings = setInterval(() => response.write(': still\n\n'), pingMs)
+  response.on('close', () => clearInterval(pings))
 }
 
 function keyOf({ headers }: IncomingMessage): string | undefined {

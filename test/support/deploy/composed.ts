@@ -94,12 +94,7 @@ export async function startComposed(folder: string): Promise<Composed> {
     `127.0.0.1:${ports.get(name)}`,
   ])
   const nginx = await startNginx(({ port, folder }) => nginxConfiguration(port, folder, addresses))
-  const caddy = await startCaddy(({ port }) =>
-    replaced(read('proxies/Caddyfile'), ...addresses, [
-      ':8080 {',
-      `http://127.0.0.1:${port} {\n\tbind 127.0.0.1`,
-    ]),
-  )
+  const caddy = await startCaddy(({ port }) => caddyConfiguration(port, addresses))
   return {
     gateways,
     urls: { nginx: nginx.url, caddy: caddy.url },
@@ -162,8 +157,19 @@ export function nginxConfiguration(
   )
 }
 
+/** Caddyfile as it is mounted, with addresses of this machine. */
+export function caddyConfiguration(
+  port: number,
+  addresses: readonly (readonly [string, string])[],
+): string {
+  return replaced(read('proxies/Caddyfile'), ...addresses, [
+    ':8080 {',
+    `http://127.0.0.1:${port} {\n\tbind 127.0.0.1`,
+  ])
+}
+
 /** A text with others for its parts, each of which has to be in it. */
-function replaced(text: string, ...pairs: (readonly [from: string, to: string])[]): string {
+export function replaced(text: string, ...pairs: (readonly [from: string, to: string])[]): string {
   for (const [from, to] of pairs) {
     if (!text.includes(from)) throw new Error(`There is no ${from} to be replaced.`)
     text = text.replaceAll(from, to)

@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import { examineConnection } from '../../src/connect/connect.ts'
+import { readTarget } from '../../src/connect/target.ts'
+import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
+import { caddyConfiguration, nginxConfiguration, replaced } from '../support/deploy/composed.ts'
+import { startCaddy } from '../support/servers/caddy.ts'
+import { programPath } from '../support/servers/daemon.ts'
+import { startNginx } from '../support/servers/nginx.ts'
+
+/** A directive that breaks clients, in the place of one that does not. */
+type Broken = {
+  wrong: string
+  from: string
+  to: string
+  also?: readonly [string, string]
+  codes: readonly string[]
+  pingMs?: number
+}
+
+const nginxFaults: readonly Broken[] = [
+  {
+    wrong: 'buffers answers',
+    from: 'proxy_buffering off;',
+    to: 'proxy_buffering on;',
+    // As nginx speaks to servers unless told otherwise: with 1.1 it passes chunks also then.
+    also: ['proxy_http_version 1.1;', 'proxy_http_version 1.0;'],
+    codes: ['stream_buffered'],
+  },
+  {
+    wrong: 'has its own limit of bodies',
+    from: 'client_max_body_size 50331648;',
+    to: 'client_max_body_size 1m;',
+    codes: ['bodies_too_small'],
+  },
+  {
+    wrong: 'waits too short',
+    from: 'proxy_read_timeout 630s;',
+    to: 'proxy_read_timeout 1s;',
+    codes: ['stream_cut'],
+    pingMs: 1200,
+  },
+  {
+    wrong: 'hides a header of answers',
+    from: 'proxy_http_version 1.1;',
+    to: 'proxy_http_version 1.1; proxy_hide_header WWW-Authenticate;',
+    codes: ['authorization_stripped', 'api_key_stripped', 'challenge_missing'],
+  },
+  {
+    wrong: 'replaces a header of requests',
+    from: 'proxy_http_version 1.1;',
+    to: 'proxy_http_version 1.1; proxy_set_header Authorization "";',
+    codes: ['authorization_stripped', 'handshake_refused', 'key_refused'],
+  },
+  {
+    wrong: 'hides the cookies',
+    from: 'proxy_http_version 1.1;',
+    to: 'proxy_http_version 1.1; proxy_hide_header Set-Cookie;',
+    codes: ['cookies_stripped', 'page_missing'],
+  },
+  {
+    wrong: 'compresses streams',
+    from: 'gzip off;',
+    to: 'gzip on; gzip_types text/event-stream; gzip_min_length 1;',
+    codes: ['stream_compressed'],
+  },
+  {
+    wrong: 'has the gateway at another port',
+    from: 'proxy_connect_timeout 1s;',
+    to: 'proxy_connect_timeout 1s; # gone',
+    codes: ['gateway_gone'],
+  },
+  {
+    wrong: 'passes what is below /mcp alone',
+    from: 'include LOCATIONS;',
+    to: 'location /mcp/ { proxy_pass http://gateway; }',
+    codes: ['redirected_to_slash', 'only_below_endpoint', 'proxy_page'],
+  },
+  {
+    wrong: 'keeps /.well-known for certificates',
+    from: 'include LOCATIONS;',
+    to: 'location /.well-known/ { root /tmp/nothing; } include LOCATIONS;',
+    codes: ['metadata_missing', 'proxy_page', 'preflight_refused'],
+  },
+  {
+    wrong: 'asks for a password of its own',
+    from: 'include LOCATIONS;',
+    to: 'auth_basic "staff"; auth_basic_user_file /dev/null; include LOCATIONS;',
+    codes: ['proxy_page', 'challenge_of_proxy'],
+  },
+]
+
+describe('what would break clients behind a proxy', () => {
+  let double: GatewayDouble
+  before(async () => {
+    double = await startGatewayDouble()
+  })
+  after(() => double.stop())
+
+  const examine = async (url: string, holdMs: number) => {
+    double.baseUrl = url
+    const { faults } = await examineConnection({
+      target: readTarget(url)!,
+      key: double.key,
+      now: Date.now,
+      isPublic: () => false,
+      net: { askTimeoutMs: 1000 },
+      holdMs,
+    })
+    return faults.map(({ code }) => code)
+  }
+  const addresses = () =>
+    ['gateway-1:8080', 'gateway-2:8080'].map((name) => [name, double.url.slice(7)] as const)
+
+  it('is nothing behind deploy/proxies/Caddyfile', async function () {
+    programPath('caddy', this)
+    const caddy = await startCaddy(({ port }) => caddyConfiguration(port, addresses()))
+    try {
+      expect(await examine(caddy.url, 300)).to.deep.equal([])
+    } finally {
+      await caddy.stop()
+    }
+  })
+
+  it('is nothing behind deploy/proxies/nginx.conf', async function () {
+    programPath('nginx', this)
+    const nginx = await startNginx(({ port, folder }) =>
+      nginxConfiguration(port, folder, addresses()),
+    )
+    try {
+      expect(await examine(nginx.url, 300)).to.deep.equal([])
+    } finally {
+      await nginx.stop()
+    }
+  })
+
+  for (const {
+    wrong,
+    from,
+    to,
+    also: [part, other] = ['', ''],
+    codes,
+    pingMs = 20,
+  } of nginxFaults) {
+    it(`is named where nginx ${wrong}`, async function () {
+      programPath('nginx', this)
+      double.pingMs = pingMs
+      const nginx = await startNginx(({ port, folder }) => {
+        const locations = `${folder}/gateway-locations.conf`
+        const whole = nginxConfiguration(port, folder, addresses())
+        const [before, after] = [from, to].map((text) => text.replace('LOCATIONS', locations))
+        const broken = replaced(whole, [before!, after!]).replace(part, other)
+        return to.endsWith('# gone')
+          ? broken.replaceAll(double.url.slice(7), '127.0.0.1:9')
+          : broken
+      })
+      try {
+        const found = await examine(nginx.url, pingMs + 300)
+        expect(found).not.to.have.length(0)
+        expect(codes).to.include.members(found)
+      } finally {
+        await nginx.stop()
+      }
+    })
+  }
+})
