@@ -12,7 +12,7 @@ import {
   type OperationIdOf,
   type Protocol,
 } from '../../generated/operations.ts'
-import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
+import { queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
@@ -36,6 +36,7 @@ import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
+import { readHeaders } from './read-headers.ts'
 import type { BodyLimits } from './receive.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
@@ -152,8 +153,7 @@ function registerHandlers(
     const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], limits)
     const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
-      const options = { ...request.headers }
-      assertValid(headerChecks[id], options)
+      const options = readHeaders(request.headers, operation)
       const query = readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)

@@ -42,8 +42,9 @@ function readMessage(value: unknown): Message {
     const { id, method, params } = value
     return { kind: 'request', id, method, params: readParams(params ?? {}) }
   }
-  if (schemaChecks.JsonRpcNotification(value)) {
-    const { method, params } = value
+  const told = withoutNullId(value)
+  if (schemaChecks.JsonRpcNotification(told)) {
+    const { method, params } = told
     return { kind: 'notification', method, params: readParams(params ?? {}) }
   }
   if (schemaChecks.JsonRpcResultResponse(value) || schemaChecks.JsonRpcErrorResponse(value)) {
@@ -51,6 +52,14 @@ function readMessage(value: unknown): Message {
   }
   const { message } = complaintOf(schemaChecks.JsonRpcRequest)
   return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${message}`)
+}
+
+/** Some clients give notifications an id of null, which no request may have. */
+function withoutNullId(value: unknown): unknown {
+  if (!isObject(value) || !('id' in value) || value.id !== null) return value
+  const { id: _none, ...rest } = value
+  const { method } = rest as { method?: unknown }
+  return typeof method === 'string' && method.startsWith('notifications/') ? rest : value
 }
 
 /** The members that are not null, since null is absent in a request (docs/behaviour.md#errors). */

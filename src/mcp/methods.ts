@@ -34,11 +34,19 @@ type Options = {
   elsewhere: Pick<Elsewhere, 'setLevel'>
 }
 
+/** What is not offered; clients that ask for it all the same would fail at an error. */
+const emptyLists: readonly [string, Method][] = [
+  ['prompts/list', (params) => onlyPage(params, '{"prompts":[]}')],
+  ['resources/list', (params) => onlyPage(params, '{"resources":[]}')],
+  ['resources/templates/list', (params) => onlyPage(params, '{"resourceTemplates":[]}')],
+]
+
 export function createAnswerAtOnce({ inForce, levels, elsewhere }: Options): AnswerAtOnce {
   const methods = new Map<string, Method>([
     ['initialize', initialize],
     ['ping', () => '{}'],
     ['tools/list', (params) => onlyPage(params, inForce().list)],
+    ...emptyLists,
     ['logging/setLevel', ({ level }, client) => setLevel({ levels, elsewhere }, client, level)],
   ])
   return ({ id, method, params }, client) => {
@@ -58,9 +66,9 @@ function initialize({ protocolVersion: asked }: Params): string {
   return JSON.stringify({ protocolVersion: agreed, capabilities, serverInfo, instructions })
 }
 
-/** The list has one page, so every cursor is invalid. */
+/** The list has one page, so every cursor is invalid; some clients ask for the first with an empty one. */
 function onlyPage({ cursor }: Params, page: string): string {
-  if (cursor === undefined) return page
+  if (cursor === undefined || cursor === '') return page
   throw new JsonRpcError(
     rpcCodes.invalidParams,
     "There is no such 'cursor'; the list has one page.",
@@ -80,6 +88,10 @@ function setLevel(
 }
 
 function noMethod(name: string, names: readonly string[]): JsonRpcError {
+  if (/^(prompts|resources|completion)\//.test(name)) {
+    const text = `There is no method '${name.slice(0, 200)}': no prompts and no resources are offered here, only tools.`
+    return new JsonRpcError(rpcCodes.methodNotFound, text)
+  }
   const near = nearName(name, names)
   const remedy = near === undefined ? '' : ` Did you mean '${near}'?`
   const text = `There is no method '${name.slice(0, 200)}'.${remedy}`

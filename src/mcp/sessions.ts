@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { saidOnce } from '../http/read-headers.ts'
 
 /** Who sends a message: a key, in the session of its connection if it was given one. */
 export type Client = { keyId: string; sessionId: string | undefined }
@@ -67,8 +68,10 @@ export function createSessions(key: Buffer): Sessions {
 
 /** Who sends a request, as it says itself. */
 export function clientOf({ keyId }: Pick<Caller, 'keyId'>, headers: IncomingHttpHeaders): Client {
-  // An empty header names none. Node joins one that is sent twice.
-  return { keyId, sessionId: String(headers[sessionHeader] ?? '') || undefined }
+  const given = headers[sessionHeader]
+  // An empty header names none.
+  if (typeof given !== 'string' || given === '') return { keyId, sessionId: undefined }
+  return { keyId, sessionId: saidOnce(given) }
 }
 
 /** A name for the client, for maps. */

@@ -155,7 +155,15 @@ describe('messages to /mcp', () => {
 
   describe('messages', () => {
     const rows: { name: string; message: object; code: number }[] = [
-      { name: 'an unknown method', message: request('resources/list'), code: -32601 },
+      { name: 'an unknown method', message: request('agents/list'), code: -32601 },
+      { name: 'completion', message: request('completion/complete', {}), code: -32601 },
+      { name: 'a prompt', message: request('prompts/get', { name: 'x' }), code: -32601 },
+      { name: 'a resource', message: request('resources/read', { uri: 'x:y' }), code: -32601 },
+      {
+        name: 'a further page of nothing',
+        message: request('prompts/list', { cursor: 'x' }),
+        code: -32602,
+      },
       { name: 'a method of every object', message: request('__proto__'), code: -32601 },
       { name: 'an unknown tool', message: toolCall('paint', {}), code: -32602 },
       { name: 'a tool of every object', message: toolCall('constructor', {}), code: -32602 },
