@@ -1,10 +1,12 @@
 import type { Transaction } from 'kysely'
+import type { Actor } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Store } from '../../storage/store.ts'
-import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
-import { noAllowance } from '../allowance.ts'
+import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
+import { allowanceColumns, noAllowance } from '../allowance.ts'
 import { digestOf } from '../api-key.ts'
 import type { Audit } from '../audit.ts'
+import { changedValues } from '../changed-values.ts'
 import { newId } from '../id.ts'
 import { endOfKey } from '../identify.ts'
 import { keySettings } from '../key-form.ts'
@@ -25,6 +27,8 @@ export type Consent = {
   accountId: string
   /** The client as the page has shown it; `name` may be anything the client says. */
   client: { id: string; name: string }
+  /** What it may spend in a month, in dollars; undefined to set none. */
+  monthlyBudgetUsd?: string | undefined
 }
 
 /** The connections of clients to accounts: rows of `api_keys` of kind `connection`. */
@@ -57,15 +61,14 @@ export function createConnections({ store, audit, clock, limits }: Options): Con
         const name = plainName(consent.client.name, consent.client.id)
         const found = await findSame(transaction, consent, now)
         if (found !== undefined) {
-          const renamed = { client_name: name }
-          await transaction.updateTable('api_keys').set(renamed).where('id', '=', found).execute()
-          return found
+          await update(transaction, found, { name, consent, audit })
+          return found.id
         }
         await assertRoom(transaction, consent.accountId, { now, limits })
-        const row = { ...rowOf(consent, name, now), ...given }
+        const row = { ...rowOf(consent, name, now), ...budgetOf(consent), ...given }
         await transaction.insertInto('api_keys').values(row).execute()
         const { kind, client_id, client_name, bound_to } = row
-        const actor = { id: idOf(consent.by), address: consent.address }
+        const actor = actorOf(consent)
         const after = { ...keySettings(row), kind, client_id, client_name, bound_to }
         const act = { account_id: row.account_id, action: 'key.create', target: row.id } as const
         await audit.write(transaction, actor, { ...act, after })
@@ -74,8 +77,30 @@ export function createConnections({ store, audit, clock, limits }: Options): Con
   }
 }
 
-function idOf(by: Consenter): string {
-  return 'personId' in by ? by.personId : by.keyId
+function actorOf({ by, address }: Consent): Actor {
+  return { id: 'personId' in by ? by.personId : by.keyId, address }
+}
+
+/** A connection that is bound to a key has the key's budget. */
+function budgetOf({ by, monthlyBudgetUsd: usd }: Consent): Partial<AllowanceColumns> {
+  if (usd === undefined || 'keyId' in by) return {}
+  return allowanceColumns({ budget: { usd, period: 'month' } })
+}
+
+type Again = { name: string; consent: Consent; audit: Pick<Audit, 'write'> }
+
+/** Has a connection as it has been said yes to once more. */
+async function update(
+  transaction: Transaction<Tables>,
+  row: ApiKeysTable,
+  { name, consent, audit }: Again,
+): Promise<void> {
+  const columns = { client_name: name, ...budgetOf(consent) }
+  await transaction.updateTable('api_keys').set(columns).where('id', '=', row.id).execute()
+  const values = changedValues(keySettings(row), keySettings({ ...row, ...columns }))
+  if (values === undefined) return
+  const act = { account_id: row.account_id, action: 'key.update', target: row.id } as const
+  await audit.write(transaction, actorOf(consent), { ...act, ...values })
 }
 
 /** What a connection has from who says yes: read in its transaction, as who is removed gives nothing. */
@@ -112,10 +137,10 @@ async function findSame(
   transaction: Transaction<Tables>,
   { by, accountId, client }: Consent,
   now: number,
-): Promise<string | undefined> {
+): Promise<ApiKeysTable | undefined> {
   const rows = transaction
     .selectFrom('api_keys')
-    .select('id')
+    .selectAll()
     .where('client_id', '=', client.id)
     .where('account_id', '=', accountId)
     .where('kind', '=', 'connection')
@@ -125,7 +150,7 @@ async function findSame(
     'personId' in by
       ? rows.where('created_by', '=', by.personId).where('bound_to', 'is', null)
       : rows.where('bound_to', '=', by.keyId)
-  return (await same.limit(1).executeTakeFirst())?.id
+  return same.limit(1).executeTakeFirst()
 }
 
 type Room = { now: number; limits: Options['limits'] }

@@ -26,7 +26,7 @@ export type Consent = {
   address: string | null
   accountId: string
   client: { id: string; name: string }
-  budgetUsd: string | undefined
+  monthlyBudgetUsd: string | undefined
 }
 
 export type AnswerOptions = ViewOptions & {
@@ -129,7 +129,7 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
     address: call.addressOf(call.request),
     accountId,
     client: { id: interaction.client.id, name: client.name },
-    budgetUsd: caller === undefined ? undefined : budgetOf(form),
+    monthlyBudgetUsd: caller === undefined ? undefined : budgetOf(form),
   })
   const next = pathOf(await options.interactions.approve(interactionCall(call), grantId))
   return leavingPage({ client, allowed: true, next })

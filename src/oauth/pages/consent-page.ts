@@ -70,7 +70,7 @@ ${fieldOf({
   label: 'Monthly budget in US dollars (optional)',
   input: markup`inputmode="decimal" autocomplete="off" maxlength="20"`,
   value: values?.budget,
-  hint: 'This connection can spend no more in a month. Empty: as much as the account may.',
+  hint: 'It can spend no more in a month. Leave it empty to set none.',
   problem,
 })}`
 }
