@@ -59,6 +59,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
     members: announcedMembers(createMembers({ store, audit, clock }), announce),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
+    attempts,
     cookie: createSessionCookie(config.baseUrl),
   }
 }

@@ -1,0 +1,141 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import type { TestGateway } from '../../support/gateway.ts'
+
+type Init = {
+  method?: string
+  body?: URLSearchParams | string
+  headers?: Record<string, string>
+}
+type Cookie = { value: string; path: string }
+
+/** What a visitor is shown. */
+export type Shown = { status: number; headers: Headers; html: string; path: string }
+
+/** A browser without its looks: it keeps cookies for their paths, and sends forms as they are. */
+export type Visitor = {
+  cookies: Map<string, Cookie>
+  /** Follows redirects within the gateway. */
+  open(path: string, init?: Init): Promise<Shown>
+  /** One request, without following anything. */
+  ask(path: string, init?: Init): Promise<Response>
+  /** Presses a button of the page that is shown. */
+  press(action: string, fields?: Record<string, string>, shown?: Shown): Promise<Shown>
+  /** The page that was shown last. */
+  shown(): Shown
+}
+
+export function createVisitor({ url }: Pick<TestGateway, 'url'>): Visitor {
+  const cookies = new Map<string, Cookie>()
+  let last: Shown | undefined
+  const keep = (response: Response) => {
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';', 1)
+      const at = pair.indexOf('=')
+      const name = pair.slice(0, at)
+      const path = /; *path=([^;]*)/i.exec(line)?.[1] ?? '/'
+      const isOver = /max-age=0|expires=Thu, 01 Jan 1970/i.test(line)
+      if (isOver) cookies.delete(`${name} ${path}`)
+      else cookies.set(`${name} ${path}`, { value: pair.slice(at + 1), path })
+    }
+  }
+  const ask: Visitor['ask'] = async (path, init = {}) => {
+    const sent = [...cookies]
+      .filter(
+        ([, one]) =>
+          path === one.path ||
+          path.startsWith(one.path.replace(/\/?$/, '/')) ||
+          path.startsWith(`${one.path}?`),
+      )
+      .map(([name, one]) => `${name.split(' ', 1)[0]}=${one.value}`)
+    const headers = { cookie: sent.join('; '), 'sec-fetch-site': 'same-origin', ...init.headers }
+    const response = await fetch(url + path, { ...init, headers, redirect: 'manual' })
+    keep(response)
+    return response
+  }
+  const open: Visitor['open'] = async (path, init) => {
+    const response = await ask(path, init)
+    const location = response.headers.get('location')
+    if (location !== null && new URL(location, url).origin === url) {
+      const { pathname, search } = new URL(location, url)
+      return open(pathname + search)
+    }
+    const { status, headers } = response
+    last = { status, headers, html: await response.text(), path }
+    return last
+  }
+  const shown = () => last ?? expect.fail('no page is open')
+  return {
+    cookies,
+    ask,
+    open,
+    shown,
+    press: (action, fields = {}, page = shown()) => {
+      const token = fieldIn(page.html, 'csrf_token')
+      const account = fieldIn(page.html, 'account_id')
+      const body = new URLSearchParams({
+        csrf_token: token ?? '',
+        ...(account !== undefined && { account_id: account }),
+        ...fields,
+        action,
+      })
+      return open(page.path.split('?', 1)[0]!, { method: 'POST', body })
+    },
+  }
+}
+
+/** What a page fills a field with. */
+export function fieldIn(html: string, name: string): string | undefined {
+  return new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1]
+}
+
+/** A client that registered itself, and its request for a connection. */
+export async function register(
+  { url }: Pick<TestGateway, 'url'>,
+  { name = 'Editor', redirectUri = 'http://127.0.0.1:33418/' } = {},
+) {
+  const response = await fetch(`${url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: name,
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'none',
+    }),
+  })
+  const { client_id: clientId } = (await response.json()) as { client_id: string }
+  expect(clientId).to.be.a('string')
+  const verifier = randomBytes(32).toString('base64url')
+  const query = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    state: 'the state',
+    scope: 'mcp',
+  })
+  return {
+    clientId,
+    path: `/oauth/authorize?${String(query)}`,
+    /** Exchanges a code for tokens. */
+    exchange: async (code: string) => {
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+      })
+      const answer = await fetch(`${url}/oauth/token`, { method: 'POST', body })
+      expect(answer.status).to.equal(200)
+      return (await answer.json()) as { access_token: string }
+    },
+  }
+}
+
+/** The address at which a page has the browser go on. */
+export function onwardOf({ html }: Shown): string {
+  const found = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(html)?.[1]
+  return found?.replaceAll('&amp;', '&') ?? expect.fail(`the page leads nowhere:\n${html}`)
+}
