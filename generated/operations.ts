@@ -23,7 +23,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "createImageEdit",
@@ -44,7 +45,8 @@ export const operations = [
       "multipart/form-data"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "createChatCompletion",
@@ -64,7 +66,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "listModels",
@@ -80,7 +83,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "retrieveModel",
@@ -91,7 +95,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "postMcp",
@@ -112,7 +117,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "json-rpc",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "getMcp",
@@ -126,7 +132,8 @@ export const operations = [
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "deleteMcp",
@@ -140,7 +147,164 @@ export const operations = [
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
+  },
+  {
+    "id": "retrieveResourceMetadata",
+    "method": "get",
+    "path": "/.well-known/oauth-protected-resource",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/.well-known/oauth-protected-resource/mcp"
+    ]
+  },
+  {
+    "id": "retrieveServerMetadata",
+    "method": "get",
+    "path": "/.well-known/oauth-authorization-server",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/.well-known/oauth-authorization-server/mcp"
+    ]
+  },
+  {
+    "id": "retrieveOpenIdConfiguration",
+    "method": "get",
+    "path": "/.well-known/openid-configuration",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/.well-known/openid-configuration/mcp"
+    ]
+  },
+  {
+    "id": "authorize",
+    "method": "get",
+    "path": "/oauth/authorize",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/authorize"
+    ]
+  },
+  {
+    "id": "authorizeByForm",
+    "method": "post",
+    "path": "/oauth/authorize",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/x-www-form-urlencoded"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/authorize"
+    ]
+  },
+  {
+    "id": "resumeAuthorization",
+    "method": "get",
+    "path": "/oauth/authorize/{uid}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
+  },
+  {
+    "id": "createToken",
+    "method": "post",
+    "path": "/oauth/token",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/x-www-form-urlencoded"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/token"
+    ]
+  },
+  {
+    "id": "registerClient",
+    "method": "post",
+    "path": "/oauth/register",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": [
+      "/register"
+    ]
+  },
+  {
+    "id": "revokeToken",
+    "method": "post",
+    "path": "/oauth/revoke",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/x-www-form-urlencoded"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
+  },
+  {
+    "id": "introspectToken",
+    "method": "post",
+    "path": "/oauth/introspect",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/x-www-form-urlencoded"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
+  },
+  {
+    "id": "listSigningKeys",
+    "method": "get",
+    "path": "/oauth/jwks",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
   },
   {
     "id": "listAccounts",
@@ -155,7 +319,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "createAccount",
@@ -168,7 +333,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "retrieveAccount",
@@ -179,7 +345,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "updateAccount",
@@ -192,7 +359,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "listAuditEvents",
@@ -210,7 +378,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "retrieveOwnKey",
@@ -221,7 +390,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "listKeys",
@@ -240,7 +410,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "createKey",
@@ -255,7 +426,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "retrieveKey",
@@ -268,7 +440,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "updateKey",
@@ -283,7 +456,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "revokeKey",
@@ -296,7 +470,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "rotateKey",
@@ -311,7 +486,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "setUp",
@@ -324,7 +500,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "public"
+    "access": "public",
+    "alsoAt": []
   },
   {
     "id": "createSession",
@@ -337,7 +514,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "public"
+    "access": "public",
+    "alsoAt": []
   },
   {
     "id": "listSessions",
@@ -352,7 +530,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "retrieveCurrentSession",
@@ -363,7 +542,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "deleteCurrentSession",
@@ -374,7 +554,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "deleteSession",
@@ -385,7 +566,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "retrieveMe",
@@ -396,7 +578,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "updateMe",
@@ -409,7 +592,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "changePassword",
@@ -422,7 +606,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "person"
+    "access": "person",
+    "alsoAt": []
   },
   {
     "id": "listMembers",
@@ -438,7 +623,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "inviteMember",
@@ -453,7 +639,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "updateMember",
@@ -468,7 +655,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "removeMember",
@@ -481,7 +669,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "listInvitations",
@@ -497,7 +686,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "withdrawInvitation",
@@ -510,7 +700,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "acceptInvitation",
@@ -523,7 +714,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "anyone"
+    "access": "anyone",
+    "alsoAt": []
   },
   {
     "id": "signUp",
@@ -536,7 +728,8 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
-    "access": "public"
+    "access": "public",
+    "alsoAt": []
   },
   {
     "id": "reportUsage",
@@ -566,7 +759,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "exportUsage",
@@ -594,7 +788,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "exportRequests",
@@ -619,7 +814,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "listRequests",
@@ -646,7 +842,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "retrieveRequest",
@@ -659,7 +856,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   },
   {
     "id": "reloadSettings",
@@ -670,7 +868,8 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "caller"
+    "access": "caller",
+    "alsoAt": []
   }
 ] as const
 
@@ -680,9 +879,9 @@ export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 /**
  * Who asks: `caller` whoever has credentials, `person` only who has signed in, `anyone` also who has
- * not, `public` nobody that is known.
+ * not, `public` nobody that is known, `client` an OAuth client, which its face knows.
  */
-export type Access = 'caller' | 'person' | 'anyone' | 'public'
+export type Access = 'caller' | 'person' | 'anyone' | 'public' | 'client'
 /** The operations with this access. */
 export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
 
@@ -754,6 +953,21 @@ export const bodyMembers = {
     "user"
   ],
   "postMcp": [],
+  "registerClient": [
+    "client_name",
+    "redirect_uris",
+    "application_type",
+    "grant_types",
+    "response_types",
+    "token_endpoint_auth_method",
+    "client_uri",
+    "logo_uri",
+    "policy_uri",
+    "tos_uri",
+    "contacts",
+    "jwks",
+    "jwks_uri"
+  ],
   "createAccount": [
     "name",
     "limits",
@@ -871,6 +1085,7 @@ export const responseHeaders = [
   "Retry-After",
   "x-accel-buffering",
   "Mcp-Session-Id",
+  "Location",
   "Cache-Control",
   "retry-after"
 ] as const

@@ -101,6 +101,18 @@ export interface components {
              */
             sign_up: "open" | "closed";
             /**
+             * @description Whether OAuth clients may register themselves, so that a person can connect one by the address alone.
+             * @default open
+             * @enum {string}
+             */
+            client_registration: "open" | "closed";
+            /**
+             * @description Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet.
+             * @default open
+             * @enum {string}
+             */
+            client_documents: "open" | "closed";
+            /**
              * @description `normal`: an answered call survives a crash of the process. `full`: also a power cut.
              * @default normal
              * @enum {string}
@@ -592,6 +604,21 @@ export interface components {
                  */
                 oauth_sweep_rows_max: number;
                 /**
+                 * @description Bytes of a request to the OAuth endpoints, a client's registration among them.
+                 * @default 65536
+                 */
+                oauth_request_bytes_max: number;
+                /**
+                 * @description OAuth clients that may be registered from one address within an hour.
+                 * @default 20
+                 */
+                oauth_registrations_per_hour_max: number;
+                /**
+                 * @description OAuth clients that may be registered within an hour, from everywhere together.
+                 * @default 500
+                 */
+                oauth_registrations_total_per_hour_max: number;
+                /**
                  * @description Keys that are kept in memory.
                  * @default 10000
                  */
@@ -979,6 +1006,20 @@ export const settings = [
     "standard": "closed",
     "needsRestart": true,
     "description": "Whether anybody may make a person and an account of their own, or only who is invited."
+  },
+  {
+    "name": "client_registration",
+    "variable": "CLIENT_REGISTRATION",
+    "standard": "open",
+    "needsRestart": true,
+    "description": "Whether OAuth clients may register themselves, so that a person can connect one by the address alone."
+  },
+  {
+    "name": "client_documents",
+    "variable": "CLIENT_DOCUMENTS",
+    "standard": "open",
+    "needsRestart": true,
+    "description": "Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet."
   },
   {
     "name": "durability",
@@ -1637,6 +1678,27 @@ export const settings = [
     "standard": 1000,
     "needsRestart": true,
     "description": "Rows of each kind that are removed at once."
+  },
+  {
+    "name": "limits.oauth_request_bytes_max",
+    "variable": null,
+    "standard": 65536,
+    "needsRestart": true,
+    "description": "Bytes of a request to the OAuth endpoints, a client's registration among them."
+  },
+  {
+    "name": "limits.oauth_registrations_per_hour_max",
+    "variable": null,
+    "standard": 20,
+    "needsRestart": true,
+    "description": "OAuth clients that may be registered from one address within an hour."
+  },
+  {
+    "name": "limits.oauth_registrations_total_per_hour_max",
+    "variable": null,
+    "standard": 500,
+    "needsRestart": true,
+    "description": "OAuth clients that may be registered within an hour, from everywhere together."
   },
   {
     "name": "limits.key_cache_entries_max",

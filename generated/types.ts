@@ -145,6 +145,222 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the tool server as an OAuth resource
+         * @description The metadata of RFC 9728, also at `/.well-known/oauth-protected-resource/mcp`: which
+         *     authorization server gives tokens for the tool server.
+         */
+        get: operations["retrieveResourceMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the authorization server
+         * @description The metadata of RFC 8414, also at `/.well-known/oauth-authorization-server/mcp`. What is not
+         *     named there is not offered.
+         */
+        get: operations["retrieveServerMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the authorization server to OpenID clients
+         * @description The same metadata, for clients that look for it here, with what OpenID Connect Discovery
+         *     requires of it. The gateway gives no ID tokens.
+         */
+        get: operations["retrieveOpenIdConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask a person to let a client in
+         * @description The authorization endpoint of RFC 6749, for browsers. `response_type` is `code`, and PKCE with
+         *     `S256` is required (RFC 7636). `resource` is `{base_url}/mcp`, which is also the default
+         *     (RFC 8707), and `scope` is `mcp`. Answers carry `iss` (RFC 9207). While the redirect address
+         *     is not proved, errors are shown here.
+         */
+        get: operations["authorize"];
+        put?: never;
+        /**
+         * Ask a person to let a client in, with a form
+         * @description The same with its parameters in a form.
+         */
+        post: operations["authorizeByForm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/authorize/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Go on behind the decision
+         * @description Where the browser is sent behind the person's decision; it leads back to the client.
+         */
+        get: operations["resumeAuthorization"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get an access token
+         * @description The token endpoint of RFC 6749, for `authorization_code`, `refresh_token` and
+         *     `client_credentials`. Access tokens last for an hour and are sent as a bearer token to
+         *     `/mcp` and `/v1`. A refresh token is replaced with each use.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register a client
+         * @description Dynamic registration (RFC 7591), open and limited by address. The answer tells what was
+         *     registered: what the gateway does not offer is left out. Redirect addresses are https, http on
+         *     this machine (with any port), or of a scheme of the client's own. Registered clients sign
+         *     people in; those of `client_credentials` are made by an administrator.
+         */
+        post: operations["registerClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a token
+         * @description The revocation endpoint of RFC 7009. A client revokes its own tokens alone; with a refresh
+         *     token end all tokens of its connection.
+         */
+        post: operations["revokeToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/introspect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask about a token
+         * @description The introspection endpoint of RFC 7662. A client is told of its own tokens alone.
+         */
+        post: operations["introspectToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/jwks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the public keys
+         * @description The authorization server's public keys as a JWK set (RFC 7517).
+         */
+        get: operations["listSigningKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/accounts": {
         parameters: {
             query?: never;
@@ -706,6 +922,81 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        OAuthError: {
+            /** @description One of the codes of RFC 6749 and its extensions. */
+            error: string;
+            /** @description What is wrong, and the remedy. */
+            error_description?: string;
+            state?: string;
+            iss?: string;
+            scope?: string;
+        };
+        ResourceMetadata: {
+            resource: string;
+            authorization_servers: string[];
+            scopes_supported: string[];
+            bearer_methods_supported: string[];
+            resource_name?: string;
+            resource_documentation?: string;
+        };
+        ServerMetadata: {
+            issuer: string;
+            authorization_endpoint: string;
+            token_endpoint: string;
+            registration_endpoint?: string;
+            revocation_endpoint?: string;
+            introspection_endpoint?: string;
+            jwks_uri?: string;
+            scopes_supported?: string[];
+            response_types_supported: string[];
+            response_modes_supported?: string[];
+            grant_types_supported?: string[];
+            token_endpoint_auth_methods_supported?: string[];
+            token_endpoint_auth_signing_alg_values_supported?: string[];
+            revocation_endpoint_auth_methods_supported?: string[];
+            introspection_endpoint_auth_methods_supported?: string[];
+            code_challenge_methods_supported?: string[];
+            authorization_response_iss_parameter_supported?: boolean;
+            client_id_metadata_document_supported?: boolean;
+            service_documentation?: string;
+            subject_types_supported?: string[];
+            id_token_signing_alg_values_supported?: string[];
+        };
+        TokenAnswer: {
+            access_token: string;
+            token_type: string;
+            /** @description For how many seconds it holds. */
+            expires_in: number;
+            refresh_token?: string;
+            scope?: string;
+        };
+        ClientRegistration: {
+            client_name?: string;
+            redirect_uris?: string[];
+            application_type?: string;
+            grant_types?: string[];
+            response_types?: string[];
+            token_endpoint_auth_method?: string;
+            client_uri?: string;
+            logo_uri?: string;
+            policy_uri?: string;
+            tos_uri?: string;
+            contacts?: string[];
+            jwks?: Record<string, never>;
+            jwks_uri?: string;
+        };
+        RegisteredClient: {
+            client_id: string;
+            client_id_issued_at?: number;
+            client_secret?: string;
+            client_secret_expires_at?: number;
+            client_name?: string;
+            redirect_uris: string[];
+            application_type?: string;
+            grant_types?: string[];
+            response_types?: string[];
+            token_endpoint_auth_method?: string;
+        };
         /** @enum {string} */
         Switch: "true" | "false";
         /**
@@ -3444,6 +3735,22 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
+        /** @description The request is refused, in the words of RFC 6749. */
+        OAuthRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
     };
     parameters: {
         /**
@@ -3645,6 +3952,11 @@ export interface components {
          * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
          */
         ToolSession: string;
+        /**
+         * @description The address to go on at.
+         * @example /oauth/interaction/V1StGXR8_Z5jdHi6B-myT
+         */
+        Location: string;
         /**
          * @description Names this answer in the logs and in the ledger.
          * @example req_01a202c5d236fab9fecc777406b8e6c8
@@ -4542,6 +4854,531 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
+        };
+    };
+    retrieveResourceMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "resource": "https://gateway.example/mcp",
+                     *       "authorization_servers": [
+                     *         "https://gateway.example"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "mcp"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "header"
+                     *       ],
+                     *       "resource_name": "Model-Access Gateway"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResourceMetadata"];
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    retrieveServerMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://gateway.example",
+                     *       "authorization_endpoint": "https://gateway.example/oauth/authorize",
+                     *       "token_endpoint": "https://gateway.example/oauth/token",
+                     *       "registration_endpoint": "https://gateway.example/oauth/register",
+                     *       "revocation_endpoint": "https://gateway.example/oauth/revoke",
+                     *       "introspection_endpoint": "https://gateway.example/oauth/introspect",
+                     *       "jwks_uri": "https://gateway.example/oauth/jwks",
+                     *       "scopes_supported": [
+                     *         "mcp",
+                     *         "offline_access"
+                     *       ],
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "response_modes_supported": [
+                     *         "query",
+                     *         "fragment",
+                     *         "form_post"
+                     *       ],
+                     *       "grant_types_supported": [
+                     *         "authorization_code",
+                     *         "refresh_token",
+                     *         "client_credentials"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none",
+                     *         "client_secret_basic",
+                     *         "client_secret_post",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "token_endpoint_auth_signing_alg_values_supported": [
+                     *         "RS256",
+                     *         "PS256",
+                     *         "ES256",
+                     *         "EdDSA"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "authorization_response_iss_parameter_supported": true,
+                     *       "client_id_metadata_document_supported": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServerMetadata"];
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    retrieveOpenIdConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://gateway.example",
+                     *       "authorization_endpoint": "https://gateway.example/oauth/authorize",
+                     *       "token_endpoint": "https://gateway.example/oauth/token",
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "subject_types_supported": [
+                     *         "public"
+                     *       ],
+                     *       "id_token_signing_alg_values_supported": [
+                     *         "RS256"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServerMetadata"];
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    authorize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    authorizeByForm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "response_type": "code",
+                 *       "client_id": "V1StGXR8",
+                 *       "redirect_uri": "http://127.0.0.1:33418/",
+                 *       "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+                 *       "code_challenge_method": "S256"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    resumeAuthorization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "authorization_code",
+                 *       "code": "mag_code_Zk3rJ0",
+                 *       "redirect_uri": "http://127.0.0.1:33418/",
+                 *       "client_id": "V1StGXR8",
+                 *       "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "mag_oauth_5nRk1c",
+                     *       "token_type": "Bearer",
+                     *       "expires_in": 3600,
+                     *       "refresh_token": "mag_refresh_9fQa2x",
+                     *       "scope": "mcp"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenAnswer"];
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    registerClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "Editor",
+                 *       "redirect_uris": [
+                 *         "http://127.0.0.1:33418/"
+                 *       ],
+                 *       "token_endpoint_auth_method": "none"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientRegistration"];
+            };
+        };
+        responses: {
+            /** @description The client. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "V1StGXR8",
+                     *       "client_name": "Editor",
+                     *       "redirect_uris": [
+                     *         "http://127.0.0.1:33418/"
+                     *       ],
+                     *       "application_type": "native",
+                     *       "grant_types": [
+                     *         "authorization_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "response_types": [
+                     *         "code"
+                     *       ],
+                     *       "token_endpoint_auth_method": "none"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RegisteredClient"];
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "V1StGXR8",
+                 *       "token": "mag_refresh_9fQa2x"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The token does not hold any more, or never did. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    introspectToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "V1StGXR8",
+                 *       "token": "mag_refresh_9fQa2x"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Whether the token holds, and what for. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "active": false
+                     *     }
+                     */
+                    "application/json": {
+                        active: boolean;
+                    };
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    listSigningKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "kty": "RSA",
+                     *           "use": "sig",
+                     *           "kid": "2026-11",
+                     *           "e": "AQAB",
+                     *           "n": "sXchDaQebHnPiGvyDOAT4saGEUetSyo9"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/jwk-set+json": {
+                        keys: Record<string, never>[];
+                    };
+                };
+            };
+            "4XX": components["responses"]["OAuthRefusal"];
+            "5XX": components["responses"]["OAuthRefusal"];
         };
     };
     listAccounts: {

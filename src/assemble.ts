@@ -23,6 +23,7 @@ import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
+import { crossOriginPaths, type OAuthServer } from './oauth/index.ts'
 import { bindPages } from './pages/index.ts'
 import type { PrimaryLine } from './peers/primary-line.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
@@ -104,7 +105,7 @@ export async function assemble({
   const known = assembleAccounts({ store, limits, channel, clock, monotonic })
   const { announce } = known
   const people = assemblePeople({ config, store, events, announce, clock, monotonic })
-  const { contract, toolServer, current, keys, reload, ...answers } = assembleAnswers({
+  const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({
     ...opened,
     ...known,
     config,
@@ -125,7 +126,7 @@ export async function assemble({
   })
   const { accounts, followKey } = known
   const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
-  const server = serverOf({ contract, toolServer, ...carried })
+  const server = serverOf({ contract, toolServer, oauth, ...carried })
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, config, worker }),
     metricsToken: () => current().secrets.metricsToken,
@@ -192,6 +193,7 @@ async function openAll({ config, secrets, log, worker, monotonic, events, metric
 }
 
 type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {
+  oauth: Pick<OAuthServer, 'errorAnswer'>
   limits: Config['limits']
   events: Events
   budget: Budget
@@ -203,7 +205,7 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
 }
 
 /** The HTTP server of the contract, with a router for all else. */
-function serverOf({ contract, toolServer, limits, events, budget, ...more }: ServerParts) {
+function serverOf({ contract, toolServer, oauth, limits, events, budget, ...more }: ServerParts) {
   const { onPortClosed, ...rest } = more
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
@@ -211,12 +213,20 @@ function serverOf({ contract, toolServer, limits, events, budget, ...more }: Ser
     contract,
     router,
     limits,
-    errorAnswerAt: errorAnswersByPath({ rest: errorAnswer, 'json-rpc': toolServer.errorAnswer }),
+    errorAnswerAt: errorAnswersByPath({
+      rest: errorAnswer,
+      'json-rpc': toolServer.errorAnswer,
+      oauth: oauth.errorAnswer,
+    }),
     onDrain: () => {
       toolServer.close()
       onPortClosed()
     },
-    allowCrossOrigin: createCrossOrigin({ '/v1/': () => '*', '/mcp': toolServer.allowedOrigin }),
+    allowCrossOrigin: createCrossOrigin({
+      '/v1/': () => '*',
+      '/mcp': toolServer.allowedOrigin,
+      ...Object.fromEntries(crossOriginPaths.map((path) => [path, () => '*'])),
+    }),
     events,
     budget,
   })

@@ -46,6 +46,10 @@ export type Config = TelemetryConfig & {
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
   readonly signUp: NonNullable<Settings['sign_up']>
+  /** Whether OAuth clients may register themselves. */
+  readonly clientRegistration: NonNullable<Settings['client_registration']>
+  /** Whether OAuth clients may be known by a document that they publish. */
+  readonly clientDocuments: NonNullable<Settings['client_documents']>
   readonly durability: NonNullable<Settings['durability']>
   readonly defaultImageModel: string
   readonly defaultToolImageModel: string
@@ -140,6 +144,8 @@ export function loadConfig(variables: Variables): Loaded {
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
     signUp: checked.sign_up,
+    clientRegistration: checked.client_registration,
+    clientDocuments: checked.client_documents,
     durability: checked.durability,
     defaultImageModel: checked.default_image_model,
     defaultToolImageModel: checked.default_tool_image_model,

@@ -18,6 +18,8 @@ export type Operation = {
   security?: Security
   /** A protocol whose face parses bodies and formats errors itself; absent for `rest`. */
   'x-protocol'?: string
+  /** Further paths that the operation is found at. */
+  'x-also-at'?: string[]
   parameters?: Parameter[]
   requestBody?: RequestBody
   responses: Record<string, Response | Reference>

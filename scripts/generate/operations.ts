@@ -4,6 +4,7 @@ import {
   resolved,
   responsesOf,
   type Document,
+  type Operation,
   type OperationRow,
   type Security,
 } from './document.ts'
@@ -23,7 +24,8 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     headerNames: parametersOf(document, operation, 'header').map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
-    access: accessOf(operation.security ?? document.security),
+    access: accessOf(operation, document),
+    alsoAt: operation['x-also-at'] ?? [],
   }))
   return `${banner}
 /** What the contract is called. */
@@ -38,9 +40,9 @@ export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 /**
  * Who asks: \`caller\` whoever has credentials, \`person\` only who has signed in, \`anyone\` also who has
- * not, \`public\` nobody that is known.
+ * not, \`public\` nobody that is known, \`client\` an OAuth client, which its face knows.
  */
-export type Access = 'caller' | 'person' | 'anyone' | 'public'
+export type Access = 'caller' | 'person' | 'anyone' | 'public' | 'client'
 /** The operations with this access. */
 export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
 
@@ -60,7 +62,9 @@ export const responseHeaders = ${JSON.stringify(responseHeaders(document, rows),
 `
 }
 
-function accessOf(security: Security): string {
+function accessOf(operation: Operation, document: Document): string {
+  const security: Security = operation.security ?? document.security
+  if (operation['x-protocol'] === 'oauth' && security.length === 0) return 'client'
   const schemes = security.map((requirement) => Object.keys(requirement))
   if (schemes.length === 0) return 'public'
   if (schemes.some((names) => names.length === 0)) return 'anyone'

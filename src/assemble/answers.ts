@@ -56,7 +56,7 @@ export function assembleAnswers(options: Options) {
       limits = next.config.limits
       for (const id of providerIds) lasting.health.forget(id)
       options.setLogLevel(next.config.logLevel)
-      if (concernsModels) faces.toolServer.announceToolsChanged()
+      if (concernsModels) toolServer.announceToolsChanged()
     },
     note: createNote(options),
   })
@@ -90,7 +90,8 @@ export function assembleAnswers(options: Options) {
     onFailure: events.toolFailed,
     claimKey: lasting.idempotency.claimKey,
   })
-  const others = { ...faces.toolServer.operations, ...administration.operations }
+  const { toolServer, oauth } = faces
+  const others = { ...toolServer.operations, ...administration.operations, ...oauth.operations }
   generations.begin(createGeneration({ ...options, lasting, others }))
   return {
     ...faces,
@@ -100,6 +101,7 @@ export function assembleAnswers(options: Options) {
     close: async () => {
       sweep.close()
       await generations.close()
+      await oauth.close()
       await lasting.closeCounts()
       await lasting.guarded.close()
       await lasting.idempotency.close()

@@ -1,3 +1,5 @@
+import type { Announce } from '../accounts/announced.ts'
+import type { Audit } from '../accounts/audit.ts'
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
@@ -12,7 +14,11 @@ import { v1Forms } from '../v1/index.ts'
 import type { Generation } from './generation.ts'
 import { announcedTextMax } from '../peers/announcement.ts'
 import type { Channel } from '../peers/channel.ts'
+import type { PublicNet } from '../pictures/guarded-fetch.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Events } from '../telemetry/events.ts'
+import { assembleOAuth } from './oauth.ts'
 import type { PeopleParts } from './people.ts'
 
 type Options = {
@@ -26,8 +32,15 @@ type Options = {
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   claimKey: ClaimKey
   channel: Channel
-  secret: GatewaySecret
   tracing: Tracing | undefined
+  events: Events
+  store: GuardedStore
+  secret: GatewaySecret
+  audit: Audit
+  announce: Announce
+  /** What stands for the internet. */
+  publicNet: PublicNet
+  clock: () => number
   monotonic: () => number
 }
 
@@ -68,7 +81,7 @@ export function assembleFaces(options: Options) {
     addressOf: (request) => current().addressOf(request),
     limits: config.limits,
   })
-  return { contract, toolServer }
+  return { contract, toolServer, oauth: assembleOAuth(options) }
 }
 
 /** What tool clients do here, told to the other processes. */

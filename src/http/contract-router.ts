@@ -16,7 +16,6 @@ import { queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
-import { nearName } from '../core/near-name.ts'
 import type { Occupancy } from '../core/occupancy.ts'
 import type { Answer } from './answer.ts'
 import {
@@ -37,6 +36,7 @@ import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
 import { readHeaders } from './read-headers.ts'
+import { readQuery } from './read-query.ts'
 import type { BodyLimits } from './receive.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
@@ -54,7 +54,7 @@ type Options = {
   actFor: ActFor
   addressOf: ClientAddress
   claimKey: ClaimKey
-  limits: BodyLimits
+  limits: BodyLimits & { oauthRequestBytesMax: number }
 }
 
 type ExchangeContext = Parameters<OperationHandler>[0]
@@ -113,12 +113,15 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
   for (const operation of described) {
     const { method, path } = operation
     const handler = handlerOf(operation, registered, options)
-    if (path.includes('{')) patterns.push({ method, path, handler })
-    else table.set(`${method.toUpperCase()} ${path}`, handler)
-  }
-  for (const operation of described) {
-    const { path } = operation
-    if (!path.includes('{')) refusals.set(path, methodRefusal(operation, registered, options))
+    if (path.includes('{')) {
+      patterns.push({ method, path, handler })
+      continue
+    }
+    const refusal = methodRefusal(operation, registered, options)
+    for (const one of [path, ...alsoAt(operation.operationId)]) {
+      table.set(`${method.toUpperCase()} ${one}`, handler)
+      refusals.set(one, refusal)
+    }
   }
   return {
     find: ({ method = '', url = '' }) => {
@@ -150,17 +153,21 @@ function registerHandlers(
     const { id } = operation
     const names: readonly string[] = operation.headerNames
     const answerOnce = names.includes(keyHeader) ? answersOnce(id, claimKey) : undefined
-    const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], limits)
+    const isOAuth = operation.protocol === 'oauth'
+    const requestBytesMax = isOAuth ? limits.oauthRequestBytesMax : limits.requestBytesMax
+    const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], { ...limits, requestBytesMax })
     const readBody = bodyReader(operation, forms[id], limits)
-    backend.register(id, async (_context, { req: request, state, params }: ExchangeContext) => {
+    backend.register(id, async (_context, exchange: ExchangeContext) => {
+      const { req: request, res: response, state, params } = exchange
       const options = readHeaders(request.headers, operation)
-      const query = readQuery(request, operation)
+      // What is wrong with an authorization request may have to be told to its client's address.
+      const query = isOAuth ? {} : readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller, trace } = state
       const others = giveWay(hold)
       if (others !== undefined) await others
-      const known = { caller, requestId, ending, hold, trace, request, addressOf }
+      const known = { caller, requestId, ending, hold, trace, request, response, addressOf }
       const call = { ...known, ...content, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
       // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
@@ -170,8 +177,11 @@ function registerHandlers(
         // Body, query and headers have passed the checks of this operation.
         const checked = call as unknown as OperationCall<OperationIdOf<'caller'>>
         const isOnce = answerOnce !== undefined && request.headers[keyHeader] !== undefined
-        const answer = await (isOnce ? answerOnce(checked, handle) : handle(checked))
-        state.answer = caller === undefined || caller.person ? notKept(answer) : answer
+        const answer: Answer | undefined = await (isOnce
+          ? answerOnce(checked, handle)
+          : handle(checked))
+        if (answer === undefined) exchange.respond = false
+        else state.answer = caller === undefined || caller.person ? notKept(answer) : answer
       } finally {
         leave()
       }
@@ -223,6 +233,11 @@ function handlerOf(
   }
 }
 
+/** Further paths of an operation. */
+function alsoAt(id: string | undefined): readonly string[] {
+  return operations.find((one) => one.id === id)?.alsoAt ?? []
+}
+
 function queryNamesOf(id: string | undefined): readonly string[] {
   return operations.find((one) => one.id === id)?.queryNames ?? []
 }
@@ -247,53 +262,29 @@ function methodRefusal(
   }
 }
 
+const ofOwnProtocol = operations.filter(({ protocol }) => protocol !== 'rest')
 const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
-  operations.flatMap(({ path, protocol }) => (protocol === 'rest' ? [] : [[path, protocol]])),
+  ofOwnProtocol.flatMap(({ path, alsoAt: more, protocol }) =>
+    [path, ...more].map((one) => [one, protocol] as const),
+  ),
 )
+/** How paths with parameters begin. */
+const startsOfOwnProtocol = ofOwnProtocol
+  .filter(({ path }) => path.includes('{'))
+  .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
 
 /** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
 export function errorAnswersByPath(
   answers: Record<Protocol, ErrorAnswer>,
 ): (path: string) => ErrorAnswer {
-  return (path) => answers[pathsOfOwnProtocol.get(path.replace(/\/$/, '')) ?? 'rest']
+  return (path) => {
+    const known = pathsOfOwnProtocol.get(path.replace(/\/$/, ''))
+    const began = startsOfOwnProtocol.find(({ start }) => path.startsWith(start))
+    return answers[known ?? began?.protocol ?? 'rest']
+  }
 }
 
 /** A path for @koa/router; model identifiers contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
-
-/**
- * The query parameters of an operation as strings, or lists of them, which commas separate; an empty
- * one is absent, and those that it does not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
- * one that is nearly a parameter.
- */
-function readQuery(
-  { url = '' }: IncomingMessage,
-  { queryNames: known, queryLists: lists }: QueryNames,
-): object {
-  const start = url.indexOf('?')
-  if (start < 0) return {}
-  // No prototype: its members, such as `toString`, would count as parameters already given.
-  const query: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(url.slice(start))) {
-    if (!known.includes(name)) {
-      refuseMisspelled(name, known)
-      continue
-    }
-    if (name in query) {
-      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
-    }
-    if (value !== '') query[name] = lists.includes(name) ? value.split(',') : value
-  }
-  return query
-}
-
-function refuseMisspelled(name: string, known: readonly string[]): void {
-  const meant = nearName(name, known)
-  if (meant === undefined) return
-  const text = `There is no parameter '${name}'. Did you mean '${meant}'?`
-  throw new GatewayError('unknown_parameter', text, { param: name })
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type {
   Access,
   OperationId,
@@ -21,13 +21,13 @@ type Parameters<
 > = operations[Id]['parameters'] extends { [P in Place]?: infer T } ? NonNullable<T> : object
 
 /** The JSON body of an operation with its defaults filled in; unparsed bytes outside of `rest`. */
-export type Body<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: { 'application/json': infer T } }
-}
-  ? Id extends RestOperationId
+export type Body<Id extends OperationId> = Id extends RestOperationId
+  ? operations[Id] extends { requestBody: { content: { 'application/json': infer T } } }
     ? T
-    : Buffer
-  : undefined
+    : undefined
+  : operations[Id] extends { requestBody: object }
+    ? Buffer
+    : undefined
 
 /** Who calls, by the access that the contract gives. */
 type CallerBy = {
@@ -35,6 +35,7 @@ type CallerBy = {
   person: { caller: PersonCaller }
   anyone: { caller: PersonCaller | undefined }
   public: object
+  client: object
 }
 type AccessOf<Id extends OperationId> = {
   [A in Access]: Id extends OperationIdOf<A> ? A : never
@@ -61,12 +62,19 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   /** For work under an idempotency key (`idempotent.ts`). */
   claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   request: IncomingMessage
+  /** For a handler that answers nothing because another server has taken the request. */
+  response: ServerResponse
   /** The network address of who sends a request. */
   addressOf: ClientAddress
 }
 
-/** Handles one operation. Throws a GatewayError to answer with an error. */
-export type Operation<Id extends OperationId> = (call: OperationCall<Id>) => Promise<Answer>
+/**
+ * Handles one operation. Throws a GatewayError to answer with an error; undefined where the answer
+ * is written to `response` by others.
+ */
+export type Operation<Id extends OperationId> = (
+  call: OperationCall<Id>,
+) => Promise<Id extends OperationIdOf<'client'> ? Answer | undefined : Answer>
 
 /** Who asks for something that is written down under their name. */
 export function actorOf({

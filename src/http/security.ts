@@ -51,6 +51,7 @@ export function createSecurity(options: Options): SecurityHandlers {
       return token === undefined ? undefined : signedIn(request, token, options)
     },
     unauthorized: (request, access) => {
+      if (access === 'client') return undefined
       if (access === 'public' || access === 'anyone') {
         // Else a page could sign its visitor in as somebody else.
         if (isUnsafe(request)) assertSameOrigin(request, options.baseUrl)

@@ -43,11 +43,12 @@ export type GuardedFetch = {
   /**
    * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
    * are checked at each connection, so that no spelling, redirect or DNS rebinding reaches a
-   * private network (docs/behaviour.md#promises, promise 5).
+   * private network (docs/behaviour.md#promises, promise 5). `accept` says what is wanted; pictures
+   * without it.
    */
   fetch(
     address: string,
-    limits: { bytesMax: number; signal: AbortSignal },
+    limits: { bytesMax: number; signal: AbortSignal; accept?: string },
     sink: ByteSink,
   ): Promise<void>
   close(): Promise<void>
@@ -57,11 +58,11 @@ export function createGuardedFetch(options: Options): GuardedFetch {
   const agent = guardedAgent(options)
   const port = options.port ?? 443
   return {
-    fetch: async (address, { bytesMax, signal }, sink) => {
+    fetch: async (address, { bytesMax, signal, accept = 'image/*' }, sink) => {
       const ends = AbortSignal.any([signal, AbortSignal.timeout(options.totalTimeoutMs)])
       let url = readAddress(address, port)
       for (let redirects = 0; redirects <= options.redirectsMax; redirects++) {
-        const next = await fetchOnce(agent, url, { bytesMax, signal: ends }, sink)
+        const next = await fetchOnce(agent, url, { bytesMax, signal: ends, accept }, sink)
         if (next === undefined) return
         url = readAddress(next, port, url)
       }
@@ -83,11 +84,11 @@ function readAddress(address: string, port: number, base?: URL): URL {
 async function fetchOnce(
   agent: Agent,
   url: URL,
-  { bytesMax, signal }: { bytesMax: number; signal: AbortSignal },
+  { bytesMax, signal, accept }: { bytesMax: number; signal: AbortSignal; accept: string },
   sink: ByteSink,
 ): Promise<string | undefined> {
   try {
-    const headers = { accept: 'image/*', 'accept-encoding': 'identity' }
+    const headers = { accept, 'accept-encoding': 'identity' }
     const {
       statusCode,
       headers: head,

@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import type { Scope } from '../../src/core/caller.ts'
 import { readAnswer, type Answer } from '../support/answers.ts'
-import { contract, operation, operations, resolve, type OperationRow } from '../support/contract.ts'
+import {
+  contract,
+  operation,
+  ownOperations as operations,
+  resolve,
+  type OperationRow,
+} from '../support/contract.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 import { accessOf, prepare, type Prepared } from './prepared.ts'

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import {
   contract,
   operations,
+  ownOperations,
   resolve,
   type MediaType,
   type Parameter,
@@ -12,7 +13,7 @@ import {
 } from '../support/contract.ts'
 
 const schemas = Object.entries(contract.components.schemas)
-const bodies = operations.flatMap(({ operationId, requestBody, responses }) => [
+const bodies = ownOperations.flatMap(({ operationId, requestBody, responses }) => [
   { where: operationId, content: requestBody?.content },
   ...Object.entries(responses).map(([status, response]) => ({
     where: `${operationId} ${status}`,

@@ -3,7 +3,7 @@ import { readAnswer, received, type Answer } from '../support/answers.ts'
 import {
   contract,
   operation,
-  operations,
+  ownOperations as operations,
   strictComplaints,
   type OperationRow,
 } from '../support/contract.ts'

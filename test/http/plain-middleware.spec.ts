@@ -47,7 +47,12 @@ describe('what others than the contract answer', () => {
       addressOf: () => null,
       actFor: nobody,
       claimKey: nobody,
-      limits: { requestBytesMax: 1000, requestValuesMax: 1000, requestIdleTimeoutMs: 1000 },
+      limits: {
+        requestBytesMax: 1000,
+        oauthRequestBytesMax: 1000,
+        requestValuesMax: 1000,
+        requestIdleTimeoutMs: 1000,
+      },
     })
     server = createHttpServer({
       contract,

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import type { Provider } from 'oidc-provider'
+import { cookieNames } from './provider.ts'
+
+type Received = {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
+}
+
+/** What is asked of oidc-provider. */
+export type Asked = {
+  method: 'GET' | 'POST'
+  /** Path and query. */
+  path: string
+  body?: { type: string; text: string }
+}
+
+/** Has oidc-provider write the answer to the response; resolves when it is complete. */
+export async function handOver(
+  provider: Provider,
+  { request, response, requestId }: Received,
+  asked: Asked,
+): Promise<void> {
+  response.setHeader('x-request-id', requestId)
+  await provider.callback()(requestFor(provider, request, asked), response)
+  if (!response.writableFinished && !response.destroyed) {
+    await finished(response).catch(() => undefined)
+  }
+}
+
+/**
+ * A request as oidc-provider reads it: its origin is the issuer's, whatever it says itself, its body has
+ * been read, and nobody is signed in.
+ */
+export function requestFor(
+  { issuer }: Provider,
+  { headers, socket, httpVersion, httpVersionMajor, httpVersionMinor }: IncomingMessage,
+  { method, path, body }: Asked,
+): IncomingMessage {
+  const { protocol, host } = new URL(issuer)
+  const { accept, origin, authorization } = headers
+  const text = body?.text ?? ''
+  const seen = Object.assign(Readable.from(text === '' ? [] : [Buffer.from(text)]), {
+    method,
+    url: path,
+    socket,
+    httpVersion,
+    httpVersionMajor,
+    httpVersionMinor,
+    headers: {
+      host,
+      'x-forwarded-proto': protocol.slice(0, -1),
+      cookie: cookiesFor(headers.cookie),
+      ...(accept !== undefined && { accept }),
+      ...(origin !== undefined && { origin }),
+      ...(authorization !== undefined && { authorization }),
+      ...(body !== undefined && {
+        'content-type': body.type,
+        'content-length': String(Buffer.byteLength(text)),
+      }),
+    },
+  })
+  // It has what Koa and oidc-provider read of a request.
+  return seen as unknown as IncomingMessage
+}
+
+/** The cookies of a sign-in under way; its provider's own session is not kept from one to the next. */
+function cookiesFor(given = ''): string {
+  const { interaction, resume } = cookieNames
+  const kept = new Set([interaction, resume].flatMap((name) => [name, `${name}.sig`]))
+  return given
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => kept.has(pair.split('=', 1)[0]!))
+    .join('; ')
+}

@@ -1,0 +1,185 @@
+import type { IncomingMessage } from 'node:http'
+import type { Provider } from 'oidc-provider'
+import type { OperationIdOf } from '../../generated/operations.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Operations } from '../http/contract-router.ts'
+import type { ErrorAnswer } from '../http/error-answer.ts'
+import type { OperationCall } from '../http/operation.ts'
+import { parseBody } from '../http/parse-json.ts'
+import type { PublicOrigin } from '../http/public-origin.ts'
+import type { ArtifactStore, OAuthKeys } from './artifacts.ts'
+import { createDocumentFetch, type FetchPublic } from './client-document.ts'
+import { clientMetadata } from './client-metadata.ts'
+import { oauthErrorAnswer } from './error-answer.ts'
+import type { Asked } from './hand-over.ts'
+import type { Interactions, PageCall } from './interactions.ts'
+import {
+  endpoints,
+  openIdConfiguration,
+  resourceMetadata,
+  serverMetadata,
+  type ClientRules,
+} from './metadata.ts'
+import { authorizationParameters, tokenParameters } from './parameters.ts'
+
+type OAuthId = OperationIdOf<'client'>
+
+type Options = {
+  rules: ClientRules
+  publicOrigin: PublicOrigin
+  /** What access tokens are for, as the store looks for it. */
+  audience: string
+  store: ArtifactStore
+  /** The keys at the start; asked for once. */
+  readKeys: () => Promise<OAuthKeys>
+  matchesDigest: (secret: string, digest: string) => boolean
+  fetchPublic: FetchPublic
+  /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
+  countRegistration: (address: string | null) => void
+  requestValuesMax: number
+  onFault: (error: unknown) => void
+}
+
+export type OAuthServer = {
+  operations: Pick<Operations, OAuthId>
+  errorAnswer: ErrorAnswer
+  /** For the pages on which people decide. */
+  interactions: Interactions
+}
+
+/**
+ * Where pages of every origin may ask: clients that run in browsers find the server, register and
+ * exchange tokens. No cookie says who they are.
+ */
+export const crossOriginPaths: readonly string[] = [
+  '/.well-known/',
+  endpoints.token,
+  endpoints.registration,
+  endpoints.revocation,
+  endpoints.introspection,
+  endpoints.jwks,
+  '/token',
+  '/register',
+]
+
+type Call = Pick<OperationCall<OAuthId>, 'request' | 'response' | 'requestId' | 'addressOf'>
+
+/**
+ * The gateway as an OAuth authorization server (docs/oauth.md): oidc-provider behind the contract's
+ * paths. It is loaded with the first request that needs it, since most gateways sign in nobody.
+ */
+export function createOAuthServer(options: Options): OAuthServer {
+  const { rules, publicOrigin } = options
+  const loaded = loadOnce(options)
+  const metadata = (make: (origin: string, rules: ClientRules) => object) => {
+    return async ({ request }: Call): Promise<Answer> => ({
+      status: 200,
+      headers: { 'cache-control': 'no-cache' },
+      json: make(publicOrigin(request), rules),
+    })
+  }
+  const hand = async (call: Call, asked: Asked) => {
+    const { handOver, providerAt } = await loaded()
+    await handOver(providerAt(publicOrigin(call.request)), call, asked)
+    return undefined
+  }
+  const authorize = (call: Call, given: string) => {
+    const origin = publicOrigin(call.request)
+    const meant = authorizationParameters(new URLSearchParams(given), origin)
+    return hand(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
+  }
+  const post = (path: string) => (call: Call & { body: Buffer }) =>
+    hand(call, { method: 'POST', path, body: form(call.body.toString()) })
+  return {
+    operations: {
+      retrieveResourceMetadata: metadata(resourceMetadata),
+      retrieveServerMetadata: metadata(serverMetadata),
+      retrieveOpenIdConfiguration: metadata(openIdConfiguration),
+      authorize: async (call) => authorize(call, queryOf(call.request)),
+      authorizeByForm: async (call) => authorize(call, call.body.toString()),
+      resumeAuthorization: async (call) =>
+        hand(call, { method: 'GET', path: `${endpoints.authorization}/${call.path.uid}` }),
+      createToken: async (call) => {
+        const given = new URLSearchParams(call.body.toString())
+        const meant = tokenParameters(given, publicOrigin(call.request))
+        return hand(call, { method: 'POST', path: endpoints.token, body: form(String(meant)) })
+      },
+      registerClient: async (call) => {
+        if (!rules.registration) throw closed()
+        const metadataOf = clientMetadata(parseBody(call.body, options.requestValuesMax))
+        options.countRegistration(call.addressOf(call.request))
+        const text = JSON.stringify(metadataOf)
+        const body = { type: 'application/json', text }
+        return hand(call, { method: 'POST', path: endpoints.registration, body })
+      },
+      revokeToken: post(endpoints.revocation),
+      introspectToken: post(endpoints.introspection),
+      listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
+    },
+    errorAnswer: oauthErrorAnswer,
+    interactions: lazyInteractions(async () => (await loaded()).interactions),
+  }
+}
+
+/** Loads oidc-provider once; a failure is tried again with the next request. */
+function loadOnce(options: Options) {
+  let loading: ReturnType<typeof load> | undefined
+  return () => {
+    loading ??= load(options).catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+}
+
+async function load({ publicOrigin, readKeys, fetchPublic, ...rest }: Options) {
+  const [{ createProvider }, { handOver }, { createInteractions }, keys] = await Promise.all([
+    import('./provider.ts'),
+    import('./hand-over.ts'),
+    import('./interactions.ts'),
+    readKeys(),
+  ])
+  const fetchDocument = createDocumentFetch(fetchPublic)
+  const providers = new Map<string, Provider>()
+  /** The one with this issuer: where no public origin is set, each name of this machine is one. */
+  const providerAt = (origin: string): Provider => {
+    const known = providers.get(origin)
+    if (known !== undefined) return known
+    const [oldest] = providers.keys()
+    if (providers.size >= originsMax && oldest !== undefined) providers.delete(oldest)
+    const made = createProvider({ ...rest, origin, keys, fetchDocument })
+    providers.set(origin, made)
+    return made
+  }
+  const interactions = createInteractions(async (request: IncomingMessage) =>
+    providerAt(publicOrigin(request)),
+  )
+  return { providerAt, handOver, interactions }
+}
+
+const originsMax = 8
+
+function lazyInteractions(find: () => Promise<Interactions>): Interactions {
+  return {
+    look: async (call: PageCall) => (await find()).look(call),
+    approve: async (call: PageCall, grantId) => (await find()).approve(call, grantId),
+    refuse: async (call: PageCall) => (await find()).refuse(call),
+  }
+}
+
+function form(text: string): NonNullable<Asked['body']> {
+  return { type: 'application/x-www-form-urlencoded', text }
+}
+
+function queryOf({ url = '' }: IncomingMessage): string {
+  const start = url.indexOf('?')
+  return start < 0 ? '' : url.slice(start + 1)
+}
+
+function closed(): GatewayError {
+  const text =
+    'Clients do not register themselves here. Ask who runs the gateway for a client, or send an API key.'
+  return new GatewayError('not_found', text)
+}

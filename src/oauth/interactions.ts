@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Provider } from 'oidc-provider'
+import { GatewayError } from '../core/error.ts'
+import { requestFor } from './hand-over.ts'
+import { offlineScope, resourceAt, toolScope } from './metadata.ts'
+
+/** A request of the person's browser for a page of a sign-in. */
+export type PageCall = { request: IncomingMessage; response: ServerResponse; uid: string }
+
+/** What a client asks a person for; its texts are the client's own and to be escaped. */
+export type AskedConsent = {
+  uid: string
+  client: {
+    id: string
+    name: string | undefined
+    clientUri: string | undefined
+    logoUri: string | undefined
+    policyUri: string | undefined
+    termsUri: string | undefined
+    /** The host that publishes the client's document; undefined for one that registered. */
+    publishedBy: string | undefined
+  }
+  /** Where the browser goes behind the decision. */
+  redirectUri: string
+  scopes: readonly string[]
+}
+
+/** A person's decision on what a client asks for. */
+export type Interactions = {
+  /** Throws `not_found` when the sign-in is over, or is that of another browser. */
+  look(call: PageCall): Promise<AskedConsent>
+  /**
+   * Lets the client in with the key of this id, to which its tokens belong. Returns the address that
+   * the browser is to be sent to, with 303.
+   */
+  approve(call: PageCall, grantId: string): Promise<string>
+  /** Tells the client that the person said no. Returns the address as `approve` does. */
+  refuse(call: PageCall): Promise<string>
+}
+
+export function createInteractions(
+  providerFor: (request: IncomingMessage) => Promise<Provider>,
+): Interactions {
+  const find = async ({ request, response, uid }: PageCall) => {
+    const provider = await providerFor(request)
+    const seen = requestFor(provider, request, { method: 'GET', path: '/' })
+    const details = await provider.interactionDetails(seen, response).catch(() => undefined)
+    if (details?.uid !== uid) throw over()
+    const finish = (result: Parameters<Provider['interactionResult']>[2]) =>
+      provider.interactionResult(seen, response, result, { mergeWithLastSubmission: false })
+    return { provider, details, finish }
+  }
+  return {
+    look: async (call) => {
+      const { provider, details } = await find(call)
+      const { client_id: id, redirect_uri: redirectUri, scope } = details.params
+      const client = typeof id === 'string' ? await provider.Client.find(id) : undefined
+      if (client === undefined || typeof redirectUri !== 'string') throw over()
+      const { clientId, clientName, clientUri, logoUri, policyUri, tosUri } = client
+      return {
+        uid: details.uid,
+        client: {
+          id: clientId,
+          name: clientName,
+          clientUri,
+          logoUri,
+          policyUri,
+          termsUri: tosUri,
+          publishedBy: URL.parse(clientId)?.host,
+        },
+        redirectUri,
+        scopes: typeof scope === 'string' ? scope.split(' ') : [],
+      }
+    },
+    approve: async (call, grantId) => {
+      const { provider, details, finish } = await find(call)
+      const { client_id: clientId } = details.params
+      const known = await provider.Grant.find(grantId)
+      const grant = known ?? new provider.Grant({ accountId: grantId, clientId: String(clientId) })
+      grant.jti = grantId
+      grant.addOIDCScope(`${toolScope} ${offlineScope}`)
+      grant.addResourceScope(resourceAt(provider.issuer), toolScope)
+      await grant.save()
+      return finish({ login: { accountId: grantId, remember: false }, consent: { grantId } })
+    },
+    refuse: async (call) => {
+      const { finish } = await find(call)
+      return finish({ error: 'access_denied', error_description: 'The person said no.' })
+    },
+  }
+}
+
+function over(): GatewayError {
+  const text =
+    'This sign-in is over, or was begun in another browser. Connect again in the program that sent you here.'
+  return new GatewayError('not_found', text)
+}

@@ -1,0 +1,55 @@
+import { schemaChecks } from '../../generated/checks.js'
+import { offlineScope, resourceAt, toolScope } from './metadata.ts'
+
+/** What only OpenID Connect has a use for: no ID token is given. */
+const ofIdTokens = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
+const knownPrompts = new Set(['none', 'consent'])
+
+/** Whether a scope is one of keys and people, which clients are never given. */
+export function isReserved(scope: string): boolean {
+  return scope !== 'inference' && schemaChecks.Scope(scope)
+}
+
+/**
+ * The parameters of an authorization request as they are meant: with a scope, with the tool server as
+ * the resource however it is spelled, and without what only ID tokens have
+ * (docs/oauth.md#what-clients-say).
+ */
+export function authorizationParameters(given: URLSearchParams, origin: string): URLSearchParams {
+  const meant = withResource(given, origin)
+  for (const name of ofIdTokens) meant.delete(name)
+  const prompts = (meant.get('prompt') ?? '').split(' ').filter((one) => knownPrompts.has(one))
+  if (prompts.length === 0) meant.delete('prompt')
+  else meant.set('prompt', prompts.join(' '))
+  if (meant.getAll('scope').length < 2) {
+    const asked = (meant.get('scope') ?? '').split(' ')
+    const kept = asked.filter((scope) => scope === offlineScope || isReserved(scope))
+    meant.set('scope', [toolScope, ...kept].join(' '))
+  }
+  return meant
+}
+
+/** The parameters of a token request as they are meant. */
+export function tokenParameters(given: URLSearchParams, origin: string): URLSearchParams {
+  const meant = withResource(given, origin)
+  const isOfClient = meant.get('grant_type') === 'client_credentials'
+  if (isOfClient && !meant.get('scope')) meant.set('scope', toolScope)
+  return meant
+}
+
+function withResource(given: URLSearchParams, origin: string): URLSearchParams {
+  const meant = new URLSearchParams()
+  for (const [name, value] of given) {
+    meant.append(name, name === 'resource' && isOurs(value, origin) ? resourceAt(origin) : value)
+  }
+  const resources = new Set(meant.getAll('resource'))
+  meant.delete('resource')
+  for (const resource of resources) if (resource !== '') meant.append('resource', resource)
+  return meant
+}
+
+/** Whether a resource is the tool server: its address, or that of the gateway, with a slash or without. */
+function isOurs(resource: string, origin: string): boolean {
+  const plain = URL.parse(resource)?.href.replace(/\/$/, '')
+  return plain === resourceAt(origin) || plain === origin
+}

@@ -1,0 +1,190 @@
+import type Koa from 'koa'
+import { Provider, errors, type Configuration } from 'oidc-provider'
+import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
+import type { DocumentFetch } from './client-document.ts'
+import { showError } from './error-page.ts'
+import {
+  clientAuthMethods,
+  clientSigningAlgorithms,
+  endpoints,
+  offlineScope,
+  resourceAt,
+  toolScope,
+  type ClientRules,
+} from './metadata.ts'
+import { isReserved } from './parameters.ts'
+
+export type ProviderOptions = {
+  /** The issuer, and how all its addresses begin. */
+  origin: string
+  /** What access tokens are for, as the store looks for it. */
+  audience: string
+  rules: ClientRules
+  store: ArtifactStore
+  keys: OAuthKeys
+  /** Whether a secret is the one of which the store keeps the digest. */
+  matchesDigest: (secret: string, digest: string) => boolean
+  /** Gives the document of a client, cleaned. */
+  fetchDocument: DocumentFetch
+  onFault: (error: unknown) => void
+}
+
+const minuteSeconds = 60
+const hourSeconds = 60 * minuteSeconds
+const daySeconds = 24 * hourSeconds
+/** How long things hold (docs/oauth.md#how-long-things-hold). */
+const seconds = {
+  AccessToken: hourSeconds,
+  ClientCredentials: hourSeconds,
+  AuthorizationCode: minuteSeconds,
+  Interaction: hourSeconds,
+  /** Nobody stays signed in here: the gateway's own session says who a person is. */
+  Session: minuteSeconds,
+  /** Of each one, so that a connection lasts while it is used. */
+  RefreshToken: 90 * daySeconds,
+  /** A connection ends when it is revoked. */
+  Grant: 100 * 365 * daySeconds,
+}
+
+export const cookieNames = {
+  interaction: 'gateway_oauth_interaction',
+  resume: 'gateway_oauth_resume',
+  session: 'gateway_oauth_session',
+}
+
+/** How a token is told from an API key, and from other tokens, without a look-up. */
+const prefixes = {
+  AccessToken: 'mag_oauth_',
+  ClientCredentials: 'mag_oauth_',
+  RefreshToken: 'mag_refresh_',
+  AuthorizationCode: 'mag_code_',
+} as const
+
+/** oidc-provider with the gateway's paths, store and rules; without ID tokens. */
+export function createProvider(options: ProviderOptions): Provider {
+  const { origin, onFault } = options
+  const provider = new Provider(origin, configurationOf(options))
+  // What it is told of origin and protocol comes from this gateway (`hand-over.ts`).
+  provider.proxy = true
+  // Its types name its own events alone.
+  const server: Koa = provider
+  server.on('error', onFault)
+  provider.on('server_error', (_context, error) => onFault(error))
+  for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
+  const { prototype } = provider.Client
+  prototype.compareClientSecret = function compare(this: { clientSecret?: string }, actual) {
+    return this.clientSecret !== undefined && options.matchesDigest(actual, this.clientSecret)
+  }
+  return provider
+}
+
+/** Ids of this kind begin with the prefix. */
+function addPrefix(provider: Provider, kind: string, prefix: string): void {
+  // Its types leave the method out, which its own formats override too.
+  type Model = { prototype: { generateTokenId(): string } }
+  const { prototype } = provider[kind as keyof typeof prefixes] as unknown as Model
+  const generate = prototype.generateTokenId
+  prototype.generateTokenId = function generatePrefixed() {
+    return prefix + generate.call(this)
+  }
+}
+
+function configurationOf(options: ProviderOptions): Configuration {
+  const { store, keys } = options
+  return {
+    adapter: adapterOver(store, refusalOf),
+    // Its types are those of a JWK with every member.
+    jwks: { keys: [...keys.signing] },
+    cookies: {
+      keys: [...keys.cookies],
+      names: cookieNames,
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+      long: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    routes: endpoints,
+    scopes: [toolScope, offlineScope],
+    claims: {},
+    responseTypes: ['code'],
+    clientAuthMethods: [...clientAuthMethods],
+    enabledJWA: { clientAuthSigningAlgValues: [...clientSigningAlgorithms] },
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    // The contract's router answers preflights, and no cookie says who a client is.
+    clientBasedCORS: () => true,
+    expiresWithSession: async () => false,
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    findAccount: async (_context, id) => ({ accountId: id, claims: async () => ({ sub: id }) }),
+    // A yes is given each time; what a browser has said yes to before counts for nothing.
+    loadExistingGrant: async ({ oidc }) => {
+      const id = oidc.result?.consent?.grantId
+      return id === undefined ? undefined : oidc.provider.Grant.find(id)
+    },
+    interactions: { url: (_context, { uid }) => `/oauth/interaction/${uid}` },
+    renderError: showError,
+    fetch: options.fetchDocument,
+    ttl: seconds,
+    features: featuresOf(options),
+  }
+}
+
+function featuresOf({
+  origin,
+  audience,
+  rules,
+}: ProviderOptions): NonNullable<Configuration['features']> {
+  const isOwn: TokenPolicy = (_context, client, token) => token.clientId === client.clientId
+  return {
+    devInteractions: { enabled: false },
+    userinfo: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    dPoP: { enabled: false },
+    registration: { enabled: rules.registration, issueRegistrationAccessToken: false },
+    revocation: { enabled: true, allowedPolicy: isOwn },
+    introspection: { enabled: true, allowedPolicy: isOwn },
+    clientCredentials: { enabled: true },
+    clientIdMetadataDocument: { enabled: rules.documents, ack: 'draft-02' },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => resourceAt(origin),
+      useGrantedResource: () => true,
+      getResourceServerInfo: ({ oidc }, resource) => {
+        if (resource !== resourceAt(origin)) {
+          throw new errors.InvalidTarget(`resource must be ${resourceAt(origin)}`)
+        }
+        const reserved = [...oidc.requestParamScopes].find(isReserved)
+        if (reserved !== undefined) {
+          throw new errors.InvalidScope('this scope is not given to OAuth clients', reserved)
+        }
+        return {
+          scope: toolScope,
+          audience,
+          accessTokenTTL: seconds.AccessToken,
+          accessTokenFormat: 'opaque',
+        }
+      },
+    },
+  }
+}
+
+type TokenPolicy = (
+  context: unknown,
+  client: { clientId: string },
+  token: { clientId?: string | undefined },
+) => boolean
+
+/** What the store refuses, in OAuth's words; another error is passed on. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  switch (error.code) {
+    case 'already_used':
+    case 'connection_ended':
+      return new errors.InvalidGrant(error.message)
+    case 'too_many_clients':
+    case 'too_many_artifacts':
+    case 'too_many_connections':
+      return new errors.TemporarilyUnavailable(error.message)
+    default:
+      return error
+  }
+}
