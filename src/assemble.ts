@@ -102,7 +102,7 @@ export async function assemble({
   const events = createEvents(log, metrics)
   const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
   const { peers, store, channel, tracing } = opened
-  const known = assembleAccounts({ store, limits, channel, clock, monotonic })
+  const known = assembleAccounts({ store, config, channel, clock, monotonic })
   const { announce } = known
   const people = assemblePeople({ config, store, events, announce, clock, monotonic })
   const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({

@@ -260,6 +260,11 @@ export function siteAddress({ baseUrl, host, port }: Config): string {
   return baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** Where tool clients reach the gateway: what access tokens are for. */
+export function toolServerAddress(config: Config): string {
+  return `${siteAddress(config)}/mcp`
+}
+
 function camelCased(limits: SettingsLimits): Limits {
   // `CamelCase` renames the keys of the type in the same way.
   return Object.fromEntries(Object.entries(limits).map(([k, v]) => [camelCase(k), v])) as Limits

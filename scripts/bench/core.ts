@@ -89,6 +89,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
     ...limits,
+    audience: '',
     onUse: () => undefined,
   })
   return {

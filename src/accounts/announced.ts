@@ -31,9 +31,13 @@ export function announcedSessions(sessions: Sessions, announce: Announce): Sessi
   return { ...sessions, end: behind(sessions.end, () => announce(sessionsChanged)) }
 }
 
-/** Members whose going, which may end their sessions, is told. */
+/** Members whose going, which ends their connections and may end their sessions, is told. */
 export function announcedMembers(members: Members, announce: Announce): Members {
-  return { ...members, remove: behind(members.remove, () => announce(sessionsChanged)) }
+  const remove = behind(members.remove, (_, [{ accountId }]) => {
+    announce({ kind: 'account_changed', accountId })
+    announce(sessionsChanged)
+  })
+  return { ...members, remove }
 }
 
 /** People whose new password, which ends their other sessions, is told. */

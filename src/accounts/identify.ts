@@ -7,9 +7,21 @@ import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
 import { digestOf, isWellFormedKey } from './api-key.ts'
+import {
+  accessTokenPrefix,
+  connectionOver,
+  expiredToken,
+  readAccessToken,
+} from './oauth/access-token.ts'
 import { invalidKey, notAKey, readKey } from './read-key.ts'
 
-type Known = { caller: Caller; expiresAt: number | null; trustedUntil: number }
+type Known = {
+  caller: Caller
+  expiresAt: number | null
+  /** What it is from then on. */
+  ended: () => GatewayError
+  trustedUntil: number
+}
 type Options = {
   store: Store
   /** Unix time in milliseconds, by which keys expire. */
@@ -19,6 +31,8 @@ type Options = {
   /** How long a look-up is valid; meanwhile another process may revoke the key. */
   keyCacheMs: number
   keyCacheEntriesMax: number
+  /** The address of the server that access tokens have to be for. */
+  audience: string
   /** Told of a key that is used, whenever it is looked up. */
   onUse: (keyId: string) => void
 }
@@ -37,17 +51,22 @@ export function createIdentify({
   monotonic,
   keyCacheMs,
   keyCacheEntriesMax,
+  audience,
   onUse,
 }: Options): KnownKeys {
   const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
   const lookingUp = new Map<string, Promise<Known>>()
 
   // Concurrent calls with the same key share one look-up.
-  const lookUpOnce = (digest: string): Promise<Known> => {
+  const lookUpOnce = (key: string, digest: string): Promise<Known> => {
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
     const trustedUntil = monotonic() + keyCacheMs
-    const found = lookUp(store, digest, trustedUntil)
+    const looked = key.startsWith(accessTokenPrefix)
+      ? lookUpToken(store, key, { audience, now: clock() })
+      : lookUp(store, { digest })
+    const found = looked
+      .then((one) => ({ ...one, trustedUntil }))
       .catch(notLookedUp('key'))
       .finally(() => {
         if (lookingUp.get(digest) === found) lookingUp.delete(digest)
@@ -62,9 +81,9 @@ export function createIdentify({
     const digest = digestOf(key)
     const found = known.get(digest)
     if (found !== undefined && found.trustedUntil >= monotonic()) return unexpired(found, clock())
-    if (!isWellFormedKey(key)) throw notAKey(key)
+    if (!isWellFormedKey(key) && !key.startsWith(accessTokenPrefix)) throw notAKey(key)
     const changesBefore = changes
-    return lookUpOnce(digest).then((row) => {
+    return lookUpOnce(key, digest).then((row) => {
       // What was read while it changed may be what was before.
       if (keyCacheMs > 0 && changes === changesBefore) known.set(digest, row)
       const caller = unexpired(row, clock())
@@ -81,20 +100,37 @@ export function createIdentify({
   return { identify, forget }
 }
 
-async function lookUp({ db }: Store, digest: string, trustedUntil: number): Promise<Known> {
+type Found = Omit<Known, 'trustedUntil'>
+
+/** The key of a digest, or by its id that of a client. */
+async function lookUp({ db }: Store, which: { digest: string } | { id: string }): Promise<Found> {
   const row = await db
     .selectFrom('api_keys')
     .selectAll()
-    .where('digest', '=', digest)
+    .where(({ and }) => and(which))
     .executeTakeFirst()
   if (row === undefined) throw invalidKey('There is no such API key.')
-  if (row.revoked_at !== null) throw revoked()
+  if (row.revoked_at !== null) throw revoked(row.kind)
   const account = await db
     .selectFrom('accounts')
     .selectAll()
     .where('id', '=', row.account_id)
     .executeTakeFirstOrThrow()
-  return { caller: callerOf(row, account), expiresAt: row.expires_at, trustedUntil }
+  const ended = row.kind === 'key' ? expired : connectionOver
+  return { caller: callerOf(row, account), expiresAt: row.expires_at, ended }
+}
+
+type Reading = Parameters<typeof readAccessToken>[2]
+
+/** Who calls with an access token: the caller of the key that it stands for, and no administrator. */
+async function lookUpToken(store: Store, token: string, reading: Reading): Promise<Found> {
+  const { keyId, expiresAt, mayInfer } = await readAccessToken(store.db, token, reading)
+  const found = await lookUp(store, { id: keyId })
+  const scopes = mayInfer ? found.caller.scopes.filter((scope) => scope === 'inference') : []
+  const caller = { ...found.caller, scopes, isOperator: false }
+  return found.expiresAt !== null && found.expiresAt <= expiresAt
+    ? { ...found, caller }
+    : { caller, expiresAt, ended: expiredToken }
 }
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
@@ -109,6 +145,7 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     scopes: JSON.parse(key.scopes) as Scope[],
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,
+    ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),
   }
 }
 
@@ -121,21 +158,23 @@ export function notLookedUp(what: 'key' | 'session'): (cause: unknown) => never 
   }
 }
 
-function unexpired({ caller, expiresAt }: Known, now: number): Caller {
+function unexpired({ caller, expiresAt, ended }: Known, now: number): Caller {
   if (expiresAt === null || expiresAt > now) return caller
-  throw expired()
+  throw ended()
 }
 
 /** Why a key is none any more at a Unix time in milliseconds; undefined while it is one. */
 export function endOfKey(
-  row: Pick<ApiKeysTable, 'expires_at' | 'revoked_at'> | undefined,
+  row: Pick<ApiKeysTable, 'kind' | 'expires_at' | 'revoked_at'> | undefined,
   nowMs: number,
 ): GatewayError | undefined {
-  if (row === undefined || row.revoked_at !== null) return revoked()
-  return row.expires_at === null || row.expires_at > nowMs ? undefined : expired()
+  if (row === undefined || row.revoked_at !== null) return revoked(row?.kind)
+  if (row.expires_at === null || row.expires_at > nowMs) return undefined
+  return row.kind === 'key' ? expired() : connectionOver()
 }
 
-function revoked(): GatewayError {
+function revoked(kind: ApiKeysTable['kind'] = 'key'): GatewayError {
+  if (kind !== 'key') return connectionOver()
   return invalidKey('This API key was revoked.')
 }
 

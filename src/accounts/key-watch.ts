@@ -102,7 +102,7 @@ async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {
 async function keysOf(db: Kysely<Tables>, ids: readonly string[]) {
   const rows = await db
     .selectFrom('api_keys')
-    .select(['id', 'expires_at', 'revoked_at'])
+    .select(['id', 'kind', 'expires_at', 'revoked_at'])
     .where('id', 'in', listed(db, ids))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))

@@ -5,12 +5,12 @@ import { createIdentify } from '../accounts/identify.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
 import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
-import type { Config } from '../config.ts'
+import { toolServerAddress, type Config } from '../config.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 
 type Options = {
   store: GuardedStore
-  limits: Config['limits']
+  config: Config
   channel: Channel
   clock: () => number
   monotonic: () => number
@@ -20,15 +20,25 @@ type Options = {
  * The accounts, and what knows and follows their keys. What is announced, here or by another process,
  * is looked up anew at once; without an announcement it is soon.
  */
-export function assembleAccounts({ store, limits, channel, clock, monotonic }: Options) {
+export function assembleAccounts({ store, config, channel, clock, monotonic }: Options) {
+  const { limits } = config
   const audit = createAudit(store, clock)
   const lastUse = createLastUse({ store, clock, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const onUse = lastUse.note
-  const known = createIdentify({ store, clock, monotonic, ...limits, onUse })
+  const known = createIdentify({
+    store,
+    clock,
+    monotonic,
+    ...limits,
+    audience: toolServerAddress(config),
+    onUse,
+  })
   const changed: Listeners = {
     keys_changed: ({ keyIds }) => {
-      known.forget(({ keyId }) => keyIds.includes(keyId))
+      known.forget(({ keyId, boundTo = keyId }) =>
+        [keyId, boundTo].some((id) => keyIds.includes(id)),
+      )
       keyWatch.look()
     },
     account_changed: ({ accountId: id }) => known.forget(({ accountId }) => accountId === id),

@@ -52,6 +52,8 @@ export type Caller = {
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether it belongs to those who run the gateway: the first account's. */
   isOperator: boolean
+  /** Of a connection that was made with an API key: that key, which it follows. */
+  boundTo?: string
   /** Absent for an API key. */
   person?: SignedInPerson
 }
@@ -78,7 +80,10 @@ export type Administrator = Actor & Pick<Caller, 'accountId' | 'scopes' | 'isOpe
 /** The credentials of a request, by the header that carried them. */
 export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
 
-/** Authenticates a request. Throws `missing_api_key`, `invalid_api_key` or `expired_api_key`. */
+/**
+ * Authenticates a request. Throws `missing_api_key`, `invalid_api_key`, `expired_api_key`, and for an
+ * access token `invalid_token`.
+ */
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
 /** The face that a call came through. */

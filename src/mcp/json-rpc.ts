@@ -55,6 +55,7 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
   missing_api_key: rpcCodes.unauthorized,
   invalid_api_key: rpcCodes.unauthorized,
   expired_api_key: rpcCodes.unauthorized,
+  invalid_token: rpcCodes.unauthorized,
   internal_error: rpcCodes.internalError,
   not_found: rpcCodes.sessionNotFound,
 }

@@ -12,6 +12,7 @@ import { accountsOf, revokeStoredKeys, storeKey } from '../support/keys.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const keyCacheMs = 1000
+const audience = 'https://gateway.test/mcp'
 
 forEachStore('identifying a caller', () => {
   let folder: TemporaryFolder
@@ -24,7 +25,15 @@ forEachStore('identifying a caller', () => {
   const onUse = (id: string) => void used.push(id)
   const clock = () => now
   const begin = (changed: Partial<Parameters<typeof createIdentify>[0]> = {}) => {
-    const standard = { store, clock, monotonic: clock, keyCacheMs, keyCacheEntriesMax: 100, onUse }
+    const standard = {
+      store,
+      clock,
+      monotonic: clock,
+      keyCacheMs,
+      keyCacheEntriesMax: 100,
+      audience,
+      onUse,
+    }
     ;({ identify, forget } = createIdentify({ ...standard, ...changed }))
   }
   beforeEach(async () => {

@@ -222,6 +222,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
       'missing_api_key',
       'invalid_api_key',
       'expired_api_key',
+      'invalid_token',
       'invalid_credentials',
       'invalid_session',
     ],

@@ -3,9 +3,10 @@ import {
   type ArtifactLimits,
 } from '../../src/accounts/oauth/artifact-store.ts'
 import { createConnections } from '../../src/accounts/oauth/connections.ts'
+import { createMembers } from '../../src/accounts/members.ts'
 import type { Announcement } from '../../src/peers/announcement.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { accountRow } from './callers.ts'
+import { accountRow, callerOf } from './callers.ts'
 import { accountsOf } from './keys.ts'
 
 export const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = {
@@ -31,6 +32,8 @@ export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {})
     told,
     artifacts: createArtifactStore(parts),
     connections: createConnections(parts),
+    members: createMembers(parts),
+    callerOfAdmin: (account: string) => callerOf({ accountId: account, scopes: ['admin'] }),
   }
 }
 

@@ -196,7 +196,7 @@ function remove(db: Kysely<Tables>, digest: string) {
 async function hasEnded(db: Kysely<Tables>, keyId: string, now: number): Promise<boolean> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['revoked_at', 'expires_at'])
+    .select(['kind', 'revoked_at', 'expires_at'])
     .where('id', '=', keyId)
     .where('kind', '!=', 'key')
     .executeTakeFirst()

@@ -1,0 +1,72 @@
+import type { Kysely } from 'kysely'
+import { GatewayError } from '../../core/error.ts'
+import { listed } from '../../storage/sql-dialect.ts'
+import type { Tables } from '../../storage/tables.ts'
+import { accessKinds, artifactDigest } from './artifact-row.ts'
+
+/** How access tokens begin, by which they are told from API keys. */
+export const accessTokenPrefix = 'mag_oauth_'
+const shape = /^mag_oauth_[A-Za-z0-9_-]{20,200}$/
+
+/** What an access token says. */
+export type AccessToken = {
+  /** The key that it stands for. */
+  keyId: string
+  /** Unix time in milliseconds. */
+  expiresAt: number
+  /** Whether the client was given leave to call models. */
+  mayInfer: boolean
+}
+
+/**
+ * Reads an access token. Throws `invalid_token` for one that is none, that has expired, or that is for
+ * another server than the one at `audience`.
+ */
+export async function readAccessToken(
+  db: Kysely<Tables>,
+  token: string,
+  { audience, now }: { audience: string; now: number },
+): Promise<AccessToken> {
+  if (!shape.test(token)) throw invalidToken('The access token is not whole.')
+  const digests = accessKinds.map((kind) => artifactDigest(kind, token))
+  const row = await db
+    .selectFrom('oauth_artifacts')
+    .select(['grant_id', 'payload', 'expires_at'])
+    .where('digest', 'in', listed(db, digests))
+    .executeTakeFirst()
+  if (row === undefined || row.grant_id === null) {
+    throw invalidToken('There is no such access token: it has expired, or was revoked.')
+  }
+  const { grant_id: keyId, expires_at: expiresAt } = row
+  if (expiresAt <= now) throw expiredToken()
+  // Written by `artifactRow`.
+  const { aud, scope } = JSON.parse(row.payload) as { aud?: unknown; scope?: unknown }
+  if (![aud].flat().includes(audience)) throw otherAudience(audience)
+  return { keyId, expiresAt, mayInfer: mayInfer(scope) }
+}
+
+/** A token without any scope may what the connection may. */
+function mayInfer(scope: unknown): boolean {
+  return typeof scope !== 'string' || scope.split(' ').includes('inference')
+}
+
+/** The error for an access token that was one. */
+export function expiredToken(): GatewayError {
+  return invalidToken('The access token has expired.')
+}
+
+/** The error for the token of a connection that is over. */
+export function connectionOver(): GatewayError {
+  return invalidToken('The connection that the access token is for has ended.')
+}
+
+function otherAudience(audience: string): GatewayError {
+  return invalidToken(`The access token is for another server than ${audience}.`)
+}
+
+const remedy =
+  'Get a new one from POST /oauth/token with the refresh token, or connect the client again.'
+
+function invalidToken(message: string): GatewayError {
+  return new GatewayError('invalid_token', `${message} ${remedy}`)
+}

@@ -1,0 +1,151 @@
+import { expect } from 'chai'
+import { createIdentify, type KnownKeys } from '../../../src/accounts/identify.ts'
+import type { Caller } from '../../../src/core/caller.ts'
+import { GatewayError } from '../../../src/core/error.ts'
+import type { Store } from '../../../src/storage/store.ts'
+import { callerOf } from '../../support/callers.ts'
+import { forEachStore } from '../../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
+import { consent, oauthOf, personId, storeMember } from '../../support/oauth-store.ts'
+import { openTestStore } from '../../support/store.ts'
+
+const audience = 'https://gateway.test/mcp'
+const token = `mag_oauth_${'a'.repeat(43)}`
+
+forEachStore('identifying a caller by an access token', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  let oauth: ReturnType<typeof oauthOf>
+  let known: KnownKeys
+  let keyId: string
+  const used: string[] = []
+  before(async () => {
+    folder = makeFolder()
+    store = await openTestStore(folder.path)
+    await storeMember(store)
+    await store.db.updateTable('accounts').set({ is_operator: 1 }).execute()
+  })
+  after(async () => {
+    await store.close()
+    folder.remove()
+  })
+  beforeEach(async () => {
+    for (const table of ['oauth_artifacts', 'oauth_clients', 'audit_events', 'api_keys'] as const)
+      await store.db.deleteFrom(table).execute()
+    oauth = oauthOf(store)
+    const clock = () => oauth.time.now
+    used.length = 0
+    known = createIdentify({
+      store,
+      clock,
+      monotonic: clock,
+      keyCacheMs: 1000,
+      keyCacheEntriesMax: 10,
+      audience,
+      onUse: (id) => void used.push(id),
+    })
+    keyId = await oauth.connections.connect(consent)
+  })
+
+  const keep = (more: object = {}, seconds = 3600) =>
+    oauth.artifacts.upsert(
+      'AccessToken',
+      token,
+      { grantId: keyId, clientId: 'client_1', aud: audience, scope: 'inference', ...more },
+      seconds,
+    )
+  const identify = async (key = token) =>
+    known.identify({ authorization: `Bearer ${key}`, apiKey: undefined })
+  const refusal = async (key = token): Promise<string> => {
+    try {
+      await identify(key)
+      return 'none'
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      return `${error.code}: ${error.message}`
+    }
+  }
+
+  it('finds the connection, in either header, and no administrator', async () => {
+    await keep()
+    const caller: Caller = callerOf({ accountId: consent.accountId, keyId })
+    expect(await identify()).to.deep.equal(caller)
+    expect(await known.identify({ authorization: undefined, apiKey: token })).to.deep.equal(caller)
+    expect(used).to.deep.equal([keyId])
+  })
+
+  it('asks the store once while it is remembered', async () => {
+    await keep()
+    await identify()
+    await store.db.deleteFrom('oauth_artifacts').execute()
+    expect(known.identify({ authorization: `Bearer ${token}`, apiKey: undefined })).to.include({
+      keyId,
+    })
+    oauth.time.now += 1001
+    expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
+  })
+
+  it('refuses one that is unknown, not whole, expired or for another server, and says which', async () => {
+    expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
+    expect(await refusal('mag_oauth_short')).to.match(
+      /^invalid_token: The access token is not whole/,
+    )
+    await keep({ aud: 'https://other.test/mcp' })
+    expect(await refusal()).to.match(
+      /^invalid_token: .* is for another server than https:\/\/gateway/,
+    )
+    await keep({}, 60)
+    expect(await identify()).to.include({ keyId })
+    oauth.time.now += 60_000
+    expect(await refusal()).to.match(/^invalid_token: The access token has expired/)
+    await keep({ aud: undefined })
+    expect(await refusal()).to.match(/^invalid_token: .* is for another server/)
+  })
+
+  it('takes a token for several servers of which this is one', async () => {
+    await keep({ aud: ['https://other.test', audience] })
+    expect(await identify()).to.include({ keyId })
+  })
+
+  it('lets a token do nothing that was not given leave to call models', async () => {
+    await keep({ scope: 'offline_access' })
+    expect(await identify()).to.deep.include({ scopes: [] })
+  })
+
+  it('takes no other thing that OAuth keeps for an access token', async () => {
+    for (const kind of ['RefreshToken', 'AuthorizationCode', 'Session'] as const) {
+      await oauth.artifacts.upsert(kind, token, { grantId: keyId, aud: audience }, 60)
+    }
+    expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
+  })
+
+  it('refuses the tokens of a connection that was ended, at once where it is told', async () => {
+    await keep()
+    await identify()
+    await oauth.keys.revoke({ id: personId, address: null, scopes: ['admin'] }, { id: keyId })
+    known.forget((caller) => caller.keyId === keyId)
+    expect(await refusal()).to.match(/^invalid_token: /)
+  })
+
+  it('does not outlive what its connection may', async () => {
+    await keep()
+    await store.db
+      .updateTable('api_keys')
+      .set({ expires_at: oauth.time.now + 500 })
+      .execute()
+    expect(await identify()).to.include({ keyId })
+    oauth.time.now += 500
+    expect(await refusal()).to.match(/^invalid_token: The connection .* has ended/)
+  })
+
+  it('finds the key of a client that an account has made', async () => {
+    const row = await store.db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    const own = { ...row, id: 'key_own', digest: 'own', kind: 'client', client_id: 'c2' } as const
+    await store.db.insertInto('api_keys').values(own).execute()
+    await oauth.artifacts.upsert('Client', 'c2', { client_id: 'c2' })
+    await store.db.updateTable('oauth_clients').set({ key_id: 'key_own' }).execute()
+    const asked = { clientId: 'c2', aud: audience, scope: 'inference' }
+    await oauth.artifacts.upsert('ClientCredentials', token, asked, 60)
+    expect(await identify()).to.include({ keyId: 'key_own' })
+  })
+})
