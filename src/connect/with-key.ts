@@ -110,8 +110,20 @@ async function session(use: Use): Promise<void> {
   const ask = post(target, listTools, { ...headers, ...headersOf.older })
   const listed = await line.ask(ask)
   const fault = brokenAnswer(ask, listed) ?? sessionFault(listed as Answer)
-  tell(use, 'a session is given and taken', fault)
+  const foreign = { ...headers, 'mcp-session-id': 'connection-check', ...headersOf.older }
+  const unknown = await line.ask(post(target, listTools, foreign))
+  const isRead = isSilent(unknown) || unknown.status === 404
+  tell(use, 'a session is given and taken', fault ?? (isRead ? undefined : sessionUnread(unknown)))
   await line.ask({ method: 'DELETE', url: target.endpoint, headers })
+}
+
+/** A made-up session is told to be none, so its header arrived. */
+function sessionUnread({ status }: Answer): Fault {
+  return {
+    code: 'session_header_stripped',
+    text: `A made-up Mcp-Session-Id is answered ${status} and not 404: the header does not arrive at the gateway.`,
+    remedy: 'Have the proxy pass Mcp-Session-Id of requests as it is.',
+  }
 }
 
 function sessionFault(answer: Answer): Fault | undefined {

@@ -100,6 +100,12 @@ const listed: readonly { list: string; word: string; code: string; otherwise: st
     otherwise: 'clients ask for a code',
   },
   {
+    list: 'grant_types_supported',
+    word: 'refresh_token',
+    code: 'refresh_missing',
+    otherwise: 'people have to sign in again whenever a token has expired',
+  },
+  {
     list: 'scopes_supported',
     word: 'offline_access',
     code: 'offline_access_missing',

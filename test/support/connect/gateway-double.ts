@@ -72,6 +72,7 @@ function answer(double: Double, asked: Asked): Answer {
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
     response_types_supported: ['code'],
     scopes_supported: ['mcp', 'offline_access'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     client_id_metadata_document_supported: true,
     ...saysAlso.server,
   }
@@ -116,6 +117,10 @@ function toolServer({ baseUrl }: Double, { request, body }: Asked): Answer {
   const { method } = JSON.parse(body) as { method: string }
   if (request.headers.origin !== undefined) {
     return { status: 403, json: { error: { code: -32000, message: 'This origin may not.' } } }
+  }
+  const { 'mcp-session-id': session = 'a' } = request.headers
+  if (session !== 'a') {
+    return { status: 404, json: { error: { code: -32001, message: 'Session not found.' } } }
   }
   const tools = [{ name: 'chat' }]
   const headers: Record<string, string> = method === 'initialize' ? { 'mcp-session-id': 'a' } : {}

@@ -115,6 +115,13 @@ export const metadataFaults: readonly SeededFault[] = [
     server: { scopes_supported: ['mcp'] },
   },
   {
+    wrong: 'tokens cannot be refreshed',
+    code: 'refresh_missing',
+    says: /lacks 'refresh_token'/,
+    remedy: /Update/,
+    server: { grant_types_supported: ['authorization_code'] },
+  },
+  {
     wrong: 'nobody can introduce itself',
     code: 'no_registration',
     says: /no client can introduce itself/,

@@ -136,4 +136,11 @@ export const passageFaults: readonly SeededFault[] = [
     remedy: /proxy_hide_header Mcp-Session-Id/,
     script: withoutAnswerHeader('mcp-session-id'),
   },
+  {
+    wrong: 'Mcp-Session-Id is stripped from requests',
+    code: 'session_header_stripped',
+    says: /made-up Mcp-Session-Id is answered 200/,
+    remedy: /Mcp-Session-Id of requests/,
+    script: withoutHeader('mcp-session-id'),
+  },
 ]
