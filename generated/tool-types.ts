@@ -21,7 +21,7 @@ export interface components {
                     /** @constant */
                     type: "image_url";
                     image_url: {
-                        /** @description An https address, or a data URL in base64. */
+                        /** @description An https address, a data URL in base64, or the name saved:… that a result gave. */
                         url: string;
                         /** @enum {string} */
                         detail?: "auto" | "low" | "high";
@@ -55,7 +55,7 @@ export interface components {
                 /** @constant */
                 type: "image_url";
                 image_url: {
-                    /** @description An https address, or a data URL in base64. */
+                    /** @description An https address, a data URL in base64, or the name saved:… that a result gave. */
                     url: string;
                     /** @enum {string} */
                     detail?: "auto" | "low" | "high";

@@ -4,6 +4,7 @@ import type { Budget } from '../bytes/budget.ts'
 import type { Config } from '../config.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import { createRecollection } from '../core/recall/recollection.ts'
+import { savedPicturesKeyBytes } from '../mcp/saved-picture.ts'
 import { createUploadFolder } from '../mcp/upload-folder.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createDarkroom } from '../pictures/finish.ts'
@@ -78,7 +79,13 @@ export function assembleLasting(options: Options) {
       isOneOfSeveral: primary !== undefined || store.dialect === 'postgres',
     }),
     budgets: createBudgets({ store, clock, limits: first }),
-    uploads: uploadDir === undefined ? undefined : createUploadFolder(uploadDir, first, monotonic),
+    uploads:
+      uploadDir === undefined
+        ? undefined
+        : createUploadFolder(uploadDir, first, {
+            key: options.secret.keyFor('saved pictures', savedPicturesKeyBytes),
+            monotonic,
+          }),
   }
 }
 

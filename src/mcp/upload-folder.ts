@@ -1,20 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { constants, realpathSync } from 'node:fs'
 import { access, link, open, realpath, rm, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { decodeBase64 } from '../bytes/base64.ts'
+import type { CallContext } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { Picture } from '../core/image/image.ts'
+import type { NamedAddress, Picture } from '../core/image/image.ts'
+import { noRoom } from '../core/room.ts'
 import { splitName } from './file-name.ts'
-import { createUploadRoom, type UploadLimits } from './upload-room.ts'
+import { createSavedPictures, type SavedFile } from './saved-picture.ts'
+import { createUploadRoom, type UploadLimits as RoomLimits } from './upload-room.ts'
 
 /** The folder in which pictures are saved. */
 export type UploadFolder = {
   /** Throws `overloaded` if no picture can be saved. */
   checkWritable(): Promise<void>
-  /** Saves under a name that passed `checkFileName`; returns a sentence with path or failure. */
-  save(name: string, picture: Picture): Promise<string>
+  /**
+   * Saves under a name that passed `checkFileName`; returns a sentence with the path and the handle by
+   * which the account gives the picture to a tool, or with the failure.
+   */
+  save(name: string, picture: Picture, accountId: string): Promise<string>
+  /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
+  read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
 }
+
+type UploadLimits = RoomLimits & { inputImageBytesMax: number }
 
 const namesMax = 1000
 
@@ -25,11 +35,12 @@ const namesMax = 1000
 export function createUploadFolder(
   path: string,
   limits: UploadLimits,
-  monotonic: () => number,
+  { key, monotonic }: { key: Buffer; monotonic: () => number },
 ): UploadFolder {
   // The operator may configure a link; a link that replaces the folder later is refused.
   const folder = realpathSync(path)
   const room = createUploadRoom(folder, limits, monotonic)
+  const savedPictures = createSavedPictures(folder, key)
   const checkPlace = async () => {
     if ((await realpath(folder)) !== folder) throw new Error('The folder was replaced by a link.')
   }
@@ -49,12 +60,12 @@ export function createUploadFolder(
         )
       }
     },
-    save: async (name, picture) => {
+    save: async (name, picture, accountId) => {
       try {
         await checkPlace()
         const bytes = decodeBase64(picture.base64)
         const taken = await room.take(bytes.length)
-        let saved: string
+        let saved: Written
         try {
           saved = await write(folder, splitName(name, picture.format), bytes)
         } catch (error) {
@@ -62,27 +73,49 @@ export function createUploadFolder(
           throw error
         }
         taken.keep()
-        return `Saved as ${saved}.`
+        const handle = savedPictures.handleOf(accountId, basename(saved.path), saved.file)
+        return `Saved as ${saved.path}. A tool takes it as the picture '${handle}'.`
       } catch (error) {
         // The picture is paid for, so it is delivered even if it is not saved.
         return `Not saved: ${reasonOf(error)}`
+      }
+    },
+    read: async ({ address, param }, { caller, hold }) => {
+      await checkPlace()
+      const file = await savedPictures.open(caller.accountId, address)
+      if (file === undefined) throw notSaved(param)
+      try {
+        const { size } = await file.stat()
+        if (size > limits.inputImageBytesMax) {
+          const text = `An image may have ${limits.inputImageBytesMax} bytes.`
+          throw new GatewayError('request_too_large', text, { param })
+        }
+        // As bytes, as base64, and in what a provider is sent.
+        const refusal = hold.takeMore(size * 4)
+        if (refusal !== undefined) throw noRoom(refusal)
+        return await file.readFile()
+      } finally {
+        await file.close()
       }
     },
   }
 }
 
 type Name = ReturnType<typeof splitName>
+type Written = { path: string; file: SavedFile }
 
-async function write(folder: string, name: Name, bytes: Buffer): Promise<string> {
+async function write(folder: string, name: Name, bytes: Buffer): Promise<Written> {
   const temporary = join(folder, `.${randomUUID()}.tmp`)
   try {
     const file = await open(temporary, 'wx', 0o644)
+    let stats: SavedFile
     try {
       await file.writeFile(bytes)
+      stats = await file.stat({ bigint: true })
     } finally {
       await file.close()
     }
-    return await publish(temporary, folder, name)
+    return { path: await publish(temporary, folder, name), file: stats }
   } finally {
     await rm(temporary, { force: true })
   }
@@ -105,6 +138,13 @@ async function publish(
     }
   }
   throw new Error('too many files have that name.')
+}
+
+function notSaved(param: string): GatewayError {
+  const text =
+    'No such picture is saved here for this account. ' +
+    'Give it as the result that saved it names it, or as its bytes.'
+  return new GatewayError('invalid_value', text, { param })
 }
 
 function reasonOf(error: unknown): string {

@@ -61,6 +61,31 @@ describe('the tools', () => {
         args: { prompt: 'x', aspect_ratio: '2:1' },
         says: /'aspect_ratio'/,
       },
+      {
+        tool: 'generate-image',
+        args: { promt: 'x' },
+        says: /'prompt' is required\. There is 'promt': is it meant\?/,
+      },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', image: 'data:,' },
+        says: /'image' is not a parameter here\. Did you mean 'images'\?/,
+      },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', aspectratio: '16:9' },
+        says: /Did you mean 'aspect_ratio'\?/,
+      },
+      { tool: 'generate-image', args: { prompt: 'x', aspect_ratio: '16x9' }, says: /malformed/ },
+      { tool: 'generate-image', args: { prompt: 'x', quality: 'hihg' }, says: /mean 'high'/ },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', seed: -1 },
+        says: /'seed' must be at least 0/,
+      },
+      { tool: 'generate-image', args: { prompt: 'x', seed: 2 ** 31 }, says: /at most 2147483647/ },
+      { tool: 'generate-image', args: { prompt: 'x', output_format: 'gif' }, says: /png, jpeg/ },
+      { tool: 'generate-image', args: { prompt: 'x', fresh: 'true' }, says: /Send true without/ },
       { tool: 'list-models', args: { limit: 0 }, says: /'limit'/ },
       { tool: 'list-models', args: { family: 3 }, says: /'family'/ },
       { tool: 'list-image-models', args: { x: 1 }, says: /'x'/ },
@@ -70,7 +95,7 @@ describe('the tools', () => {
         const { answer } = await postMessages(gateway, toolCall(tool, args))
         expect(answer.result!.isError).to.equal(true)
         expect(answer.result!.content).to.have.length(1)
-        expect(textOf(answer.result!)).to.match(says).and.match(/\.$/)
+        expect(textOf(answer.result!)).to.match(says).and.match(/[.?]$/)
       })
     }
 

@@ -18,6 +18,7 @@ import type { ToolContent } from '../content.ts'
 import type { ReceiptText } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
 import { freshly } from './fresh.ts'
+import type { OpenSaved } from './open-saved.ts'
 import { conversationOf } from './picture-parts.ts'
 import type { ShowPictures } from './pictures.ts'
 
@@ -26,6 +27,7 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   checkPicture: CheckPicture
   show: ShowPictures
+  open: OpenSaved
   receiptText: ReceiptText
 }
 
@@ -34,7 +36,7 @@ export function chat(options: Options): ToolHandler<'chat'> {
   const { routes } = options
   return async (input, { context }) => {
     const { model: name, temperature, max_tokens: maxTokens, fresh } = input
-    const { messages, nameOf } = conversationOf(input.messages)
+    const { messages, nameOf } = await conversationOf(input.messages, context, options.open)
     const request: ChatRequest = {
       model: name,
       messages,
@@ -63,7 +65,7 @@ async function answer(
   checkConversation(request)
   const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
   const inputs = { addresses: conversationImages(request), param: 'messages', warnings }
-  return show(await gateway.image(chatToImage(request, {}), context, inputs))
+  return show(await gateway.image(chatToImage(request, {}), context, inputs), context)
 }
 
 /** The answer, then a line with model, tokens and cost. */

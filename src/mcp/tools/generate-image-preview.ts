@@ -37,17 +37,16 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     const model = routes.peek(request.model, context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, model)
     const answered = await gateway.image({ ...request, ...shape }, freshly(context, fresh))
-    const lines = await saved(uploads, name, answered.result.pictures[0]!, filename !== undefined)
-    return show(answered, { saved: lines })
+    const picture = answered.result.pictures[0]!
+    const lines =
+      uploads === undefined
+        ? unsaved(filename)
+        : [await uploads.save(name, picture, context.caller.accountId)]
+    return show(answered, context, lines)
   }
 }
 
-async function saved(
-  uploads: UploadFolder | undefined,
-  name: string,
-  picture: Parameters<UploadFolder['save']>[1],
-  isAsked: boolean,
-): Promise<string[]> {
-  if (uploads !== undefined) return [await uploads.save(name, picture)]
-  return isAsked ? ['Not saved: this server has no upload folder (UPLOAD_DIR).'] : []
+/** A folder that is not there is told to who has named a file. */
+function unsaved(filename: string | undefined): string[] {
+  return filename === undefined ? [] : ['Not saved: this server has no upload folder (UPLOAD_DIR).']
 }

@@ -6,6 +6,7 @@ import { dropped, type Model, type Warning } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { ToolHandler } from '../tool.ts'
 import { freshly } from './fresh.ts'
+import type { OpenSaved } from './open-saved.ts'
 import { addressOf } from './picture-parts.ts'
 import type { ShowPictures } from './pictures.ts'
 
@@ -14,13 +15,14 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   /** The model for pictures that are made from a text alone. */
   defaultImageModel: string
+  open: OpenSaved
   show: ShowPictures
 }
 type Input = Parameters<ToolHandler<'generate-image'>>[0]
 
 /** The tool `generate-image`: one to four pictures from a prompt, and from pictures if given. */
 export function generateImage(options: Options): ToolHandler<'generate-image'> {
-  const { gateway, routes, defaultImageModel, show } = options
+  const { gateway, routes, defaultImageModel, open, show } = options
   return async (input, { context }) => {
     const { prompt, n, images = [], quality, seed, output_format: outputFormat, fresh } = input
     // The default model of this tool need not edit pictures; that of the images API does.
@@ -35,10 +37,11 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
       ...(seed === undefined ? {} : { seed }),
       ...(outputFormat === undefined ? {} : { outputFormat }),
     }
-    const addresses = images.map((one, index) => addressOf(one, `images[${index}]`))
+    const named = images.map((one, index) => addressOf(one, `images[${index}]`))
+    const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
     const inputs = { addresses, warnings, ...(isByRatio ? { nameOf: ratioName } : {}) }
-    return show(await gateway.image(request, freshly(context, fresh), inputs))
+    return show(await gateway.image(request, freshly(context, fresh), inputs), context)
   }
 }
 

@@ -1,6 +1,8 @@
 import type { components } from '../../../generated/tool-types.ts'
+import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
+import type { OpenSaved } from './open-saved.ts'
 
 type Schemas = components['schemas']
 type Message = Schemas['chat']['messages'][number]
@@ -15,23 +17,26 @@ type Conversation = {
 }
 
 /** The messages of a tool call as those of a chat request: pictures become addresses. */
-export function conversationOf(messages: readonly Message[]): Conversation {
+export async function conversationOf(
+  messages: readonly Message[],
+  context: CallContext,
+  open: OpenSaved,
+): Promise<Conversation> {
   const names = new Map<string, string>()
-  const partOf = (part: Part, param: string) => {
+  const partOf = async (part: Part, param: string) => {
     if (part.type === 'text') return part
-    const { address, param: own } = addressOf(part, param)
+    const { address, param: own } = await open(addressOf(part, param), context)
     names.set(`${param}.image_url.url`, own)
     const detail = detailOf(part)
     const url = { url: address, ...(detail === undefined ? {} : { detail }) }
     return { type: 'image_url' as const, image_url: url }
   }
-  const converted = messages.map(({ role, content }, index) => ({
-    role,
-    content:
-      typeof content === 'string'
-        ? content
-        : content.map((part, place) => partOf(part, `messages[${index}].content[${place}]`)),
-  }))
+  const messageOf = async ({ role, content }: Message, index: number) => {
+    if (typeof content === 'string') return { role, content }
+    const parts = content.map((part, at) => partOf(part, `messages[${index}].content[${at}]`))
+    return { role, content: await Promise.all(parts) }
+  }
+  const converted = await Promise.all(messages.map(messageOf))
   return { messages: converted, nameOf: (param) => names.get(param) ?? param }
 }
 

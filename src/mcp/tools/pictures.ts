@@ -1,5 +1,6 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Answered } from '../../core/call.ts'
+import type { CallContext } from '../../core/caller.ts'
 import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import type { ToolContent } from '../content.ts'
@@ -15,24 +16,24 @@ type Options = {
   clock: () => number
 }
 
-/** Where pictures were saved already, in a sentence for the text. */
-type Saved = { saved?: readonly string[] }
-
 /** A text block, then an image block for each picture (docs/behaviour.md#tool-server). */
 export type ShowPictures = (
   answered: Answered<ImageResult>,
-  saved?: Saved,
+  context: CallContext,
+  /** Where the pictures were saved already, in a sentence for the text. */
+  saved?: readonly string[],
 ) => Promise<readonly ToolContent[]>
 
 export function createShowPictures(options: Options): ShowPictures {
   const { receiptText, uploads } = options
-  return async ({ result, receipt }, { saved } = {}) => {
+  return async ({ result, receipt }, { caller }, saved) => {
     const { pictures, text } = result
     const kinds = new Set(pictures.map(kindText))
     const count = pictures.length === 1 ? '1 picture' : `${pictures.length} pictures`
     const model = receipt.model.row.id
+    const isSaved = saved !== undefined && uploads !== undefined
     const shown = await Promise.all(
-      pictures.map((one) => inline(one, saved !== undefined && uploads !== undefined, options)),
+      pictures.map((one) => inline(one, isSaved ? undefined : caller.accountId, options)),
     )
     const lines = [
       ...(text === undefined || text === '' ? [] : [text]),
@@ -59,10 +60,13 @@ function blockOf({ base64, format }: Picture): ToolContent {
 
 type Inline = { picture: Picture | undefined; lines: string[] }
 
-/** A picture as the result shows it: smaller where it is over the bound, and then saved in full. */
+/**
+ * A picture as the result shows it: smaller where it is over the bound, and then saved in full for an
+ * account.
+ */
 async function inline(
   full: Picture,
-  isSaved: boolean,
+  accountId: string | undefined,
   { shrink, inlineBytesMax: bytesMax, uploads, clock }: Options,
 ): Promise<Inline> {
   if (bytesMax === 0 || piecesLength(full.base64) <= bytesMax) return { picture: full, lines: [] }
@@ -73,10 +77,10 @@ async function inline(
     preview === undefined
       ? 'Not shown: it is larger than this server shows.'
       : `Shown as a preview of ${kindText(preview)}: the picture is larger than this server shows.`
-  if (isSaved) return { picture: preview, lines: [what] }
+  if (accountId === undefined) return { picture: preview, lines: [what] }
   const where =
     uploads === undefined
       ? 'It is not kept: this server has no upload folder (UPLOAD_DIR).'
-      : await uploads.save(`image-${clock()}.${full.format}`, full)
+      : await uploads.save(`image-${clock()}.${full.format}`, full, accountId)
   return { picture: preview, lines: [`${what} ${where}`] }
 }

@@ -1,0 +1,135 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+
+const editor = 'bytedance/seedream-4-5'
+
+describe('a saved picture, given to a tool again', () => {
+  let gateway: TestGateway
+  let outer: TemporaryFolder
+  let folder: string
+  beforeEach(async () => {
+    outer = makeFolder()
+    folder = join(outer.path, 'uploads')
+    mkdirSync(folder)
+    gateway = await startGateway({ variables: { UPLOAD_DIR: folder } })
+  })
+  afterEach(async () => {
+    await gateway.stop()
+    outer.remove()
+  })
+
+  const called = async (tool: string, args: object, by: TestGateway = gateway, key?: string) => {
+    const init = key === undefined ? {} : { key }
+    const { answer } = await postMessages(by, toolCall(tool, args), init)
+    return answer.result!
+  }
+  const saved = async (filename = 'fox.png', by = gateway, key?: string) => {
+    const result = await called('generate-image-preview', { prompt: 'a fox', filename }, by, key)
+    const [, handle] = /A tool takes it as the picture '(.+)'\./.exec(textOf(result))!
+    return { handle: handle!, path: join(folder, handle!.split(':')[2]!) }
+  }
+  const edited = (handle: string, by?: TestGateway, key?: string) =>
+    called('generate-image', { prompt: 'a hat', model: editor, images: [handle] }, by, key)
+  const expectRefused = async (handle: string, key?: string) => {
+    const result = await edited(handle, gateway, key)
+    expect(result.isError, textOf(result)).to.equal(true)
+    expect(textOf(result)).to.match(
+      /^'images\[0\]': No such picture is saved here for this account/,
+    )
+  }
+
+  it('is edited by generate-image and by chat, in every form', async () => {
+    const { handle } = await saved()
+    const result = await edited(handle)
+    expect(picturesOf(result), textOf(result)).to.have.length(1)
+    for (const image_url of [handle, { url: handle }]) {
+      const content = [
+        { type: 'text', text: 'a hat' },
+        { type: 'image_url', image_url },
+      ]
+      const args = { model: editor, messages: [{ role: 'user', content }] }
+      const answer = await called('chat', args)
+      expect(picturesOf(answer), textOf(answer)).to.have.length(1)
+    }
+  })
+
+  it('has a handle of its own, also with the counter in its name', async () => {
+    const handles = [await saved(), await saved('fox.png')].map(({ handle }) => handle)
+    expect(handles.map((one) => one.split(':')[2])).to.deep.equal(['fox.png', 'fox-2.png'])
+    for (const handle of handles) expect(picturesOf(await edited(handle))).to.have.length(1)
+  })
+
+  it('is known to another process of the gateway', async () => {
+    const { handle } = await saved()
+    const other = await startGateway({ beside: gateway, variables: { UPLOAD_DIR: folder } })
+    try {
+      const result = await edited(handle, other, gateway.testKey)
+      expect(picturesOf(result), textOf(result)).to.have.length(1)
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('is no picture of another account', async () => {
+    const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
+    const { handle } = await saved()
+    await expectRefused(handle, key)
+    const { handle: own } = await saved('own.png', gateway, key)
+    await expectRefused(own)
+  })
+
+  it('is not taken by its bare name, by a made up seal, or from elsewhere', async () => {
+    const { handle } = await saved()
+    const [, seal] = handle.split(':')
+    writeFileSync(join(outer.path, 'secret.png'), 'x')
+    writeFileSync(join(folder, 'other.png'), 'x')
+    for (const forged of [
+      `saved:${'A'.repeat(22)}:fox.png`,
+      `saved:${seal}:other.png`,
+      `saved:${seal}:../secret.png`,
+      `saved:${seal}:..`,
+      `saved:${seal}:.`,
+      `saved:${seal}:`,
+      `saved:${seal}:/etc/passwd`,
+      `saved:${seal}:fox.png\0`,
+      'saved:fox.png',
+      `saved:${'A'.repeat(100_000)}`,
+    ]) {
+      await expectRefused(forged)
+    }
+    const bare = await edited('fox.png')
+    expect(textOf(bare)).to.contain('no https address')
+  })
+
+  it('is not taken once something else has its name', async () => {
+    const { handle, path } = await saved()
+    writeFileSync(path, 'changed')
+    await expectRefused(handle)
+    rmSync(path)
+    await expectRefused(handle)
+    mkdirSync(path)
+    await expectRefused(handle)
+  })
+
+  it('is not taken through a link', async () => {
+    const { handle, path } = await saved()
+    const moved = join(outer.path, 'moved.png')
+    renameSync(path, moved)
+    symlinkSync(moved, path)
+    await expectRefused(handle)
+  })
+
+  it('is told to be unknown where there is no folder', async () => {
+    const { handle } = await saved()
+    const other = await startGateway()
+    try {
+      expect(textOf(await edited(handle, other))).to.contain('has no upload folder (UPLOAD_DIR)')
+    } finally {
+      await other.stop()
+    }
+  })
+})
