@@ -205,7 +205,7 @@ describe('a reload', () => {
       'notifications/tools/list_changed',
     ])
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-    expect(await (await gateway.post('/mcp', list)).text()).to.contain('"default":"gpt-image-2"')
+    expect(await (await gateway.post('/mcp', list)).text()).to.contain(': gpt-image-2.')
     stream.leave()
   })
 
