@@ -403,6 +403,7 @@ export const operations = [
       "cursor",
       "order",
       "state",
+      "kind",
       "mode",
       "name"
     ],
@@ -605,6 +606,35 @@ export const operations = [
     "bodyTypes": [
       "application/json"
     ],
+    "protocol": "rest",
+    "access": "person",
+    "alsoAt": []
+  },
+  {
+    "id": "listConnections",
+    "method": "get",
+    "path": "/api/me/connections",
+    "queryNames": [
+      "limit",
+      "cursor",
+      "order",
+      "state"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person",
+    "alsoAt": []
+  },
+  {
+    "id": "endConnection",
+    "method": "delete",
+    "path": "/api/me/connections/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
     "alsoAt": []
@@ -979,6 +1009,7 @@ export const bodyMembers = {
     "budget"
   ],
   "createKey": [
+    "kind",
     "name",
     "mode",
     "scopes",

@@ -456,7 +456,8 @@ export interface paths {
         };
         /**
          * List the keys of the account
-         * @description Ended keys too, without the secret of any.
+         * @description API keys, connections of clients that people have signed in to, and clients of the account
+         *     itself; ended ones too, without the secret of any.
          */
         get: operations["listKeys"];
         put?: never;
@@ -464,6 +465,9 @@ export interface paths {
          * Create a key
          * @description Its secret is in this answer alone, and stored nowhere. A key without the scope `admin` hands
          *     out no more than it has itself; what it makes counts with its own limits and budget.
+         *
+         *     With `kind` `client` it is for a service that signs in with OAuth 2.0: its `client_id` and
+         *     `client_secret` get tokens for an hour from `/oauth/token` (grant type `client_credentials`).
          */
         post: operations["createKey"];
         delete?: never;
@@ -485,8 +489,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Ends it for good, with its streams and calls under way within two seconds. Its row stays for the
-         *     ledger. A key that is revoked already stays as it is.
+         * @description Ends it for good, with its streams and calls under way within two seconds; a connection or a client
+         *     with all its tokens. Its row stays for the ledger. A key that is revoked already stays as it is.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -494,7 +498,8 @@ export interface paths {
         /**
          * Change a key
          * @description What is left out stays as it is, and `null` lifts a restriction. It holds for all calls that begin
-         *     two seconds later or more.
+         *     two seconds later or more. Connections and clients are changed like keys; all that they may do
+         *     is to call models.
          */
         patch: operations["updateKey"];
         trace?: never;
@@ -511,7 +516,8 @@ export interface paths {
         /**
          * Replace a key
          * @description Makes a key that may do the same, and ends the old one after the overlap; until then both work.
-         *     They share their limits and their budget.
+         *     They share their limits and their budget. A client gets a new secret and keeps its `client_id`. A
+         *     connection has no secret and is refused.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -650,6 +656,48 @@ export interface paths {
         put: operations["changePassword"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the clients that one has connected
+         * @description Those that act in one's name after one signed in and said yes to them, in any account; ended
+         *     ones too. Whatever role one has.
+         */
+        get: operations["listConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/connections/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of one's own connections
+         * @description Ends it with all its tokens, streams and calls under way, within two seconds. One that has ended
+         *     already stays as it is.
+         */
+        delete: operations["endConnection"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1228,13 +1276,38 @@ export interface components {
         ApiKeyId: string;
         /** @enum {string} */
         ApiKeyState: "active" | "expired" | "revoked";
+        /**
+         * @description `key`: an API key. `connection`: what a person lets a client do after signing in (OAuth 2.0).
+         *     `client`: a service of the account, which gets tokens with its `client_id` and `client_secret`.
+         * @enum {string}
+         */
+        ApiKeyKind: "key" | "connection" | "client";
+        /**
+         * @description What is made; a connection is made by signing in alone.
+         * @enum {string}
+         */
+        GivenKeyKind: "key" | "client";
+        /** @description Whose tokens act with a connection or as a client. */
+        KeyClient: {
+            /** @description Its `client_id`, which may be the address of its own document. */
+            id: string;
+            /** @description How it called itself; nobody has checked that. */
+            name: string;
+            /** @description The host that people were sent back to; null of a client of the account. */
+            redirect_host: string | null;
+        };
+        NullableKeyClient: components["schemas"]["KeyClient"] | null;
         ApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
+            kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
             name: string;
             mode: components["schemas"]["Mode"];
-            /** @description The beginning and the end of its secret, by which people know it. */
+            /**
+             * @description The beginning and the end of its secret, by which people know it; of a connection, the
+             *     beginning of its tokens.
+             */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
@@ -1258,14 +1331,19 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            client: components["schemas"]["NullableKeyClient"];
         };
         CreatedApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
+            kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
             name: string;
             mode: components["schemas"]["Mode"];
-            /** @description The beginning and the end of its secret, by which people know it. */
+            /**
+             * @description The beginning and the end of its secret, by which people know it; of a connection, the
+             *     beginning of its tokens.
+             */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
@@ -1289,8 +1367,13 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
-            /** @description The secret itself, told this once. */
+            client: components["schemas"]["NullableKeyClient"];
+            /** @description The secret itself, told this once; of a client the same as its `client_secret`. */
             key: string;
+            /** @description Of a client, what it signs in with. */
+            client_id?: string;
+            /** @description Of a client, the secret that it signs in with, told this once. */
+            client_secret?: string;
         };
         ApiKeyList: {
             object: components["schemas"]["ListObject"];
@@ -1308,9 +1391,11 @@ export interface components {
         /** @description A time to come, as 2027-11-22T12:00:00Z; null for never. */
         EndTime: string | null;
         NewApiKey: {
+            /** @description What to make; an API key, where it is left out. */
+            kind?: components["schemas"]["GivenKeyKind"];
             name: components["schemas"]["DisplayName"];
             mode: components["schemas"]["Mode"];
-            /** @description What it may do; to call models, where it is left out. */
+            /** @description What it may do; to call models, where it is left out, and always for a client. */
             scopes?: components["schemas"]["GivenScopes"];
             models?: components["schemas"]["GivenModels"];
             allowed_addresses?: components["schemas"]["GivenAddresses"];
@@ -5881,6 +5966,11 @@ export interface operations {
                  */
                 state?: components["schemas"]["ApiKeyState"];
                 /**
+                 * @description Only keys of this kind.
+                 * @example connection
+                 */
+                kind?: components["schemas"]["ApiKeyKind"];
+                /**
                  * @description Only keys of this mode.
                  * @example live
                  */
@@ -5913,6 +6003,7 @@ export interface operations {
                      *         {
                      *           "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *           "object": "api_key",
+                     *           "kind": "key",
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "name": "build server",
                      *           "mode": "live",
@@ -5945,7 +6036,8 @@ export interface operations {
                      *           "revoked_at": null,
                      *           "last_used_at": null,
                      *           "replaced_by": null,
-                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "client": null
                      *         }
                      *       ]
                      *     }
@@ -6017,6 +6109,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -6050,6 +6143,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -6102,6 +6196,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -6134,7 +6229,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -6184,6 +6280,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -6216,7 +6313,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -6279,6 +6377,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -6311,7 +6410,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -6374,6 +6474,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -6407,6 +6508,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -6897,6 +6999,137 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnections: {
+        parameters: {
+            query: {
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+                /**
+                 * @description Only keys in this state.
+                 * @example active
+                 */
+                state?: components["schemas"]["ApiKeyState"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of connections. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "key_2d3e4f6f1d1c2f8a0b4f0c9d3e5a7b1c",
+                     *           "object": "api_key",
+                     *           "kind": "connection",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "name": "Claude",
+                     *           "mode": "live",
+                     *           "hint": "mag_oauth_…",
+                     *           "state": "active",
+                     *           "scopes": [
+                     *             "inference"
+                     *           ],
+                     *           "models": null,
+                     *           "allowed_addresses": null,
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": {
+                     *             "amount": {
+                     *               "usd": "25",
+                     *               "nano_usd": 25000000000
+                     *             },
+                     *             "period": "month"
+                     *           },
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "expires_at": null,
+                     *           "revoked_at": null,
+                     *           "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *           "replaced_by": null,
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "client": {
+                     *             "id": "https://claude.ai/oauth/client-metadata",
+                     *             "name": "Claude",
+                     *             "redirect_host": "claude.ai"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

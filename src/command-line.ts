@@ -26,6 +26,8 @@ const usage = `Usage: npm run -s gateway -- <command>
   keys create --mode test|live --name <name> [--account <id>] [--scopes a,b] [--models a,b]
               [--allow-ip <address or network>] [--expires-in-days <days>] [limits]
                          create a key; it is printed alone, this once
+  keys create --kind client …
+                         create a client that signs in with OAuth; its id and secret are printed
   keys list [--account <id>]
                          the keys, without their secrets
   keys rotate <id> [--overlap-minutes <minutes>]

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { countActiveKeys } from './accounts/keys.ts'
+import { countActiveKeys } from './accounts/key-list.ts'
 import { uncounted } from './bytes/budget.ts'
 import {
   configuredCatalog,

@@ -7,7 +7,16 @@ const shape = /^mag_(live|test)_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/
 
 /** `mag_<mode>_`, 256 random bits in base64url, and a checksum that detects typing errors. */
 export function createKey(mode: Mode): string {
-  const body = `mag_${mode}_${randomBytes(secretBytes).toString('base64url')}`
+  return createSecret(mode)
+}
+
+/** The secret of a client, which is no key: `mag_secret_`, and the rest as in a key. */
+export function createClientSecret(): string {
+  return createSecret('secret')
+}
+
+function createSecret(kind: Mode | 'secret'): string {
+  const body = `mag_${kind}_${randomBytes(secretBytes).toString('base64url')}`
   return body + checksum(body)
 }
 
@@ -23,7 +32,7 @@ export function digestOf(key: string): string {
 
 /** Prefix and last characters of the checksum, by which people recognise a key. */
 export function hintOf(key: string): string {
-  return `${key.slice(0, 9)}…${key.slice(-4)}`
+  return `${key.slice(0, key.indexOf('_', 4) + 1)}…${key.slice(-4)}`
 }
 
 function checksum(body: string): string {

@@ -17,6 +17,7 @@ export function keyForm(row: ApiKeysTable, nowMs: number, usedAtMs: number | und
   return {
     id: row.id,
     object: 'api_key',
+    kind: row.kind,
     account_id: row.account_id,
     ...keySettings(row),
     hint: row.hint,
@@ -26,7 +27,14 @@ export function keyForm(row: ApiKeysTable, nowMs: number, usedAtMs: number | und
     last_used_at: timeForm(usedAtMs ?? row.last_used_at),
     replaced_by: row.replaced_by,
     created_by: row.created_by,
+    client: clientForm(row),
   }
+}
+
+/** A client of the account has the name of its key. */
+function clientForm(row: ApiKeysTable): ApiKey['client'] {
+  const { client_id: id, client_name: name, client_redirect_host: host } = row
+  return id === null ? null : { id, name: name ?? row.name, redirect_host: host }
 }
 
 /** What was chosen for a key; no secret is in it. */

@@ -1,11 +1,11 @@
-import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import { pageOf, type Page, type PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
-import { createKey, digestOf, hintOf } from './api-key.ts'
+import { createClientSecret, createKey, digestOf, hintOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
@@ -18,9 +18,11 @@ import {
   type Giver,
 } from './key-bounds.ts'
 import { keyForm, keySettings, timeText } from './key-form.ts'
+import { selectKeys, type KeyFilter } from './key-list.ts'
 import { keyColumns, type ModelIds } from './key-settings.ts'
+import { letSignIn } from './oauth/account-clients.ts'
 import { endWithKey, followKey } from './oauth/bound-connections.ts'
-import { assertChangeable, assertRotatable } from './oauth/connection-settings.ts'
+import { assertChangeable, assertForKind, assertRotatable } from './oauth/connection-settings.ts'
 
 type Schemas = components['schemas']
 type ApiKey = Schemas['ApiKey']
@@ -28,17 +30,8 @@ type CreatedKey = Schemas['CreatedApiKey']
 /** A new key; what is left out has the contract's default. */
 export type NewKey = Schemas['NewApiKey']
 
-export type KeyFilter = {
-  /** Undefined for the keys of all accounts. */
-  accountId?: string
-  state?: ApiKey['state'] | undefined
-  mode?: ApiKey['mode'] | undefined
-  /** What its name has in it. */
-  name?: string | undefined
-}
-
-/** A key of an account; undefined for any account. */
-type Which = { id: string; accountId?: string }
+/** A key of an account, undefined for any; or a connection that a person made. */
+type Which = { id: string; accountId?: string; connectionOf?: string }
 
 /** Keys of accounts, in the contract's form. All throw `not_found` for a key that is not there. */
 export type Keys = {
@@ -68,9 +61,13 @@ export function createKeys(options: Options): Keys {
   const { store, clock, usedAt = () => undefined } = options
   const { db } = store
   const form = (row: ApiKeysTable) => keyForm(row, clock(), usedAt(row.id))
+  const created = ({ row, key }: { row: ApiKeysTable; key: string }): CreatedKey =>
+    row.client_id === null
+      ? { ...form(row), key }
+      : { ...form(row), key, client_id: row.client_id, client_secret: key }
   return {
     list: async (filter, page) => {
-      const rows = await select(db, filter, page, clock()).execute()
+      const rows = await selectKeys(db, filter, page, clock()).execute()
       return pageOf(rows, page.limit, {
         placeOf: ({ created_at: at, id }) => [at, id],
         tell: form,
@@ -78,83 +75,35 @@ export function createKeys(options: Options): Keys {
     },
     retrieve: async (which) => form(await find(db, which)),
     create: async (giver, accountId, asked) => {
-      const { row, key } = await create(options, giver, { accountId, asked })
-      return { ...form(row), key }
+      return created(await create(options, giver, { accountId, asked }))
     },
     update: async (giver, which, change) => form(await update(options, giver, { which, change })),
     rotate: async (giver, which, overlapMinutes) => {
-      const { row, key } = await rotate(options, giver, { which, overlapMinutes })
-      return { ...form(row), key }
+      return created(await rotate(options, giver, { which, overlapMinutes }))
     },
     revoke: async (giver, which) => form(await revoke(options, giver, which)),
   }
 }
 
-/** How many keys work at a Unix time in milliseconds. */
-export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number): Promise<number> {
-  const { count } = await inState(db.selectFrom('api_keys'), 'active', nowMs)
-    .select((one) => one.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
-
-function inState<Row>(
-  rows: SelectQueryBuilder<Tables, 'api_keys', Row>,
-  state: ApiKey['state'],
-  nowMs: number,
-) {
-  if (state === 'revoked') return rows.where('revoked_at', 'is not', null)
-  const unrevoked = rows.where('revoked_at', 'is', null)
-  return state === 'expired'
-    ? unrevoked.where('expires_at', '<=', nowMs)
-    : unrevoked.where((one) =>
-        one.or([one('expires_at', 'is', null), one('expires_at', '>', nowMs)]),
-      )
-}
-
-function select(
+async function find(
   db: Kysely<Tables>,
-  { accountId, state, mode, name }: KeyFilter,
-  { limit, cursor, order }: PageRequest,
-  now: number,
-) {
-  let rows = db.selectFrom('api_keys').selectAll()
-  if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
-  if (mode !== undefined) rows = rows.where('mode', '=', mode)
-  if (state !== undefined) rows = inState(rows, state, now)
-  if (name !== undefined) {
-    const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`
-    // The database has the letters a to z in lower case.
-    const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-    rows = rows.where(sql<boolean>`lower(name) like ${plain} escape '\\'`)
-  }
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
-  }
-  return rows
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
-}
-
-async function find(db: Kysely<Tables>, { id, accountId }: Which): Promise<ApiKeysTable> {
+  { id, accountId, connectionOf: personId }: Which,
+): Promise<ApiKeysTable> {
   const found = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
-  if (found !== undefined && (accountId === undefined || found.account_id === accountId)) {
+  const isTheirs =
+    personId === undefined || (found?.kind === 'connection' && found.created_by === personId)
+  if (found !== undefined && isTheirs && (accountId ?? found.account_id) === found.account_id) {
     return found
   }
-  throw new GatewayError(
-    'not_found',
-    'There is no such key. GET /api/keys lists those there are.',
-    {
-      param: 'id',
-    },
-  )
+  const text =
+    personId === undefined
+      ? 'There is no such key. GET /api/keys lists those there are.'
+      : 'You have no such connection. GET /api/me/connections lists yours.'
+  throw new GatewayError('not_found', text, { param: 'id' })
 }
 
-function newSecret(mode: ApiKey['mode']) {
-  const key = createKey(mode)
+function newSecret({ kind, mode }: Pick<ApiKeysTable, 'kind' | 'mode'>) {
+  const key = kind === 'client' ? createClientSecret() : createKey(mode)
   return { key, columns: { id: newId('key'), digest: digestOf(key), hint: hintOf(key) } }
 }
 
@@ -163,10 +112,11 @@ function create(
   giver: Giver,
   { accountId, asked }: { accountId: string; asked: NewKey },
 ) {
-  const { mode, name } = asked
+  const { kind = 'key', mode, name } = asked
   const nowMs = clock()
+  assertForKind(kind, asked)
   const columns = keyColumns(asked, { modelIds, nowMs })
-  const { key, columns: secret } = newSecret(mode)
+  const { key, columns: secret } = newSecret({ kind, mode })
   return store.db.transaction().execute(async (transaction) => {
     const bounds = await boundsOf(transaction, giver, nowMs)
     const row: ApiKeysTable = {
@@ -184,9 +134,10 @@ function create(
       counts_with: null,
       last_used_at: null,
       created_by: await personBehind(transaction, giver),
-      kind: 'key',
-      client_id: null,
+      kind,
+      client_id: kind === 'client' ? newId('client') : null,
       client_name: null,
+      client_redirect_host: null,
       bound_to: null,
       ...inherited(bounds),
       ...columns,
@@ -194,6 +145,7 @@ function create(
     }
     assertGivable(bounds, row)
     await transaction.insertInto('api_keys').values(row).execute()
+    await letSignIn(transaction, row)
     const act = { account_id: accountId, action: 'key.create', target: row.id } as const
     await audit.write(transaction, giver, { ...act, after: keySettings(row) })
     return { row, key }
@@ -238,10 +190,11 @@ function rotate(
     const bounds = await boundsOf(transaction, giver, nowMs)
     assertBelow(bounds, old)
     assertGivable(bounds, old)
-    const { key, columns: secret } = newSecret(old.mode)
+    const { key, columns: secret } = newSecret(old)
     const fresh = { created_at: nowMs, last_used_at: null, counts_with: countedAs(old) }
     const row: ApiKeysTable = { ...old, ...fresh, ...secret }
     await transaction.insertInto('api_keys').values(row).execute()
+    await letSignIn(transaction, row)
     const end = nowMs + overlapMinutes * 60_000
     const ending = { replaced_by: row.id, expires_at: Math.min(old.expires_at ?? Infinity, end) }
     await transaction.updateTable('api_keys').set(ending).where('id', '=', old.id).execute()

@@ -11,6 +11,8 @@ import { reloadSettings, type Reload } from './reload-settings.ts'
 import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey, type BudgetsOf, type LookAtLimits } from './retrieve-own-key.ts'
 import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
+import { endConnection, type EndConnection } from './end-connection.ts'
+import { listConnections } from './list-connections.ts'
 import { listKeys, type ListKeys } from './list-keys.ts'
 import { retrieveAccount, type RetrieveAccount } from './retrieve-account.ts'
 import { retrieveKey, type RetrieveKey } from './retrieve-key.ts'
@@ -37,7 +39,7 @@ type Options = PeopleOptions & {
     create: CreateKey
     retrieve: RetrieveKey
     update: UpdateKey
-    revoke: RevokeKey
+    revoke: RevokeKey & EndConnection
     rotate: RotateKey
   }
 }
@@ -63,6 +65,8 @@ export function apiOperations(options: Options) {
     updateKey: updateKey(keys),
     revokeKey: revokeKey(keys),
     rotateKey: rotateKey(keys),
+    listConnections: listConnections(keys),
+    endConnection: endConnection(keys),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
     ...peopleOperations(people),

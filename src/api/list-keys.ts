@@ -4,20 +4,23 @@ import type { Operation } from '../http/operation.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 type Filter = {
-  accountId: string
+  /** Undefined for all accounts. */
+  accountId?: string
+  kind?: ApiKey['kind'] | undefined
+  createdBy?: string
   state?: ApiKey['state'] | undefined
   mode?: ApiKey['mode'] | undefined
   name?: string | undefined
 }
 
-/** Lists the keys of an account. */
+/** Lists keys. */
 export type ListKeys = (filter: Filter, page: PageRequest) => Promise<Page<ApiKey>>
 
 /** GET /api/keys */
 export function listKeys({ list }: { list: ListKeys }): Operation<'listKeys'> {
   return async ({ caller, query }) => {
-    const { state, mode, name, ...page } = query
-    const json = await list({ accountId: caller.accountId, state, mode, name }, page)
+    const { state, kind, mode, name, ...page } = query
+    const json = await list({ accountId: caller.accountId, state, kind, mode, name }, page)
     return { status: 200, json }
   }
 }

@@ -1,12 +1,16 @@
 import { bodyChecks } from '../../generated/checks.js'
+import type { components } from '../../generated/types.ts'
 import { commandLine } from '../accounts/command-line.ts'
 import { allowanceIn, allowanceOptions, checkedBody, given, listIn, namingOptions } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { nameIn } from './name.ts'
 import { withAccounts } from './open-accounts.ts'
 
+type CreatedKey = components['schemas']['CreatedApiKey']
+
 const options = {
   account: text,
+  kind: text,
   mode: text,
   name: text,
   scopes: text,
@@ -17,12 +21,13 @@ const options = {
   ...json,
 } as const
 
-/** keys create: prints the secret alone, this once. */
+/** keys create: prints the secret alone, this once; of a client with its id. */
 export const createKey: Command = async (words, notice) => {
   const { values } = parsed(words, options)
   const { mode, 'expires-in-days': days } = values
   if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
   const body = {
+    kind: values.kind,
     name: nameIn(values.name),
     mode,
     scopes: listIn('scopes', values.scopes),
@@ -38,8 +43,13 @@ export const createKey: Command = async (words, notice) => {
     const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {
       throw namingOptions(error)
     })
-    return { text: values.json === true ? jsonText(made) : `${made.key}\n` }
+    return { text: values.json === true ? jsonText(made) : secretText(made) }
   })
+}
+
+/** What a client signs in with is two values, as lines of a file of variables. */
+function secretText({ key, client_id: id }: CreatedKey): string {
+  return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
 }
 
 /** A hundred years. */

@@ -20,7 +20,7 @@ export const listKeys: Command = async (words, notice) => {
       const ended = row.revoked_at ?? (row.state === 'expired' ? row.expires_at : null)
       const state = ended === null ? row.state : `${row.state} ${dateText(ended)}`
       const used = row.last_used_at === null ? 'never used' : `used ${dateText(row.last_used_at)}`
-      const about = [row.mode, dateText(row.created_at), state, used, shownName(row.name)]
+      const about = [row.kind, row.mode, dateText(row.created_at), state, used, shownName(row.name)]
       return `${[row.id, row.hint, ...about].join('  ')}\n`
     })
     return { text: lines.join('') }

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { addAllowances } from './migrations/allowances.ts'
 import { createAuditEvents } from './migrations/audit-events.ts'
+import { addClientHosts } from './migrations/client-hosts.ts'
 import { createBudgets } from './migrations/budgets.ts'
 import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
@@ -70,6 +71,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0014_gateway_secrets': { up: (db) => createGatewaySecrets(db, dialect) },
   '0015_reservation_processes': { up: (db) => addReservationProcesses(db, dialect) },
   '0016_oauth': { up: createOauth },
+  '0017_client_hosts': { up: addClientHosts },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -60,6 +60,7 @@ export type ApiKeysTable = AllowanceColumns & {
   kind: 'key' | 'connection' | 'client'
   client_id: string | null
   client_name: string | null
+  client_redirect_host: string | null
   bound_to: string | null
 }
 

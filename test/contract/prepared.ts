@@ -1,5 +1,6 @@
 import { operations as generated, type Access } from '../../generated/operations.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
+import { storeConnection } from '../support/connections.ts'
 import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
@@ -75,6 +76,10 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       const headers = { cookie, 'x-csrf-token': letIn.signedIn.csrf_token }
       const body = { current_password: person.password, new_password: 'staples of the battery' }
       return { body, headers }
+    },
+    endConnection: async (gateway) => {
+      const { personId: createdBy, headers } = await gateway.people.signIn()
+      return { path: { id: await storeConnection(gateway, { createdBy }) }, headers }
     },
     deleteSession: async ({ people }) => {
       const signedIn = await people.signIn()

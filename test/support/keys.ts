@@ -45,6 +45,7 @@ export async function storeKey(
     kind: 'key',
     client_id: null,
     client_name: null,
+    client_redirect_host: null,
     bound_to: null,
     ...row,
   }

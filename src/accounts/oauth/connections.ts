@@ -26,7 +26,7 @@ export type Consent = {
   address: string | null
   accountId: string
   /** The client as the page has shown it; `name` may be anything the client says. */
-  client: { id: string; name: string }
+  client: { id: string; name: string; redirectHost?: string }
   /** What it may spend in a month, in dollars; undefined to set none. */
   monthlyBudgetUsd?: string | undefined
 }
@@ -95,7 +95,8 @@ async function update(
   row: ApiKeysTable,
   { name, consent, audit }: Again,
 ): Promise<void> {
-  const columns = { client_name: name, ...budgetOf(consent) }
+  const client_redirect_host = consent.client.redirectHost ?? null
+  const columns = { client_name: name, client_redirect_host, ...budgetOf(consent) }
   await transaction.updateTable('api_keys').set(columns).where('id', '=', row.id).execute()
   const values = changedValues(keySettings(row), keySettings({ ...row, ...columns }))
   if (values === undefined) return
@@ -181,7 +182,7 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
     mode: 'live',
     // Nobody knows what it is the digest of.
     digest: digestOf(createToken()),
-    hint: '',
+    hint: 'mag_oauth_…',
     allowed_models: null,
     scopes: JSON.stringify(['inference']),
     allowed_addresses: null,
@@ -196,6 +197,7 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
     kind: 'connection',
     client_id: client.id,
     client_name: name,
+    client_redirect_host: client.redirectHost ?? null,
     bound_to: null,
   }
 }

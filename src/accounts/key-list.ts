@@ -1,0 +1,73 @@
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import { placeIn, type PageRequest } from '../core/page.ts'
+import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
+
+type ApiKey = components['schemas']['ApiKey']
+
+/** Which keys are listed. */
+export type KeyFilter = {
+  /** Undefined for the keys of all accounts. */
+  accountId?: string
+  state?: ApiKey['state'] | undefined
+  kind?: ApiKey['kind'] | undefined
+  /** The person who made it. */
+  createdBy?: string | undefined
+  mode?: ApiKey['mode'] | undefined
+  /** What its name has in it. */
+  name?: string | undefined
+}
+
+/** How many API keys work at a Unix time in milliseconds. */
+export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number): Promise<number> {
+  const { count } = await inState(db.selectFrom('api_keys'), 'active', nowMs)
+    .where('kind', '=', 'key')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function inState<Row>(
+  rows: SelectQueryBuilder<Tables, 'api_keys', Row>,
+  state: ApiKey['state'],
+  nowMs: number,
+) {
+  if (state === 'revoked') return rows.where('revoked_at', 'is not', null)
+  const unrevoked = rows.where('revoked_at', 'is', null)
+  return state === 'expired'
+    ? unrevoked.where('expires_at', '<=', nowMs)
+    : unrevoked.where((one) =>
+        one.or([one('expires_at', 'is', null), one('expires_at', '>', nowMs)]),
+      )
+}
+
+/** One row more than the page has, where there are more. */
+export function selectKeys(
+  db: Kysely<Tables>,
+  { accountId, kind, createdBy, state, mode, name }: KeyFilter,
+  { limit, cursor, order }: PageRequest,
+  nowMs: number,
+) {
+  let rows = db.selectFrom('api_keys').selectAll()
+  if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
+  if (kind !== undefined) rows = rows.where('kind', '=', kind)
+  if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
+  if (mode !== undefined) rows = rows.where('mode', '=', mode)
+  if (state !== undefined) rows = inState(rows, state, nowMs)
+  if (name !== undefined) {
+    const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`
+    // The database has the letters a to z in lower case.
+    const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+    rows = rows.where(sql<boolean>`lower(name) like ${plain} escape '\\'`)
+  }
+  if (cursor !== undefined) {
+    const [at, id] = placeIn(cursor, ['number', 'string'])
+    const beyond = sql.raw(order === 'asc' ? '>' : '<')
+    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
+  }
+  return rows
+    .orderBy('created_at', order)
+    .orderBy('id', order)
+    .limit(limit + 1)
+}

@@ -1,0 +1,22 @@
+import { newId } from '../../src/accounts/id.ts'
+import type { TestGateway } from './gateway.ts'
+
+/** A client that has connected, as far as /api tells of it; it has no tokens. Gives its id. */
+export async function storeConnection(
+  gateway: TestGateway,
+  { createdBy = null, accountId }: { createdBy?: string | null; accountId?: string } = {},
+): Promise<string> {
+  const id = newId('key')
+  const row = {
+    id,
+    name: 'Claude',
+    hint: 'mag_oauth_…',
+    kind: 'connection' as const,
+    client_id: 'https://claude.ai/oauth/client-metadata',
+    client_name: 'Claude',
+    client_redirect_host: 'claude.ai',
+    created_by: createdBy,
+  }
+  await gateway.createKey('live', { row, ...(accountId === undefined ? {} : { accountId }) })
+  return id
+}
