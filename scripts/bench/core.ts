@@ -89,7 +89,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
     ...limits,
-    audience: '',
+    tokensFor: { audience: '', scope: '' },
     onUse: () => undefined,
   })
   return {

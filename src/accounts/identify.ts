@@ -12,6 +12,7 @@ import {
   connectionOver,
   expiredToken,
   readAccessToken,
+  type TokenPurpose,
 } from './oauth/access-token.ts'
 import { invalidKey, notAKey, readKey } from './read-key.ts'
 
@@ -31,8 +32,8 @@ type Options = {
   /** How long a look-up is valid; meanwhile another process may revoke the key. */
   keyCacheMs: number
   keyCacheEntriesMax: number
-  /** The address of the server that access tokens have to be for. */
-  audience: string
+  /** What access tokens have to be for. */
+  tokensFor: TokenPurpose
   /** Told of a key that is used, whenever it is looked up. */
   onUse: (keyId: string) => void
 }
@@ -51,7 +52,7 @@ export function createIdentify({
   monotonic,
   keyCacheMs,
   keyCacheEntriesMax,
-  audience,
+  tokensFor,
   onUse,
 }: Options): KnownKeys {
   const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
@@ -63,7 +64,7 @@ export function createIdentify({
     if (running !== undefined) return running
     const trustedUntil = monotonic() + keyCacheMs
     const looked = key.startsWith(accessTokenPrefix)
-      ? lookUpToken(store, key, { audience, now: clock() })
+      ? lookUpToken(store, key, { ...tokensFor, now: clock() })
       : lookUp(store, { digest })
     const found = looked
       .then((one) => ({ ...one, trustedUntil }))

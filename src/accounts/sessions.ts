@@ -11,7 +11,6 @@ import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
 import { notLookedUp } from './identify.ts'
 import { accountToActFor, actingFor, membershipsOf } from './memberships.ts'
-import { endSignIns } from './oauth/connection-end.ts'
 import { createToken } from './one-time-token.ts'
 
 type Session = components['schemas']['Session']
@@ -116,7 +115,7 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
   }
 }
 
-/** Ends all sessions of a person but one, and all sign-ins to connect clients. */
+/** Ends all sessions of a person but one. */
 export async function endOtherSessions(
   transaction: Transaction<Tables>,
   personId: string,
@@ -127,7 +126,6 @@ export async function endOtherSessions(
     .where('person_id', '=', personId)
     .where('id', '!=', keptId ?? '')
     .execute()
-  await endSignIns(transaction, personId)
 }
 
 /** Whether a session has ended by its age, or because nobody used it. */

@@ -4,6 +4,7 @@ import { createAudit } from '../accounts/audit.ts'
 import { createIdentify } from '../accounts/identify.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
+import { toolScope } from '../oauth/metadata.ts'
 import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
 import { toolServerAddress, type Config } from '../config.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
@@ -31,7 +32,7 @@ export function assembleAccounts({ store, config, channel, clock, monotonic }: O
     clock,
     monotonic,
     ...limits,
-    audience: toolServerAddress(config),
+    tokensFor: { audience: toolServerAddress(config), scope: toolScope },
     onUse,
   })
   const changed: Listeners = {

@@ -14,7 +14,6 @@ export type OauthArtifactsTable = {
   digest: string
   kind: string
   client_id: string | null
-  subject: string | null
   grant_id: string | null
   uid: string | null
   payload: string

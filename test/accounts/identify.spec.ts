@@ -12,7 +12,7 @@ import { accountsOf, revokeStoredKeys, storeKey } from '../support/keys.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const keyCacheMs = 1000
-const audience = 'https://gateway.test/mcp'
+const tokensFor = { audience: 'https://gateway.test/mcp', scope: 'mcp' }
 
 forEachStore('identifying a caller', () => {
   let folder: TemporaryFolder
@@ -31,7 +31,7 @@ forEachStore('identifying a caller', () => {
       monotonic: clock,
       keyCacheMs,
       keyCacheEntriesMax: 100,
-      audience,
+      tokensFor,
       onUse,
     }
     ;({ identify, forget } = createIdentify({ ...standard, ...changed }))

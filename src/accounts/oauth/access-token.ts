@@ -8,6 +8,14 @@ import { accessKinds, artifactDigest } from './artifact-row.ts'
 export const accessTokenPrefix = 'mag_oauth_'
 const shape = /^mag_oauth_[A-Za-z0-9_-]{20,200}$/
 
+/** What access tokens are for. */
+export type TokenPurpose = {
+  /** The address of the server. */
+  audience: string
+  /** The scope that lets a client call models. */
+  scope: string
+}
+
 /** What an access token says. */
 export type AccessToken = {
   /** The key that it stands for. */
@@ -25,7 +33,7 @@ export type AccessToken = {
 export async function readAccessToken(
   db: Kysely<Tables>,
   token: string,
-  { audience, now }: { audience: string; now: number },
+  { audience, scope: needed, now }: TokenPurpose & { now: number },
 ): Promise<AccessToken> {
   if (!shape.test(token)) throw invalidToken('The access token is not whole.')
   const digests = accessKinds.map((kind) => artifactDigest(kind, token))
@@ -42,12 +50,8 @@ export async function readAccessToken(
   // Written by `artifactRow`.
   const { aud, scope } = JSON.parse(row.payload) as { aud?: unknown; scope?: unknown }
   if (![aud].flat().includes(audience)) throw otherAudience(audience)
-  return { keyId, expiresAt, mayInfer: mayInfer(scope) }
-}
-
-/** A token without any scope may what the connection may. */
-function mayInfer(scope: unknown): boolean {
-  return typeof scope !== 'string' || scope.split(' ').includes('inference')
+  const mayInfer = typeof scope === 'string' && scope.split(' ').includes(needed)
+  return { keyId, expiresAt, mayInfer }
 }
 
 /** The error for an access token that was one. */

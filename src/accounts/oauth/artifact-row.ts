@@ -48,13 +48,10 @@ export function artifactRow(
 ): OauthArtifactsTable {
   const { jti: _id, session, ...rest } = payload
   const { cookie: _sessionId, ...ofSession } = fieldsOf(session)
-  const { login } = fieldsOf(rest['result'])
-  const subject = rest['accountId'] ?? fieldsOf(login)['accountId'] ?? ofSession['accountId']
   return {
     digest: artifactDigest(kind, id),
     kind,
     client_id: textIn(rest['clientId'] ?? fieldsOf(rest['params'])['client_id']),
-    subject: textIn(subject),
     grant_id: grantOf(kind, id, rest),
     uid: kind === 'Session' ? textIn(rest['uid']) : null,
     payload: JSON.stringify(session === undefined ? rest : { ...rest, session: ofSession }),

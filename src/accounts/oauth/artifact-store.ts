@@ -152,16 +152,14 @@ async function keepForConnection(
 
 /** Keeps a row, or what is new in it; whether it did: what may be there once stays as it is. */
 async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
-  const { client_id, subject, grant_id, uid, payload, expires_at } = row
+  const { client_id, grant_id, uid, payload, expires_at } = row
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('oauth_artifacts')
     .values(row)
     .onConflict((one) =>
       row.kind === 'ReplayDetection'
         ? one.column('digest').doNothing()
-        : one
-            .column('digest')
-            .doUpdateSet({ client_id, subject, grant_id, uid, payload, expires_at }),
+        : one.column('digest').doUpdateSet({ client_id, grant_id, uid, payload, expires_at }),
     )
     .executeTakeFirst()
   return numInsertedOrUpdatedRows !== 0n

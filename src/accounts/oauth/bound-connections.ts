@@ -3,7 +3,7 @@ import type { Actor, Scope } from '../../core/caller.ts'
 import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { countedAs } from '../allowance.ts'
 import type { Audit } from '../audit.ts'
-import { endConnections, endSignIns, removeTokens } from './connection-end.ts'
+import { endConnections, removeTokens } from './connection-end.ts'
 
 /** What of a key a connection has that was made with it. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
@@ -48,7 +48,6 @@ export async function endWithKey(
   ending: Ending,
 ): Promise<void> {
   await removeTokens(transaction, [key.id])
-  await endSignIns(transaction, key.id)
   const bound = await transaction
     .selectFrom('api_keys')
     .select(['id', 'account_id'])

@@ -52,15 +52,3 @@ export async function removeTokens(
     .where('grant_id', 'in', listed(transaction, keyIds))
     .execute()
 }
-
-/**
- * Ends the sign-ins of a person, or of who has signed in with a key, on the pages where clients are
- * connected, with codes that no client has exchanged yet. Connections stay.
- */
-export async function endSignIns(transaction: Transaction<Tables>, subject: string): Promise<void> {
-  await transaction
-    .deleteFrom('oauth_artifacts')
-    .where('subject', '=', subject)
-    .where('kind', 'in', ['Session', 'Interaction', 'AuthorizationCode'])
-    .execute()
-}

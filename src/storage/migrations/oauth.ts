@@ -50,7 +50,6 @@ async function createArtifacts(db: Kysely<unknown>): Promise<void> {
     .addColumn('digest', 'text', (column) => column.primaryKey())
     .addColumn('kind', 'text', (column) => column.notNull())
     .addColumn('client_id', 'text')
-    .addColumn('subject', 'text')
     .addColumn('grant_id', 'text')
     .addColumn('uid', 'text')
     .addColumn('payload', 'text', (column) => column.notNull())
@@ -58,7 +57,7 @@ async function createArtifacts(db: Kysely<unknown>): Promise<void> {
     .addColumn('consumed_at', 'bigint')
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
     .execute()
-  for (const column of ['client_id', 'subject', 'grant_id', 'uid', 'expires_at']) {
+  for (const column of ['client_id', 'grant_id', 'uid', 'expires_at']) {
     await db.schema
       .createIndex(`oauth_artifacts_${column}`)
       .on('oauth_artifacts')

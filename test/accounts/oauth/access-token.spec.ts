@@ -41,7 +41,7 @@ forEachStore('identifying a caller by an access token', () => {
       monotonic: clock,
       keyCacheMs: 1000,
       keyCacheEntriesMax: 10,
-      audience,
+      tokensFor: { audience, scope: 'mcp' },
       onUse: (id) => void used.push(id),
     })
     keyId = await oauth.connections.connect(consent)
@@ -51,7 +51,7 @@ forEachStore('identifying a caller by an access token', () => {
     oauth.artifacts.upsert(
       'AccessToken',
       token,
-      { grantId: keyId, clientId: 'client_1', aud: audience, scope: 'inference', ...more },
+      { grantId: keyId, clientId: 'client_1', aud: audience, scope: 'mcp', ...more },
       seconds,
     )
   const identify = async (key = token) =>
@@ -144,7 +144,7 @@ forEachStore('identifying a caller by an access token', () => {
     await store.db.insertInto('api_keys').values(own).execute()
     await oauth.artifacts.upsert('Client', 'c2', { client_id: 'c2' })
     await store.db.updateTable('oauth_clients').set({ key_id: 'key_own' }).execute()
-    const asked = { clientId: 'c2', aud: audience, scope: 'inference' }
+    const asked = { clientId: 'c2', aud: audience, scope: 'mcp' }
     await oauth.artifacts.upsert('ClientCredentials', token, asked, 60)
     expect(await identify()).to.include({ keyId: 'key_own' })
   })
