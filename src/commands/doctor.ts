@@ -14,7 +14,11 @@ export const doctor: Command = async (words) => {
   const { values } = parsed(words, { ...json, connect: text, key: text })
   const isJson = values.json === true
   if (values.connect !== undefined) {
-    return examine(values.connect, values.key ?? readVariables()['GATEWAY_KEY'], isJson)
+    return examine(
+      values.connect,
+      values.key ?? (readVariables()['GATEWAY_KEY'] || undefined),
+      isJson,
+    )
   }
   if (values.key !== undefined) {
     throw new UsageError('--key is used with --connect <address> alone.')

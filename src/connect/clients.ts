@@ -17,7 +17,9 @@ export type Client = {
   scope: string | undefined
   /** What it wants to be shown to the person in any case. */
   prompt?: string
-  /** The address of its document, for servers that take these. */
+  /** Whether it can be known by a document that its maker publishes, in place of registering. */
+  hasDocument: boolean
+  /** The document, where there is one for all. */
   document?: { url: string; callback: string }
 }
 
@@ -44,6 +46,7 @@ export const clients: readonly Client[] = [
     id: 'claude',
     name: 'Claude',
     isHosted: true,
+    hasDocument: true,
     userAgent: 'Claude-User',
     opening: ['discover', 'initialize', 'stream'],
     looksAt: ['announced', 'path'],
@@ -64,6 +67,7 @@ export const clients: readonly Client[] = [
     id: 'claude-code',
     name: 'Claude Code',
     isHosted: false,
+    hasDocument: true,
     userAgent: 'claude-code/2.1 (cli)',
     opening: ['initialize'],
     // Some versions do not look below the path.
@@ -84,6 +88,7 @@ export const clients: readonly Client[] = [
     id: 'chatgpt',
     name: 'ChatGPT',
     isHosted: true,
+    hasDocument: true,
     userAgent: 'ChatGPT-User/1.0',
     opening: ['initialize'],
     looksAt: ['announced', 'path'],
@@ -102,6 +107,7 @@ export const clients: readonly Client[] = [
     id: 'cursor',
     name: 'Cursor',
     isHosted: false,
+    hasDocument: false,
     userAgent: 'Cursor/3.14',
     opening: ['initialize', 'stream'],
     looksAt: ['announced', 'path'],
@@ -122,6 +128,7 @@ export const clients: readonly Client[] = [
     id: 'vscode',
     name: 'VS Code',
     isHosted: false,
+    hasDocument: true,
     userAgent: 'Visual Studio Code/1.120',
     opening: ['initialize'],
     looksAt: ['announced', 'path'],
@@ -149,6 +156,7 @@ export const clients: readonly Client[] = [
     id: 'mcp-remote',
     name: 'mcp-remote',
     isHosted: false,
+    hasDocument: false,
     userAgent: 'node',
     opening: ['initialize'],
     looksAt: ['path', 'root'],

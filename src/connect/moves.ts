@@ -15,13 +15,14 @@ import {
   isPage,
   isRegistered,
   keepsRedirects,
+  leadsByDocument,
   leadsToSignIn,
   refusesUnknownCode,
   signInPage,
 } from './checks/sign-in.ts'
 import type { Client } from './clients.ts'
 import { discover, headersOf, initialize, openStream, post } from './messages.ts'
-import { ownAddress, readObject, type Known, type Move } from './move.ts'
+import { ownAddress, readObject, type Check, type Known, type Move } from './move.ts'
 import { wellKnown, type Target } from './target.ts'
 
 const openings: Record<Client['opening'][number], (target: Target) => Ask> = {
@@ -37,7 +38,7 @@ export function movesOf(client: Client): Move[] {
     ...client.looksAt.map(findResource),
     ...(['', '/mcp'] as const).map(findServer),
     register,
-    signIn('the sign-in opens', ({ clientId, client: { callback } }) =>
+    signIn('the sign-in opens', leadsToSignIn, ({ clientId, client: { callback } }) =>
       clientId === undefined ? undefined : { id: clientId, callback },
     ),
     page,
@@ -45,10 +46,13 @@ export function movesOf(client: Client): Move[] {
     ...(client.document === undefined
       ? []
       : [
-          signIn(`the sign-in opens for ${client.document.url}`, ({ server = {} }) =>
-            takesDocuments(server)
-              ? { id: client.document!.url, callback: client.document!.callback }
-              : undefined,
+          signIn(
+            `the sign-in opens for ${client.document.url}`,
+            leadsByDocument,
+            ({ server = {} }) =>
+              takesDocuments(server)
+                ? { id: client.document!.url, callback: client.document!.callback }
+                : undefined,
           ),
         ]),
   ]
@@ -119,7 +123,11 @@ const challenge = createHash('sha256').update(verifier).digest('base64url')
 
 type Introduced = { id: string; callback: string }
 
-function signIn(works: string, introduced: (known: Known) => Introduced | undefined): Move {
+function signIn(
+  works: string,
+  expects: Check,
+  introduced: (known: Known) => Introduced | undefined,
+): Move {
   return {
     works,
     ask: (known) => {
@@ -140,7 +148,7 @@ function signIn(works: string, introduced: (known: Known) => Introduced | undefi
       }).toString()
       return { ...get(url), headers: { accept: 'text/html' } }
     },
-    expects: [leadsToSignIn],
+    expects: [expects],
     learn: ({ headers }, known) => {
       const page = signInPage(headers, known.target)
       if (page !== undefined) known.page = page

@@ -122,15 +122,23 @@ export const hasLists: readonly Check[] = listed.map(
         : { code, text: `${list} lacks '${word}': ${otherwise}.`, remedy: update },
 )
 
-/** One way to become a client at least, and the ones that are offered are whole. */
-export const letsClientsIn: Check = (answer) => {
+/** One way to become a client at least, and one that this client knows. */
+export const letsClientsIn: Check = (answer, { client }) => {
   const server = readObject(answer)!
-  if (takesDocuments(server) || typeof server['registration_endpoint'] === 'string')
-    return undefined
+  if (typeof server['registration_endpoint'] === 'string') return undefined
+  if (!takesDocuments(server)) {
+    return {
+      code: 'no_registration',
+      text: 'The metadata has neither a registration_endpoint nor client_id_metadata_document_supported: no client can introduce itself.',
+      remedy: 'Set CLIENT_REGISTRATION=open for the gateway.',
+    }
+  }
+  if (client.hasDocument) return undefined
   return {
-    code: 'no_registration',
-    text: 'The metadata has neither a registration_endpoint nor client_id_metadata_document_supported: no client can introduce itself.',
-    remedy: update,
+    code: 'registration_closed',
+    text: 'The metadata has no registration_endpoint, and the client has no document to be known by.',
+    remedy:
+      'Set CLIENT_REGISTRATION=open for the gateway; until then these clients take an API key.',
   }
 }
 

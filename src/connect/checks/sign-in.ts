@@ -1,3 +1,4 @@
+import type { Answer } from '../ask.ts'
 import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
 import { ownAddress, readObject, type Check } from '../move.ts'
 import type { Target } from '../target.ts'
@@ -6,15 +7,14 @@ import { elsewhere } from './challenge.ts'
 const update = 'Update the gateway, or remove what rewrites its answers from the proxy.'
 
 /** RFC 7591: 201 with an id and what was registered, in the client's own words. */
-export const isRegistered: Check = (answer, { client }) => {
+export const isRegistered: Check = (answer) => {
   const { status } = answer
   const told = readObject(answer)
   if ((status !== 201 && status !== 200) || typeof told?.['client_id'] !== 'string') {
-    const why = told?.['error_description'] ?? told?.['error']
-    const words = why === undefined ? '' : `: ${quoted(why)}`
+    const words = reasonIn(answer)
     return {
       code: 'registration_refused',
-      text: `${client.name} cannot register (${status})${words}.`,
+      text: `A registration is answered ${status}${words}.`,
       remedy:
         status === 404 || status === 405
           ? `What is advertised has to be reachable. ${passAllPaths}`
@@ -39,7 +39,7 @@ export const keepsRedirects: Check = (answer, { client }) => {
   if (isSame) return undefined
   return {
     code: 'redirects_changed',
-    text: `${client.name} registered ${sent.length} redirect addresses and got ${quoted(kept)} back.`,
+    text: `A registration of ${sent.length} redirect addresses is answered with ${quoted(kept)}.`,
     remedy: update,
   }
 }
@@ -47,12 +47,12 @@ export const keepsRedirects: Check = (answer, { client }) => {
 /** The browser is sent to a page of this origin, or shown one, with a cookie that binds it. */
 export const leadsToSignIn: Check = (answer, known) => {
   const { status, headers } = answer
-  const { client, target } = known
+  const { target } = known
   const location = URL.parse(headers['location'] ?? '', target.origin)
   if (status < 300 || status >= 400 || location === null) {
     return {
       code: 'sign_in_refused',
-      text: `${client.name} opens the sign-in and gets ${status}${reasonIn(answer.body)}.`,
+      text: `The sign-in is opened, and is answered ${status}${reasonIn(answer)}.`,
       remedy: `${passAllPaths} ${update}`,
     }
   }
@@ -61,7 +61,7 @@ export const leadsToSignIn: Check = (answer, known) => {
     const why = location.searchParams.get('error_description') ?? refusal
     return {
       code: 'sign_in_refused',
-      text: `${client.name} opens the sign-in and is sent back with ${quoted(why)}.`,
+      text: `The sign-in is opened, and the client is sent back with ${quoted(why)}.`,
       remedy: setBaseUrl(target.origin),
     }
   }
@@ -73,11 +73,23 @@ export const leadsToSignIn: Check = (answer, known) => {
   return wrong ?? cookieFault(headers['set-cookie'])
 }
 
-/** What went wrong by the body of an error, if it is one of RFC 6749. */
-function reasonIn(body: string): string {
-  const { error, error_description: text } =
-    readObject({ body, status: 0, headers: {}, durationMs: 0 }) ?? {}
-  const why = text ?? error
+/** The same, where the client is known by the address of its document. */
+export const leadsByDocument: Check = (answer, known) => {
+  const fault = leadsToSignIn(answer, known)
+  const { url } = known.client.document!
+  if (fault?.code !== 'sign_in_refused') return fault
+  return {
+    code: 'document_refused',
+    text: `A sign-in with the document ${url} is not taken: the gateway cannot fetch it, or refuses it.`,
+    remedy: `Let the gateway fetch from ${new URL(url).origin} (https, port 443), or set CLIENT_DOCUMENTS=closed, so that clients register.`,
+  }
+}
+
+/** What went wrong by the body of an error: of RFC 6749, or of the gateway's own. */
+function reasonIn(answer: Answer): string {
+  const { error, error_description: text } = readObject(answer) ?? {}
+  const message = (error as { message?: unknown } | undefined)?.message
+  const why = text ?? message ?? error
   return why === undefined ? '' : `: ${quoted(why)}`
 }
 
@@ -92,11 +104,12 @@ function cookieFault(cookies: string | undefined): Fault | undefined {
 }
 
 /** The page itself comes. */
-export const isPage: Check = ({ status, headers, body }, { asked }) => {
+export const isPage: Check = (answer, { asked }) => {
+  const { status, headers } = answer
   if (status === 200 && /^text\/html/i.test(headers['content-type'] ?? '')) return undefined
   return {
     code: 'page_missing',
-    text: `${asked}, where people sign in, is answered ${status}${reasonIn(body)}.`,
+    text: `${asked}, where people sign in, is answered ${status}${reasonIn(answer)}.`,
     remedy: `${passAllPaths} Cookies have to reach it too.`,
   }
 }

@@ -122,10 +122,18 @@ export const metadataFaults: readonly SeededFault[] = [
     server: { grant_types_supported: ['authorization_code'] },
   },
   {
+    wrong: 'only documents are taken',
+    code: 'registration_closed',
+    says: /no registration_endpoint, and the client has no document/,
+    remedy: /CLIENT_REGISTRATION=open/,
+    server: { registration_endpoint: undefined },
+    whom: ['Cursor', 'mcp-remote'],
+  },
+  {
     wrong: 'nobody can introduce itself',
     code: 'no_registration',
     says: /no client can introduce itself/,
-    remedy: /Update/,
+    remedy: /CLIENT_REGISTRATION=open/,
     server: { registration_endpoint: undefined, client_id_metadata_document_supported: false },
   },
 ]

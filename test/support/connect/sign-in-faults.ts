@@ -13,14 +13,14 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'registration is advertised and is not there',
     code: 'registration_refused',
-    says: /cannot register \(404\)/,
+    says: /registration is answered 404/,
     remedy: /What is advertised has to be reachable/,
     script: plainAt(/^\/oauth\/register/, 404),
   },
   {
     wrong: 'addresses of programs are refused',
     code: 'registration_refused',
-    says: /Cursor cannot register \(400\): 'Not this one\.'/,
+    says: /registration is answered 400: 'Not this one\.'/,
     remedy: /Update/,
     script: refusing(/cursor:/),
     whom: ['Cursor'],
@@ -28,7 +28,7 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'loopback without a port is refused',
     code: 'registration_refused',
-    says: /VS Code cannot register/,
+    says: /registration is answered 400/,
     remedy: /Update/,
     script: refusing(/127\.0\.0\.1\//),
     whom: ['VS Code'],
@@ -43,14 +43,14 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'redirect addresses are rewritten',
     code: 'redirects_changed',
-    says: /mcp-remote registered 1 redirect addresses and got/,
+    says: /registration of 1 redirect addresses is answered with/,
     remedy: /Update/,
     script: rewritten(/^\/oauth\/register/, (json) => (json['redirect_uris'] = [])),
   },
   {
     wrong: 'ports of loopback addresses have to be the same',
     code: 'sign_in_refused',
-    says: /VS Code opens the sign-in and gets 400: 'redirect_uri did not match'/,
+    says: /sign-in is opened, and is answered 400: 'redirect_uri did not match'/,
     remedy: /Update/,
     script: {
       instead: ({ url = '' }, response) => {
@@ -63,6 +63,14 @@ export const signInFaults: readonly SeededFault[] = [
         return true
       },
     },
+    whom: ['VS Code'],
+  },
+  {
+    wrong: 'the gateway cannot fetch documents',
+    code: 'document_refused',
+    says: /sign-in with the document https:\/\/vscode\.dev\/oauth\/client-metadata\.json is not taken/,
+    remedy: /CLIENT_DOCUMENTS=closed/,
+    script: plainAt(/client_id=https.*vscode/, 400),
     whom: ['VS Code'],
   },
   {
