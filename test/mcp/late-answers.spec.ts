@@ -1,0 +1,73 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { ownProvider } from '../support/own-endpoint.ts'
+import { sessionCalls } from '../support/tool-sessions.ts'
+import { until } from '../support/until.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+const rounds = 40
+
+describe('an answer whose client has given up', () => {
+  let gateway: TestGateway
+  let upstream: Upstream
+  before(async () => {
+    upstream = await startUpstream()
+    gateway = await startGateway({
+      variables: { OWN_API_KEY: 'sk-own' },
+      file: { providers: [ownProvider('own', upstream)] },
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await upstream.stop()
+  })
+
+  const call = (content: string) =>
+    toolCall('chat', { model: 'own/house-1', messages: [{ role: 'user', content }] })
+  const waysToLeave: [how: string, leave: (id: string, leaving: AbortController) => unknown][] = [
+    ['and cancels', (id) => sessionCalls(gateway).cancel(1, id)],
+    ['and closes its connection', (_id, leaving) => leaving.abort()],
+  ]
+  for (const [how, leave] of waysToLeave) {
+    it(`${how} is remembered if it was paid for, and free if it was not`, async () => {
+      const id = await sessionCalls(gateway).begin()
+      const outcomes = new Set<string>()
+      for (let round = 0; round < rounds; round++) {
+        const content = `${how} ${round}`
+        const answered = Promise.withResolvers<void>()
+        upstream.answer({ ...completion('late'), after: answered.promise })
+        const leaving = new AbortController()
+        const before = (await gateway.usage()).length
+        const headers = { 'mcp-session-id': id }
+        const init = { key: gateway.liveKey, headers, signal: leaving.signal }
+        const answer = gateway.post('/mcp', call(content), init).catch(() => undefined)
+        await until('the upstream call', () => upstream.requests.length === 1)
+        // One comes first, in every other round the other, by more turns from round to round.
+        const acts = [() => leave(id, leaving), () => answered.resolve()]
+        const [first, second] = round % 2 === 0 ? acts : acts.toReversed()
+        const done = first!()
+        for (let turns = 0; turns < round; turns++) await turn()
+        const isThrough = async () =>
+          upstream.requests[0]!.aborted || (await gateway.usage()).length > before
+        if (round >= rounds - 2) await until('the first act is through', isThrough)
+        await Promise.all([done, second!()])
+        await answer
+        await until('its row', async () => (await gateway.usage()).length > before)
+        const row = (await gateway.usage()).at(-1)!
+        outcomes.add(row.outcome)
+        upstream.answer(completion('made anew'))
+        const { answer: again } = await postMessages(gateway, call(content), {
+          key: gateway.liveKey,
+        })
+        const isPaid = row.outcome === 'ok'
+        expect(textOf(again.result!)).to.contain(isPaid ? 'late' : 'made anew')
+        expect(upstream.requests.length).to.equal(isPaid ? 0 : 1)
+        if (!isPaid) expect(row).to.include({ outcome: 'cancelled', cost_nano_usd: 0 })
+      }
+      expect([...outcomes]).to.have.members(['ok', 'cancelled'])
+    })
+  }
+})
