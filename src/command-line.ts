@@ -14,6 +14,7 @@ import { reportUsage } from './commands/report-usage.ts'
 import { restore } from './commands/restore.ts'
 import { revokeKey } from './commands/revoke-key.ts'
 import { rotateKey } from './commands/rotate-key.ts'
+import { rotateOauthKeys } from './commands/rotate-oauth-keys.ts'
 import { ConfigError, settingsTable } from './config.ts'
 import { GatewayError } from './core/error.ts'
 import { StoreError } from './storage/store-error.ts'
@@ -36,6 +37,7 @@ const usage = `Usage: npm run -s gateway -- <command>
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
         [--mode test]    what was used and what it cost
   setup-link             print a one-time link that makes an owner, or gives one a new password
+  oauth rotate-keys      replace the keys with which OAuth signs
   backup <file> [--force]
                          copy the store into one file, also while the gateway runs
   restore <file>         put a backup into the place of the store, which is kept
@@ -65,6 +67,7 @@ const commands: Readonly<Record<string, Command>> = {
   'keys revoke': revokeKey,
   'keys rotate': rotateKey,
   'setup-link': createSetUpLink,
+  'oauth rotate-keys': rotateOauthKeys,
   doctor,
   usage: reportUsage,
   settings: () => Promise.resolve({ text: settingsTable() }),

@@ -1,17 +1,15 @@
-import { generateKeyPair, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
+import { timingSafeEqual } from 'node:crypto'
 import type { Announce } from '../accounts/announced.ts'
 import { digestOf } from '../accounts/api-key.ts'
 import type { Audit } from '../accounts/audit.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
+import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { siteAddress, type Config } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
-import type { OAuthKeys } from '../oauth/artifacts.ts'
 import { resourceAt } from '../oauth/metadata.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
-import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
@@ -19,7 +17,6 @@ type Options = {
   /** The settings at the start. */
   config: Config
   store: GuardedStore
-  secret: GatewaySecret
   audit: Audit
   announce: Announce
   events: Events
@@ -30,7 +27,7 @@ type Options = {
 
 /** The authorization server, with what it needs of the store and of the network. */
 export function assembleOAuth(options: Options) {
-  const { config, store, secret, audit, announce, events, publicNet, clock, monotonic } = options
+  const { config, store, audit, announce, events, publicNet, clock, monotonic } = options
   const { limits, clientRegistration, clientDocuments } = config
   // A document that redirects is none.
   const guarded = createGuardedFetch({
@@ -49,7 +46,7 @@ export function assembleOAuth(options: Options) {
     publicOrigin: createPublicOrigin(config.baseUrl),
     audience: resourceAt(siteAddress(config)),
     store: createArtifactStore({ store, audit, announce, clock, limits }),
-    readKeys: () => readKeys(secret),
+    readKeys: createOwnKeys({ store, clock }),
     matchesDigest: (given, digest) => {
       const [left, right] = [Buffer.from(digestOf(given)), Buffer.from(digest)]
       return left.length === right.length && timingSafeEqual(left, right)
@@ -72,15 +69,4 @@ export function assembleOAuth(options: Options) {
     onFault: events.faulted,
   })
   return { ...server, close: guarded.close }
-}
-
-const cookieKeyBytes = 32
-
-/** Nothing is signed with the key as long as there are no ID tokens; it has to be there. */
-async function readKeys(secret: GatewaySecret): Promise<OAuthKeys> {
-  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-  return {
-    signing: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig' }],
-    cookies: [secret.keyFor('oauth cookies', cookieKeyBytes).toString('base64url')],
-  }
 }

@@ -31,7 +31,7 @@ type Options = {
   /** What access tokens are for, as the store looks for it. */
   audience: string
   store: ArtifactStore
-  /** The keys at the start; asked for once. */
+  /** The gateway's own keys; another object when they have changed. */
   readKeys: () => Promise<OAuthKeys>
   matchesDigest: (secret: string, digest: string) => boolean
   fetchPublic: FetchPublic
@@ -81,7 +81,7 @@ export function createOAuthServer(options: Options): OAuthServer {
   }
   const hand = async (call: Call, asked: Asked) => {
     const { handOver, providerAt } = await loaded()
-    await handOver(providerAt(publicOrigin(call.request)), call, asked)
+    await handOver(await providerAt(publicOrigin(call.request)), call, asked)
     return undefined
   }
   const authorize = (call: Call, given: string) => {
@@ -135,21 +135,24 @@ function loadOnce(options: Options) {
 }
 
 async function load({ publicOrigin, readKeys, fetchPublic, ...rest }: Options) {
-  const [{ createProvider }, { handOver }, { createInteractions }, keys] = await Promise.all([
+  const [{ createProvider }, { handOver }, { createInteractions }] = await Promise.all([
     import('./provider.ts'),
     import('./hand-over.ts'),
     import('./interactions.ts'),
-    readKeys(),
   ])
   const fetchDocument = createDocumentFetch(fetchPublic)
   const providers = new Map<string, Provider>()
+  let keys: OAuthKeys | undefined
   /** The one with this issuer: where no public origin is set, each name of this machine is one. */
-  const providerAt = (origin: string): Provider => {
+  const providerAt = async (origin: string): Promise<Provider> => {
+    const inForce = await readKeys()
+    if (inForce !== keys) providers.clear()
+    keys = inForce
     const known = providers.get(origin)
     if (known !== undefined) return known
     const [oldest] = providers.keys()
     if (providers.size >= originsMax && oldest !== undefined) providers.delete(oldest)
-    const made = createProvider({ ...rest, origin, keys, fetchDocument })
+    const made = createProvider({ ...rest, origin, keys: inForce, fetchDocument })
     providers.set(origin, made)
     return made
   }

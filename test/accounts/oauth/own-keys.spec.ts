@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { createOwnKeys, rotateOwnKeys } from '../../../src/accounts/oauth/own-keys.ts'
+import type { Store } from '../../../src/storage/store.ts'
+import { forEachStore } from '../../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
+import { accountId, oauthOf, storeMember } from '../../support/oauth-store.ts'
+import { openTestStore } from '../../support/store.ts'
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+forEachStore('the keys with which OAuth signs', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  let other: Store
+  let now: number
+  const clock = () => now
+  const from = (one: Store) => createOwnKeys({ store: one, clock })
+  const rotate = () => {
+    const by = { id: 'command_line', address: null }
+    const { audit } = oauthOf(store)
+    return rotateOwnKeys({ store, audit, clock, by, accountId })
+  }
+  before(async () => {
+    folder = makeFolder()
+    ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
+    await storeMember(store)
+  })
+  beforeEach(async () => {
+    now = 1_800_000_000_000
+    await store.db.deleteFrom('gateway_secrets').execute()
+  })
+  after(async () => {
+    await Promise.all([store.close(), other.close()])
+    folder.remove()
+  })
+
+  it('are the same in all processes, also where these ask for the first at once', async () => {
+    const read = await Promise.all([store, other, store, other].map((one) => from(one)()))
+    const texts = read.map((keys) => JSON.stringify(keys))
+    expect(new Set(texts).size).to.equal(1)
+    expect(read[0]!.signing[0]).to.include({ kty: 'RSA', use: 'sig' })
+    expect(read[0]!.cookies).to.have.length(1)
+  })
+
+  it('sign behind a rotation when all processes know them, and are known for a day more', async () => {
+    const [here, there] = [from(store), from(other)]
+    const [first] = (await here()).cookies
+    expect(await there()).to.deep.equal(await here())
+    await rotate()
+    now += minuteMs
+    const told = await there()
+    expect(told.cookies).to.have.length(2)
+    expect(told.cookies[0]).to.equal(first)
+    now += 4 * minuteMs
+    const [signing, ...others] = (await there()).cookies
+    expect([signing, others]).to.deep.equal([told.cookies[1], [first]])
+    expect(await here()).to.deep.equal(await there())
+    now += dayMs
+    await rotate()
+    const left = await from(store)()
+    expect(left.cookies).to.have.length(2).and.not.to.include(first)
+  })
+
+  it('are the same object while they stay as they are', async () => {
+    const read = from(store)
+    const first = await read()
+    now += 2 * minuteMs
+    expect(await read()).to.equal(first)
+  })
+})

@@ -1,0 +1,26 @@
+import { expect } from 'chai'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+import { openTestStore } from '../support/store.ts'
+
+describe('the command oauth rotate-keys', () => {
+  let folder: TemporaryFolder
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(() => folder.remove())
+
+  it('puts new keys into the store, and writes that down', async () => {
+    const { code, stdout } = await runProgram('src/command-line.ts', ['oauth', 'rotate-keys'], {
+      folder: folder.path,
+    })
+    expect([code, stdout]).to.deep.equal([
+      0,
+      'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n',
+    ])
+    const store = await openTestStore(`${folder.path}/data`)
+    const events = await store.db.selectFrom('audit_events').select(['action', 'by']).execute()
+    const rows = await store.db.selectFrom('gateway_secrets').select('id').execute()
+    await store.close()
+    expect(events).to.deep.include({ action: 'oauth_keys.rotate', by: 'command_line' })
+    expect(rows.map(({ id }) => id)).to.include('oauth_keys_000001')
+  })
+})
