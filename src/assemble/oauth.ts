@@ -1,9 +1,8 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { Announce } from '../accounts/announced.ts'
-import { digestOf } from '../accounts/api-key.ts'
 import type { Audit } from '../accounts/audit.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
+import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
 import { siteAddress, type Config } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
@@ -47,10 +46,7 @@ export function assembleOAuth(options: Options) {
     audience: resourceAt(siteAddress(config)),
     store: createArtifactStore({ store, audit, announce, clock, limits }),
     readKeys: createOwnKeys({ store, clock }),
-    matchesDigest: (given, digest) => {
-      const [left, right] = [Buffer.from(digestOf(given)), Buffer.from(digest)]
-      return left.length === right.length && timingSafeEqual(left, right)
-    },
+    matchesSecret,
     fetchPublic: async (address, fetchLimits) => {
       const pieces: Buffer[] = []
       const sink = { push: (piece: Buffer) => void pieces.push(piece) }

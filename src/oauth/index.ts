@@ -33,7 +33,7 @@ type Options = {
   store: ArtifactStore
   /** The gateway's own keys; another object when they have changed. */
   readKeys: () => Promise<OAuthKeys>
-  matchesDigest: (secret: string, digest: string) => boolean
+  matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
   /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
   countRegistration: (address: string | null) => void

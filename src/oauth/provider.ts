@@ -22,8 +22,8 @@ export type ProviderOptions = {
   rules: ClientRules
   store: ArtifactStore
   keys: OAuthKeys
-  /** Whether a secret is the one of which the store keeps the digest. */
-  matchesDigest: (secret: string, digest: string) => boolean
+  /** Whether a secret is one of those whose digests the store gives. */
+  matchesSecret: (secret: string, digests: string) => boolean
   /** Gives the document of a client, cleaned. */
   fetchDocument: DocumentFetch
   onFault: (error: unknown) => void
@@ -73,7 +73,7 @@ export function createProvider(options: ProviderOptions): Provider {
   for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
   const { prototype } = provider.Client
   prototype.compareClientSecret = function compare(this: { clientSecret?: string }, actual) {
-    return this.clientSecret !== undefined && options.matchesDigest(actual, this.clientSecret)
+    return this.clientSecret !== undefined && options.matchesSecret(actual, this.clientSecret)
   }
   return provider
 }

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
 import type { Tables } from '../../storage/tables.ts'
@@ -37,23 +38,50 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
       const row = clientRow(metadata, clock())
       await db.insertInto('oauth_clients').values(row).execute()
     },
-    /** What a client has said of itself, with the digest of its secret in place of that. */
+    /**
+     * What a client has said of itself, with the digests of its secrets (`matchesSecret`) in place of
+     * these. One that an account has made is there while it has a secret that works.
+     */
     find: async (id: string): Promise<ClientMetadata | undefined> => {
       const row = await db
         .selectFrom('oauth_clients')
-        .select(['metadata', 'secret_digest'])
+        .select(['metadata', 'secret_digest', 'account_id'])
         .where('id', '=', id)
         .executeTakeFirst()
       if (row === undefined) return undefined
-      const { metadata, secret_digest: secret } = row
+      const isMade = row.account_id !== null
+      const digests = isMade ? await workingDigests(db, id, clock()) : row.secret_digest
+      if (isMade && digests === '') return undefined
       // Written by `clientRow`.
-      const said = JSON.parse(metadata) as ClientMetadata
-      return secret === null ? said : { ...said, client_secret: secret }
+      const said = JSON.parse(row.metadata) as ClientMetadata
+      return digests === null ? said : { ...said, client_secret: digests }
     },
     remove: async (id: string): Promise<void> => {
       await db.deleteFrom('oauth_clients').where('id', '=', id).execute()
     },
   }
+}
+
+/** The digests of the secrets with which a client of an account may sign in now, with spaces between. */
+async function workingDigests(db: Kysely<Tables>, clientId: string, now: number): Promise<string> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .select('digest')
+    .where('client_id', '=', clientId)
+    .where('kind', '=', 'client')
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .execute()
+  return rows.map(({ digest }) => digest).join(' ')
+}
+
+/** Whether a secret is one of those whose digests `find` gives; takes as long for each that is not. */
+export function matchesSecret(secret: string, digests: string): boolean {
+  const given = Buffer.from(digestOf(secret))
+  return digests
+    .split(' ')
+    .map((digest) => Buffer.from(digest))
+    .some((known) => known.length === given.length && timingSafeEqual(known, given))
 }
 
 /** Whose a client is that an account has made. */

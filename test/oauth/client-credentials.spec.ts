@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { operations } from '../support/contract.ts'
+import { forEachStore } from '../support/each-store.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { keyCalls, type MadeKey } from '../support/key-calls.ts'
+
+type Token = { access_token: string; expires_in: number; token_type: string; scope?: string }
+type Refusal = { error: string; error_description: string }
+type How = 'basic' | 'post'
+
+forEachStore('client credentials', () => {
+  let gateway: TestGateway
+  const begin = Date.parse('2026-11-22T12:00:00Z')
+  let now = begin
+  before(async () => {
+    const file = { limits: { key_cache_ms: 0 } }
+    gateway = await startGateway({ clock: () => now, file })
+  })
+  after(() => gateway.stop())
+  beforeEach(() => void (now = begin))
+  const made = (settings: object = {}) =>
+    keyCalls(gateway).made(gateway.adminKey, { kind: 'client', ...settings })
+  const ask = (
+    { client_id: id = '', client_secret: secret = '' }: Partial<MadeKey>,
+    { how = 'basic', ...parameters }: { how?: How } & Record<string, string> = {},
+  ) => {
+    const form = new URLSearchParams({ grant_type: 'client_credentials', ...parameters })
+    if (how === 'post') {
+      form.set('client_id', id)
+      form.set('client_secret', secret)
+    }
+    const authorization = `Basic ${btoa(`${encodeURIComponent(id)}:${secret}`)}`
+    return gateway.fetch('/oauth/token', {
+      method: 'POST',
+      key: null,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(how === 'post' ? {} : { authorization }),
+      },
+      body: form.toString(),
+    })
+  }
+  const tokenOf = async (client: MadeKey, parameters?: Parameters<typeof ask>[1]) => {
+    const answer = await ask(client, parameters)
+    const text = await answer.text()
+    expect(answer.status, text).to.equal(200)
+    return JSON.parse(text) as Token
+  }
+  const expectRefused = async (answer: Response, status: number, error: string) => {
+    const text = await answer.text()
+    expect(answer.status, text).to.equal(status)
+    const refusal = JSON.parse(text) as Refusal
+    expect(refusal.error, text).to.equal(error)
+    return refusal.error_description
+  }
+
+  for (const how of ['basic', 'post'] as const) {
+    it(`give a token for an hour, by ${how}, that calls what the client may`, async () => {
+      const client = await made({ models: ['gpt-5-mini'] })
+      const token = await tokenOf(client, { how })
+      expect(token).to.deep.include({ token_type: 'Bearer', expires_in: 3600 })
+      expect(token.access_token).to.match(/^mag_oauth_/)
+      const messages = [{ role: 'user', content: 'hello' }]
+      const key = token.access_token
+      const chat = (model: string) =>
+        gateway.post('/v1/chat/completions', { model, messages }, { key })
+      expect((await chat('gpt-5-mini')).status).to.equal(200)
+      await expectError(await chat('gpt-5'), { status: 403, code: 'model_not_allowed' })
+      const row = (await gateway.usage()).find((one) => one.key_id === client.id)
+      expect(row).to.deep.include({ model: 'gpt-5-mini', mode: 'test' })
+      const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      expect((await gateway.post('/mcp', list, { key })).status).to.equal(200)
+    })
+  }
+
+  it('are what the client of the SDK signs in with, by address alone', async () => {
+    const { client_id: clientId, client_secret: clientSecret } = await made()
+    const authProvider = new ClientCredentialsProvider({
+      clientId: clientId!,
+      clientSecret: clientSecret!,
+      expectedIssuer: gateway.url,
+    })
+    const client = new Client({ name: 'service', version: '1' })
+    const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
+      authProvider,
+    })
+    await client.connect(transport)
+    expect((await client.listTools()).tools.length).to.be.above(3)
+    await client.close()
+  })
+
+  it('are refused as the RFC says', async () => {
+    const client = await made()
+    const other = await made()
+    const wrong = { ...client, client_secret: other.client_secret! }
+    for (const how of ['basic', 'post'] as const) {
+      await expectRefused(await ask(wrong, { how }), 401, 'invalid_client')
+      const unknown = { ...client, client_id: 'client_none' }
+      await expectRefused(await ask(unknown, { how }), 401, 'invalid_client')
+    }
+    const asKey = { client_id: client.client_id!, client_secret: gateway.adminKey }
+    await expectRefused(await ask(asKey), 401, 'invalid_client')
+    const elsewhere = { resource: 'https://other.example/mcp' }
+    await expectRefused(await ask(client, elsewhere), 400, 'invalid_target')
+    const code = { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://a.example' }
+    await expectRefused(await ask(client, code), 400, 'invalid_request')
+  })
+
+  it('end with the client, and its tokens with them', async () => {
+    const client = await made()
+    const { access_token: key } = await tokenOf(client)
+    expect((await gateway.fetch('/v1/models', { key })).status).to.equal(200)
+    await keyCalls(gateway).revoke(gateway.adminKey, client.id)
+    expect((await gateway.fetch('/v1/models', { key })).status).to.equal(401)
+    await expectRefused(await ask(client), 401, 'invalid_client')
+  })
+
+  it('work with the old secret and the new one until the overlap is over', async () => {
+    const first = await made()
+    const { access_token: early } = await tokenOf(first)
+    const next = await keyCalls(gateway).rotated(gateway.adminKey, first.id, 10)
+    for (const client of [first, next]) await tokenOf(client)
+    expect((await gateway.fetch('/v1/models', { key: early })).status).to.equal(200)
+    now += 10 * 60_000
+    await expectRefused(await ask(first), 401, 'invalid_client')
+    expect((await gateway.fetch('/v1/models', { key: early })).status).to.equal(401)
+    const { access_token: late } = await tokenOf(next)
+    expect((await gateway.fetch('/v1/models', { key: late })).status).to.equal(200)
+  })
+
+  it('end when the client expires', async () => {
+    const client = await made({ expires_at: new Date(begin + 60_000).toISOString() })
+    const { access_token: key } = await tokenOf(client)
+    now += 60_000
+    expect((await gateway.fetch('/v1/models', { key })).status).to.equal(401)
+    await expectRefused(await ask(client), 401, 'invalid_client')
+  })
+
+  it('administer nothing: all of /api that wants a scope is refused', async () => {
+    const { access_token: key } = await tokenOf(await made())
+    const scoped = operations.filter(({ security = [] }) =>
+      security.some((one) => (one['bearer'] ?? []).some((scope) => scope !== 'inference')),
+    )
+    expect(scoped.length).to.be.above(15)
+    for (const { path, method } of scoped) {
+      const url = path.replaceAll(/\{\w+\}/g, 'key_none')
+      const answer = await gateway.fetch(url, { key, method: method.toUpperCase() })
+      await expectError(answer, { status: 403, code: 'insufficient_scope' })
+    }
+    for (const url of ['/api/me', '/api/me/connections', '/api/sessions']) {
+      await expectError(await gateway.fetch(url, { key }), { status: 401, code: 'invalid_session' })
+    }
+  })
+})
