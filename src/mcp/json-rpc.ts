@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
 import type { ErrorCode } from '../core/error.ts'
 import { shortened } from '../core/shortened.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
+import { createPublicOrigin } from '../http/public-origin.ts'
 
 /** JSON text in pieces, so that megabytes of base64 are not copied into one string. */
 export type PrintedJson = readonly (string | Buffer)[]
@@ -65,10 +65,11 @@ const codesOf: Partial<Record<ErrorCode, number>> = {
  * (docs/tool-protocol.md#errors-and-the-challenge).
  */
 export function createErrorAnswer(baseUrl: string | undefined): ErrorAnswer {
+  const publicOrigin = createPublicOrigin(baseUrl)
   return (error, { request, requestId }) => {
     const { status, message, code } = error
     const headers = errorHeaders(error)
-    if (status === 401) headers['www-authenticate'] = challenge(baseUrl ?? addressOf(request), code)
+    if (status === 401) headers['www-authenticate'] = challenge(publicOrigin(request), code)
     const { type, param } = error
     const data = { type, param, code, request_id: requestId }
     const json = errorMessage(null, codesOf[code] ?? rpcCodes.refused, message, data)
@@ -80,10 +81,4 @@ function challenge(baseUrl: string, code: ErrorCode): string {
   const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
   const invalid = code === 'missing_api_key' ? '' : ', error="invalid_token"'
   return `Bearer realm="mcp", resource_metadata="${metadata}", scope="mcp"${invalid}`
-}
-
-/** The address that the caller used; only the sender of a forged Host header sees it again. */
-function addressOf({ headers, socket }: IncomingMessage): string {
-  const host = /^[\w.[\]:-]{1,255}$/.exec(headers.host ?? '')?.[0]
-  return `http://${host ?? `${socket.localAddress}:${socket.localPort}`}`
 }
