@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { authorize } from '../support/oauth-client.ts'
+import { startPublicHost, type PublicHost } from '../support/public-host.ts'
+
+const redirect = 'http://localhost/callback'
+
+describe('a client that is known by its document', () => {
+  let host: PublicHost
+  let gateway: TestGateway
+  before(async () => {
+    host = await startPublicHost()
+    gateway = await startGateway({
+      publicNet: host.net,
+      file: { limits: { fetch_total_timeout_ms: 300 } },
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await host.stop()
+  })
+  beforeEach(() => host.reset())
+
+  let published = 0
+  /** Publishes a document, and begins an authorization of the client. */
+  const ask = async (document: object = {}, changes: Record<string, string> = {}) => {
+    const path = `/client-${++published}.json`
+    const id = host.address(path, 'app.public.example')
+    const text = JSON.stringify({
+      client_id: id,
+      client_name: 'App',
+      redirect_uris: [redirect],
+      ...document,
+    })
+    host.serve(path, (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text),
+    )
+    return { id, answer: await authorize(gateway, id, { redirect_uri: redirect, ...changes }) }
+  }
+  const expectAsked = (answer: Response) => {
+    expect(answer.headers.get('location')).to.match(/^\/oauth\/interaction\//)
+  }
+  const expectRefused = async (answer: Response, secret = 'a secret') => {
+    const text = await answer.text()
+    expect(answer.status, text).to.equal(400)
+    expect(answer.headers.get('location')).to.equal(null)
+    expect(text).to.not.include(secret)
+  }
+
+  it('may ask a person, with any port of this machine, and is fetched once', async () => {
+    const { id, answer } = await ask({}, { redirect_uri: 'http://localhost:54321/callback' })
+    expectAsked(answer)
+    expectAsked(await authorize(gateway, id, { redirect_uri: 'http://localhost:1/callback' }))
+    expect(host.requests).to.have.length(1)
+    expect(host.requests[0]!.headers).to.include({ accept: 'application/json' })
+    expect(host.requests[0]!.headers).to.not.have.any.keys('authorization', 'cookie')
+  })
+
+  it('may say what a registration may', async () => {
+    const { answer } = await ask({
+      application_type: 'web',
+      scope: 'claudeai',
+      grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+      token_endpoint_auth_method: 'none',
+      logo_uri: 'http://app.example/logo.png',
+    })
+    expectAsked(answer)
+  })
+
+  const documents: [name: string, document: object][] = [
+    ['names another client', { client_id: 'https://other.example/client.json' }],
+    ['has a secret', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['comes back to a script', { redirect_uris: ['javascript:alert(1)', redirect] }],
+    ['comes back by http', { redirect_uris: ['http://evil.example/cb', redirect] }],
+    ['comes back elsewhere', { redirect_uris: ['https://app.example/cb'] }],
+    ['does not sign people in', { grant_types: ['client_credentials'] }],
+  ]
+  for (const [name, document] of documents) {
+    it(`is refused when it ${name}`, async () => {
+      const { answer } = await ask(document)
+      await expectRefused(answer)
+    })
+  }
+
+  const answers: [name: string, script: Parameters<PublicHost['serve']>[1]][] = [
+    ['is not there', (response) => response.writeHead(404).end()],
+    [
+      'is somewhere else',
+      (response) => response.writeHead(302, { location: '/client.json' }).end(),
+    ],
+    ['is no JSON', Buffer.from('<html>')],
+    ['is a list', Buffer.from('[]')],
+    ['is null', Buffer.from('null')],
+    ['is longer than it says', Buffer.alloc(1_000_000, '[')],
+    [
+      'says that it has a gigabyte',
+      (response) => response.writeHead(200, { 'content-length': '1000000000' }).write('{'),
+    ],
+    [
+      'never ends',
+      (response) => {
+        const more = setInterval(() => response.write(' '.repeat(5000)), 1)
+        response.on('close', () => clearInterval(more))
+      },
+    ],
+  ]
+  for (const [name, script] of answers) {
+    it(`is refused when its document ${name}`, async () => {
+      const path = `/answer-${++published}.json`
+      host.serve(path, script)
+      const id = host.address(path, 'app.public.example')
+      await expectRefused(await authorize(gateway, id, { redirect_uri: redirect }))
+    })
+  }
+
+  it('is refused when its document is slow, and not waited for twice', async () => {
+    const path = `/slow-${++published}.json`
+    host.serve(path, (response) => void response.writeHead(200).write('{'))
+    const id = host.address(path, 'app.public.example')
+    for (let one = 0; one < 3; one++) {
+      await expectRefused(await authorize(gateway, id, { redirect_uri: redirect }))
+    }
+    expect(host.requests).to.have.length(1)
+  })
+
+  it('is not looked for inside', async () => {
+    const port = String(host.port)
+    host.resolve('rebound.example', ['127.0.0.2', '127.0.0.1'])
+    const ids = [
+      `https://127.0.0.1:${port}/client.json`,
+      `https://localhost:${port}/client.json`,
+      `https://[::1]:${port}/client.json`,
+      `https://2130706433:${port}/client.json`,
+      `https://rebound.example:${port}/client.json`,
+      `https://user@127.0.0.1:${port}/client.json`,
+      'https://169.254.169.254/latest/meta-data',
+      `http://app.public.example:${port}/client.json`,
+      'https://app.public.example:1/client.json',
+    ]
+    for (const id of ids) {
+      await expectRefused(await authorize(gateway, id, { redirect_uri: redirect }))
+    }
+    expect(host.insideConnections()).to.equal(0)
+  })
+
+  it('is nobody where documents are switched off', async () => {
+    await using closed = await startGateway({
+      publicNet: host.net,
+      variables: { CLIENT_DOCUMENTS: 'closed' },
+    })
+    const id = host.address('/client.json', 'app.public.example')
+    await expectRefused(await authorize(closed, id, { redirect_uri: redirect }))
+    expect(host.publicConnections()).to.equal(0)
+  })
+})
