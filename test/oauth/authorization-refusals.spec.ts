@@ -140,12 +140,12 @@ describe('an authorization request', () => {
     }
 
     it('from the address of old clients, and from a form', async () => {
-      const { searchParams } = new URL(`http://x/?${await queryOf()}`)
-      const old = await fetch(`${gateway.url}/authorize?${searchParams}`, { redirect: 'manual' })
+      const query = queryOf()
+      const old = await fetch(`${gateway.url}/authorize?${query}`, { redirect: 'manual' })
       expect(old.headers.get('location')).to.match(/^\/oauth\/interaction\//)
       const form = await fetch(`${gateway.url}/oauth/authorize`, {
         method: 'POST',
-        body: searchParams,
+        body: new URLSearchParams(query),
         redirect: 'manual',
       })
       expect(form.headers.get('location')).to.match(/^\/oauth\/interaction\//)
@@ -156,7 +156,7 @@ describe('an authorization request', () => {
         variables: { BASE_URL: 'https://gateway.example' },
       })
       const { client_id: id } = await registered(behind)
-      const query = await queryOf(id)
+      const query = queryOf(id)
       const { status, headers } = await getAs(`${behind.url}/oauth/authorize?${query}`, {
         host: 'evil.example',
         'x-forwarded-proto': 'http',
@@ -174,14 +174,16 @@ describe('an authorization request', () => {
       expect(searchParams.get('iss')).to.equal('https://gateway.example')
     })
 
-    const queryOf = async (id = client.client_id) =>
-      new URLSearchParams({
-        response_type: 'code',
-        client_id: id,
-        redirect_uri: callback,
-        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-        code_challenge_method: 'S256',
-      })
+    const queryOf = (id = client.client_id): string =>
+      String(
+        new URLSearchParams({
+          response_type: 'code',
+          client_id: id,
+          redirect_uri: callback,
+          code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+          code_challenge_method: 'S256',
+        }),
+      )
   })
 
   it('does not go on for a browser that did not begin it', async () => {

@@ -155,6 +155,6 @@ describe('the metadata of the authorization server', () => {
     )
     const refused = await fetch(`${gateway.url}/oauth/register`, { method: 'POST', body: '{}' })
     expect(refused.status).to.equal(404)
-    expect((await refused.json()) as object).to.include({ error: 'invalid_request' })
+    expect(await refused.json()).to.include({ error: 'invalid_request' })
   })
 })

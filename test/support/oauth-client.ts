@@ -58,7 +58,7 @@ export function authorize(
   }
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(asked)) if (value !== undefined) query.set(name, value)
-  return fetch(`${gateway.url}/oauth/authorize?${query}`, { redirect: 'manual' })
+  return fetch(`${gateway.url}/oauth/authorize?${String(query)}`, { redirect: 'manual' })
 }
 
 /** Posts a form, as clients do to the token endpoint and its neighbours. */
