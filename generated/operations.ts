@@ -107,6 +107,8 @@ export const operations = [
     "headerNames": [
       "mcp-protocol-version",
       "mcp-session-id",
+      "mcp-method",
+      "mcp-name",
       "cache-control",
       "x-gateway-cache-ttl",
       "x-gateway-strict",
@@ -1085,7 +1087,9 @@ export const requestHeaders = [
   "x-gateway-no-fallback",
   "x-gateway-allow-repeat",
   "mcp-protocol-version",
-  "mcp-session-id"
+  "mcp-session-id",
+  "mcp-method",
+  "mcp-name"
 ] as const
 /** The headers that answers may carry. */
 export const responseHeaders = [

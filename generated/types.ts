@@ -122,9 +122,12 @@ export interface paths {
         put?: never;
         /**
          * Send a JSON-RPC message to the tool server
-         * @description Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05 and up to
-         *     2025-11-25. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
-         *     of messages is answered as a batch.
+         * @description Streamable HTTP transport of the Model Context Protocol, in both of its eras. Revisions 2024-11-05
+         *     to 2025-11-25 begin with the method `initialize`. In revision 2026-07-28 each request says in
+         *     `params._meta` which revision it is of and what its client can do; `server/discover` tells what
+         *     there is, and `subscriptions/listen` holds an event stream open. The era of a request is what its
+         *     `_meta` says. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
+         *     of messages of the older era is answered as a batch.
          *
          *     The answer is JSON, unless the call carries a progress token or lasts longer than some seconds
          *     and the client accepts `text/event-stream`: then it is a stream of messages that ends with the
@@ -2785,14 +2788,68 @@ export interface components {
             id: components["schemas"]["JsonRpcId"];
             method: string;
             params?: ({
-                _meta?: ({
-                    progressToken?: components["schemas"]["JsonRpcId"] | null;
-                } & {
-                    [key: string]: unknown;
-                }) | null;
+                _meta?: components["schemas"]["JsonRpcMeta"] | components["schemas"]["ModernMeta"] | null;
             } & {
                 [key: string]: unknown;
             }) | null;
+        };
+        JsonRpcMeta: {
+            progressToken?: components["schemas"]["JsonRpcId"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The `_meta` of each request of revision 2026-07-28. `logLevel` asks for log messages in the answer
+         *     to `tools/call`, which is then an event stream.
+         */
+        ModernMeta: {
+            "io.modelcontextprotocol/protocolVersion": components["schemas"]["ModernRevision"];
+            "io.modelcontextprotocol/clientCapabilities": {
+                [key: string]: unknown;
+            };
+            "io.modelcontextprotocol/clientInfo"?: {
+                name: string;
+                version: string;
+            } & {
+                [key: string]: unknown;
+            };
+            "io.modelcontextprotocol/logLevel"?: components["schemas"]["LogLevel"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The severities of RFC 5424, from the least to the greatest.
+         * @enum {string}
+         */
+        LogLevel: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+        /**
+         * @description The request of revision 2026-07-28 that holds an event stream open. Its first message is
+         *     `notifications/subscriptions/acknowledged`; each names the id of this request in its `_meta`.
+         */
+        SubscriptionsListen: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            id: components["schemas"]["JsonRpcId"];
+            /** @enum {string} */
+            method: "subscriptions/listen";
+            params: {
+                _meta: components["schemas"]["ModernMeta"];
+                notifications: components["schemas"]["SubscriptionFilter"];
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description What a client of `subscriptions/listen` wants to hear of. Only the list of tools changes here; the
+         *     acknowledgement leaves out what is never told.
+         */
+        SubscriptionFilter: {
+            toolsListChanged?: boolean;
+            promptsListChanged?: boolean;
+            resourcesListChanged?: boolean;
+            resourceSubscriptions?: string[];
+        } & {
+            [key: string]: unknown;
         };
         /** @description It has no `id`, and gets no answer. */
         JsonRpcNotification: {
@@ -2808,6 +2865,23 @@ export interface components {
             jsonrpc: "2.0";
             id: components["schemas"]["JsonRpcId"];
             result: {
+                /** @description The revision that `initialize` agrees on. */
+                protocolVersion?: components["schemas"]["LegacyRevision"];
+                /**
+                 * @description In every result of revision 2026-07-28.
+                 * @enum {string}
+                 */
+                resultType?: "complete";
+                /** @description How long a client may keep a list or what it discovered, in that revision. */
+                ttlMs?: number;
+                /**
+                 * @description Whether others may be given the same.
+                 * @enum {string}
+                 */
+                cacheScope?: "public" | "private";
+                /** @description The revisions that `_meta` may name; only of `server/discover`. */
+                supportedVersions?: components["schemas"]["ModernRevision"][];
+            } & {
                 [key: string]: unknown;
             };
         };
@@ -2819,7 +2893,10 @@ export interface components {
         /**
          * @description A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,
          *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key or for a
-         *     session that is none, -32603 for a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
+         *     session that is none, -32603 for a fault of the gateway, -32000 for the rest. In revision
+         *     2026-07-28 also -32020 for headers that
+         *     contradict the message, and -32022 for a revision that there is not, whose `data` lists those that
+         *     there are. Else `data` is the error as the HTTP API words it.
          */
         JsonRpcErrorResponse: {
             /** @enum {string} */
@@ -2828,14 +2905,22 @@ export interface components {
             error: components["schemas"]["JsonRpcError"];
         };
         /** @description A JSON-RPC 2.0 request, notification or response. */
-        JsonRpcMessage: components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
+        JsonRpcMessage: components["schemas"]["SubscriptionsListen"] | components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description One message, or a batch of them. */
         JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
         JsonRpcResponse: components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description The response to one request, or those to the requests of a batch. */
         JsonRpcAnswer: components["schemas"]["JsonRpcResponse"] | components["schemas"]["JsonRpcResponse"][];
-        /** @enum {string} */
-        ProtocolRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
+        /**
+         * @description Begins with the method `initialize`.
+         * @enum {string}
+         */
+        LegacyRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
+        /**
+         * @description Is named by each request.
+         * @enum {string}
+         */
+        ModernRevision: "2026-07-28";
         ToolServer: {
             name: string;
             version: string;
@@ -3742,6 +3827,26 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
+        /** @description There is no such session, or no such method in revision 2026-07-28. */
+        ToolServerNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "error": {
+                 *         "code": -32601,
+                 *         "message": "There is no method 'ping'."
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
         /** @description The API key is missing, invalid or expired. The challenge names the OAuth metadata. */
         ToolServerUnauthorized: {
             headers: {
@@ -3984,10 +4089,23 @@ export interface components {
          */
         ToolSessionHeader: string;
         /**
-         * @description The revision of the Model Context Protocol that client and server agreed on.
+         * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+         *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+         *     older revision does not contradict a `_meta` of 2026-07-28.
          * @example 2025-06-18
          */
-        ProtocolVersionHeader: components["schemas"]["ProtocolRevision"];
+        ProtocolVersionHeader: string;
+        /**
+         * @description The method of the message; required by revision 2026-07-28.
+         * @example tools/call
+         */
+        McpMethodHeader: string;
+        /**
+         * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
+         *     written as `=?base64?<base64 of its UTF-8>?=`.
+         * @example list-models
+         */
+        McpNameHeader: string;
         /**
          * @description Names the request for a day, so that it can be sent again: the same key with the same request
          *     is given the answer of the first, which is charged once. While the first is being answered, and
@@ -4750,7 +4868,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
@@ -4813,7 +4933,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
@@ -4823,6 +4945,17 @@ export interface operations {
                  * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
                  */
                 "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
+                /**
+                 * @description The method of the message; required by revision 2026-07-28.
+                 * @example tools/call
+                 */
+                "mcp-method"?: components["parameters"]["McpMethodHeader"];
+                /**
+                 * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
+                 *     written as `=?base64?<base64 of its UTF-8>?=`.
+                 * @example list-models
+                 */
+                "mcp-name"?: components["parameters"]["McpNameHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -4891,11 +5024,12 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
-            404: components["responses"]["ToolServerNoSession"];
+            404: components["responses"]["ToolServerNotFound"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ToolServerRefusal"];
             415: components["responses"]["ToolServerRefusal"];
+            429: components["responses"]["ToolServerBusy"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
@@ -4906,7 +5040,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];

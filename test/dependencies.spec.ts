@@ -59,7 +59,7 @@ describe('the packages that production installs', () => {
   it('are of one version each', () => {
     const { dependencies, optionalDependencies, devDependencies } = project
     const wrong = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies })
-      .filter(([, version]) => !/^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))
+      .filter(([, version]) => !/^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
       .map(([name]) => name)
     expect(wrong).to.deep.equal([])
   })

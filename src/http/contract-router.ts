@@ -12,7 +12,7 @@ import {
   type OperationIdOf,
   type Protocol,
 } from '../../generated/operations.ts'
-import { queryChecks } from '../../generated/parameter-checks.js'
+import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
@@ -35,7 +35,6 @@ import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
-import { readHeaders } from './read-headers.ts'
 import { readQuery } from './read-query.ts'
 import type { BodyLimits } from './receive.ts'
 
@@ -159,7 +158,8 @@ function registerHandlers(
     const readBody = bodyReader(operation, forms[id], limits)
     backend.register(id, async (_context, exchange: ExchangeContext) => {
       const { req: request, res: response, state, params } = exchange
-      const options = readHeaders(request.headers, operation)
+      const options = { ...request.headers }
+      assertValid(headerChecks[id], options)
       // What is wrong with an authorization request may have to be told to its client's address.
       const query = isOAuth ? {} : readQuery(request, operation)
       assertValid(queryChecks[id], query)

@@ -78,9 +78,12 @@ function repliesAnswer(replies: readonly PrintedJson[], isBatch: boolean): Answe
   return jsonAnswer(joined(pieces))
 }
 
-/** A 200 answer whose JSON is already text. */
-export function jsonAnswer(pieces: PrintedJson, headers: Answer['headers'] = {}): Answer {
-  return { status: 200, headers: { 'content-type': 'application/json', ...headers }, pieces }
+/** An answer whose JSON is already text. */
+export function jsonAnswer(
+  pieces: PrintedJson,
+  { status = 200, headers }: Partial<Pick<Answer, 'status' | 'headers'>> = {},
+): Answer {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, pieces }
 }
 
 function writeEvent(sink: EventSink, message: PrintedJson): void {

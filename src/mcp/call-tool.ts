@@ -6,10 +6,11 @@ import { nearName } from '../core/near-name.ts'
 import type { TraceCarrier } from '../core/trace-context.ts'
 import type { Tracing } from '../core/trace.ts'
 import { assertValid } from '../http/check-error.ts'
-import { failureText, printContent, printFailure, withMeta, type PrintedResult } from './content.ts'
+import { failureText, printContent, printFailure, type PrintedResult } from './content.ts'
 import type { ToolCallState } from './elsewhere.ts'
 import { callOnce, keyIn } from './idempotent-call.ts'
 import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
+import { admitsInfo, levelMember } from './log-levels.ts'
 import { withoutNulls, type Params } from './messages.ts'
 import { startProgress, type ProgressNotification } from './progress.ts'
 import type { BoundTool, ToolsInForce } from './tool.ts'
@@ -29,8 +30,23 @@ type Options = {
 export type CallTool = (
   params: Params,
   context: CallContext,
-  notify: (notification: ProgressNotification) => void,
+  answering: Answering,
 ) => Promise<PrintedResult>
+
+/** How news of a call reach its client. */
+type Answering = {
+  /** Sends a message before the result. */
+  notify: (notification: ToolNotification) => void
+  /** Whether log messages that the call asks for are among them. */
+  logsInAnswer: boolean
+}
+export type ToolNotification = ProgressNotification | LogNotification
+type LogNotification = { method: 'notifications/message'; params: ReturnType<typeof logOf> }
+
+/** What clients are told of a call, as a log message. */
+export function logOf(data: ToolCallState) {
+  return { level: 'info', logger: 'generation', data } as const
+}
 
 /**
  * `tools/call`. Throws a JsonRpcError for an unknown tool or malformed `arguments`. An error
@@ -38,7 +54,7 @@ export type CallTool = (
  */
 export function createCallTool(options: Options): CallTool {
   const { inForce, claimKey, onFailure } = options
-  return async (params, asked, notify) => {
+  return async (params, asked, answering) => {
     const { tools, enter, leave } = inForce()
     const { name, arguments: given = {} } = params
     const tool = typeof name === 'string' ? tools.get(name) : undefined
@@ -52,7 +68,7 @@ export function createCallTool(options: Options): CallTool {
     const context = traced === undefined ? asked : { ...asked, trace: traced }
     const { requestId } = context
     const key = tool.isGeneration ? keyIn(params) : undefined
-    const work = announce(tool, { params, context, notify, options })
+    const work = announce(tool, { params, context, answering, options })
     enter()
     try {
       const input: object = withoutNulls(given)
@@ -63,7 +79,7 @@ export function createCallTool(options: Options): CallTool {
       const keyed = { toolName: tool.description.name, input, context }
       const result =
         key === undefined
-          ? withMeta(await call(context), { requestId })
+          ? { ...(await call(context)), meta: { requestId } }
           : await callOnce({ key, ...keyed }, claimKey, call)
       work.end('finished')
       traced?.ended?.(undefined)
@@ -73,7 +89,7 @@ export function createCallTool(options: Options): CallTool {
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
       traced?.ended?.(error.code)
-      return withMeta(printFailure(failureText(error)), { requestId })
+      return { ...printFailure(failureText(error)), meta: { requestId } }
     } finally {
       leave()
     }
@@ -92,18 +108,22 @@ function noTool(name: unknown, names: readonly string[]): JsonRpcError {
 type Announced = {
   params: Params
   context: CallContext
-  notify: (notification: ProgressNotification) => void
+  answering: Answering
   options: Options
 }
 
 /** Reports progress to the client; for generating tools also to the account's event streams. */
-function announce(tool: BoundTool, { params, context, notify, options }: Announced) {
+function announce(tool: BoundTool, { params, context, answering, options }: Announced) {
   const { isHeard, tellState, progressIntervalMs, monotonic } = options
   const { name } = tool.description
   const { caller, requestId } = context
-  const isObserved = tool.isGeneration && isHeard(caller.accountId)
+  const { notify, logsInAnswer } = answering
+  const isLogged = tool.isGeneration && logsInAnswer && admitsInfo(metaOf(params)[levelMember])
+  const isHeardOf = tool.isGeneration && isHeard(caller.accountId)
   const tell = (state: string, elapsedMs: number) => {
-    if (isObserved) tellState(caller.accountId, { tool: name, requestId, state, elapsedMs })
+    const told = { tool: name, requestId, state, elapsedMs }
+    if (isHeardOf) tellState(caller.accountId, told)
+    if (isLogged) notify({ method: 'notifications/message', params: logOf(told) })
   }
   const startedAt = monotonic()
   tell('started', 0)
@@ -112,7 +132,7 @@ function announce(tool: BoundTool, { params, context, notify, options }: Announc
     token: tokenOf(params),
     notify,
     onTick: (elapsedMs) => tell('running', elapsedMs),
-    isObserved,
+    isObserved: isHeardOf || isLogged,
     intervalMs: progressIntervalMs,
     monotonic,
   })
@@ -129,7 +149,7 @@ function tokenOf(params: Params): MessageId | undefined {
   return metaOf(params).progressToken
 }
 
-type Meta = TraceCarrier & { progressToken?: MessageId }
+type Meta = TraceCarrier & { progressToken?: MessageId; [levelMember]?: unknown }
 
 function metaOf({ _meta: meta }: Params): Meta {
   // `readMessages` has checked `_meta` of every request.

@@ -7,8 +7,8 @@ type ImageBlock = { type: 'image'; base64: readonly Buffer[]; mimeType: string }
 /** A block of a tool's answer; `json` is a block of any other type, sent verbatim. */
 export type ToolContent = TextBlock | ImageBlock | { json: object }
 
-/** A result as JSON text, so that megabytes of base64 are not serialized again. */
-export type PrintedResult = { printed: PrintedJson }
+/** A result as JSON text, so that megabytes of base64 are not serialized again; `meta` is apart. */
+export type PrintedResult = { printed: PrintedJson; meta?: ResultMeta }
 
 /** The result of `tools/call` with these blocks. */
 export function printContent(blocks: readonly ToolContent[]): PrintedResult {
@@ -28,14 +28,14 @@ export function failureText({ toolMessage, param }: GatewayError): string {
 }
 
 /** What is said about a result: which call it is, and whether it was made for an earlier one. */
-type ResultMeta = { requestId: string; idempotentReplayed?: true }
+export type ResultMeta = { requestId: string; idempotentReplayed?: true }
 
-/** A result with its `_meta` in front. */
-export function withMeta({ printed }: PrintedResult, meta: ResultMeta): PrintedResult {
-  const [first = '{}', ...rest] = printed
+/** An object that is JSON already, which has members, with others in front of them. */
+export function withMembers(printed: PrintedJson, members: object): PrintedJson {
+  const [first = '', ...rest] = printed
   // The brace of the object, whether its text is one or is bytes.
   const behind = typeof first === 'string' ? first.slice(1) : first.subarray(1)
-  return { printed: [`{"_meta":${JSON.stringify(meta)},`, behind, ...rest] }
+  return [`${JSON.stringify(members).slice(0, -1)},`, behind, ...rest]
 }
 
 function printBlock(block: ToolContent): (string | Buffer)[] {

@@ -4,19 +4,30 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { nameOf, type Client } from './sessions.ts'
 
-/** The event streams that clients hold open with GET /mcp. */
+/** What a held stream carries, as events. */
+export type News = {
+  /** Sent at once. */
+  opening: Buffer
+  toolsChanged: Buffer
+  /** Whether it hears of the calls of its account. */
+  hearsCalls: boolean
+  /** Sent when the gateway ends the stream. */
+  closing?: Buffer
+}
+
+/** The event streams that clients hold open. */
 export type EventStreams = {
   /**
    * Ends the oldest of a session that has its limit. Throws `rate_limit_exceeded` at the limit of
    * the key or the account, `overloaded` at the gateway's.
    */
-  open(caller: Caller, client: Client, signal: AbortSignal): Answer
-  /** Whether the account has an open stream. */
+  open(caller: Caller, client: Client, options: { signal: AbortSignal; news?: News }): Answer
+  /** Whether the account has an open stream that hears of its calls. */
   isHeard(accountId: string): boolean
   /** Sends a message to the account's streams whose client wants it. */
   publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
-  /** Sends a message to all streams. */
-  broadcast(message: object): void
+  /** Tells all streams that the tools have changed. */
+  announceToolsChanged(): void
   /** Ends the streams of a session. */
   endSession(client: Client): void
   /** Ends all streams and opens no more. */
@@ -29,15 +40,28 @@ type Limits = {
   eventStreamsPerAccountMax: number
   eventStreamsMax: number
 }
-type Stream = { client: Client; write(event: Buffer): void; end(): void }
+type Stream = {
+  client: Client
+  news: News
+  write(event: Buffer): void
+  /** Ends it, with these last events. */
+  end(last?: Buffer): void
+}
 
-const opening = Buffer.from(': open\n\n')
+/** The message that the tools have changed. */
+export const toolsChanged = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
+/** What clients of GET /mcp are told. */
+const everything: News = {
+  opening: Buffer.from(': open\n\n'),
+  toolsChanged: eventOf(toolsChanged),
+  hearsCalls: true,
+}
 const retryAfterSeconds = 60
 
 export function createEventStreams(limits: Limits): EventStreams {
   const held = createHeldStreams(limits)
   return {
-    open: ({ accountId }, client, signal) => {
+    open: ({ accountId }, client, { signal, news = everything }) => {
       if (client.sessionId !== undefined) {
         // A client that reconnects has left its last stream, though nobody here may have noticed.
         const own = of(client, held.of(accountId))
@@ -45,39 +69,43 @@ export function createEventStreams(limits: Limits): EventStreams {
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
       }
       held.admit(accountId, client.keyId)
-      const { promise: over, resolve } = Promise.withResolvers<void>()
-      const line = openLine()
-      const end = () => {
+      const { promise: over, resolve } = Promise.withResolvers<Buffer | undefined>()
+      const line = openLine(news.opening)
+      const end = (last?: Buffer) => {
         held.remove(accountId, stream)
-        resolve()
+        resolve(last)
       }
-      const stream: Stream = { client, write: line.write, end }
+      const stream: Stream = { client, news, write: line.write, end }
       // Counts against the limits from here on, before its first byte is sent.
       held.add(accountId, stream)
       if (signal.aborted) end()
-      else signal.addEventListener('abort', end, { once: true })
-      const events = async (sink: EventSink) => {
+      else signal.addEventListener('abort', () => end(), { once: true })
+      const events = (sink: EventSink) => {
         line.connect(sink)
-        await over
-        return undefined
+        return over
       }
       return { status: 200, held: true, events }
     },
-    isHeard: (accountId) => held.of(accountId).size > 0,
+    isHeard: (accountId) =>
+      held
+        .of(accountId)
+        .values()
+        .some(({ news }) => news.hearsCalls),
     publish: (accountId, message, isWanted) => {
       const event = eventOf(message)
-      for (const { client, write } of held.of(accountId)) if (isWanted(client)) write(event)
+      for (const { client, news, write } of held.of(accountId)) {
+        if (news.hearsCalls && isWanted(client)) write(event)
+      }
     },
-    broadcast: (message) => {
-      const event = eventOf(message)
-      for (const { write } of held.all()) write(event)
+    announceToolsChanged: () => {
+      for (const { news, write } of held.all()) write(news.toolsChanged)
     },
     endSession: (client) => {
       for (const { end } of of(client, held.all())) end()
     },
     close: () => {
       held.close()
-      for (const { end } of held.all()) end()
+      for (const { news, end } of held.all()) end(news.closing)
     },
   }
 }
@@ -139,12 +167,12 @@ function of(client: Client, streams: Iterable<Stream>): Stream[] {
 }
 
 /** A JSON-RPC message as a server-sent event. */
-function eventOf(message: object): Buffer {
+export function eventOf(message: object): Buffer {
   return Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
 }
 
 /** Drops events while the client reads too slowly; none is kept for later. */
-function openLine() {
+function openLine(opening: Buffer) {
   let sink: EventSink | undefined
   let isFull = false
   const write = (event: Buffer) => {

@@ -1,7 +1,8 @@
 import type { Operation } from '../http/operation.ts'
 import type { EventStreams } from './event-streams.ts'
-import { toolServerCard } from './methods.ts'
 import { accepts } from './post-mcp.ts'
+import { assertKnownRevision } from './revision.ts'
+import { toolServerCard } from './server-card.ts'
 import { clientOf, type Sessions } from './sessions.ts'
 
 type Options = { streams: EventStreams; sessions: Sessions }
@@ -10,10 +11,11 @@ type Options = { streams: EventStreams; sessions: Sessions }
 export function getMcp({ streams, sessions }: Options): Operation<'getMcp'> {
   return async ({ request, caller, ending }) => {
     const { method, headers } = request
+    assertKnownRevision(headers)
     if (method === 'GET' && accepts(headers.accept, 'text/event-stream')) {
       const client = clientOf(caller, headers)
       sessions.check(caller.accountId, client)
-      return streams.open(caller, client, ending.signal)
+      return streams.open(caller, client, { signal: ending.signal })
     }
     return { status: 200, json: toolServerCard }
   }

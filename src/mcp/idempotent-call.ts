@@ -10,7 +10,7 @@ import {
 } from '../core/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
-import { failureText, printFailure, withMeta, type PrintedResult } from './content.ts'
+import { failureText, printFailure, type PrintedResult } from './content.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import type { Params } from './messages.ts'
 
@@ -46,7 +46,7 @@ export async function callOnce(
   try {
     const result = await work({ ...context, ending, ...claimed(claim) })
     await claim.keep(keptOf(result))
-    return withMeta(result, { requestId })
+    return { ...result, meta: { requestId } }
   } catch (thrown) {
     const error = toGatewayError(thrown)
     await failClaim(claim, error, () => keptOf(printFailure(failureText(error))))
@@ -61,5 +61,5 @@ function keptOf({ printed }: PrintedResult): KeptAnswer {
 /** The result as it was; it says so, and which call made it. */
 function replayed({ body, requestId }: KeptAnswer & { requestId: string }): PrintedResult {
   const printed = body.map((piece) => Buffer.from(piece))
-  return withMeta({ printed }, { idempotentReplayed: true, requestId })
+  return { printed, meta: { idempotentReplayed: true, requestId } }
 }

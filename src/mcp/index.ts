@@ -5,14 +5,15 @@ import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
-import { createCallTool } from './call-tool.ts'
+import { createCallTool, logOf } from './call-tool.ts'
 import { deleteMcp } from './delete-mcp.ts'
 import type { Elsewhere, ToolCallState } from './elsewhere.ts'
+import { createLegacyEra } from './eras/legacy.ts'
+import { createModernEra } from './eras/modern.ts'
 import { createEventStreams } from './event-streams.ts'
 import { getMcp } from './get-mcp.ts'
 import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
 import { createLogLevels } from './log-levels.ts'
-import { createAnswerAtOnce } from './methods.ts'
 import { createMultiplexer } from './multiplexer.ts'
 import type { AllowsOrigin } from './origin.ts'
 import { postMcp } from './post-mcp.ts'
@@ -72,8 +73,7 @@ export function createToolServer(options: Options): ToolServer {
   }
   const progressIntervalMs = limits.toolProgressIntervalMs
   const tellHere = (accountId: string, data: ToolCallState): void => {
-    const params = { level: 'info', logger: 'generation', data }
-    const message = { jsonrpc: '2.0', method: 'notifications/message', params }
+    const message = { jsonrpc: '2.0', method: 'notifications/message', params: logOf(data) }
     streams.publish(accountId, message, levels.wantsInfo)
   }
   const callTool = createCallTool({
@@ -89,7 +89,10 @@ export function createToolServer(options: Options): ToolServer {
     tracing,
     monotonic,
   })
-  const answerAtOnce = createAnswerAtOnce({ inForce, levels, elsewhere })
+  const eras = {
+    legacy: createLegacyEra({ inForce, levels, sessions, elsewhere }),
+    modern: createModernEra({ inForce, streams }),
+  }
   const endSession = (client: Client): void => {
     endSessionHere(client)
     elsewhere.endSession(client)
@@ -100,17 +103,13 @@ export function createToolServer(options: Options): ToolServer {
   })
   return {
     operations: {
-      postMcp: guarded(
-        postMcp({ multiplexer, sessions, elsewhere, connect, answerAtOnce, limits }),
-        allowsOrigin,
-      ),
+      postMcp: guarded(postMcp({ multiplexer, eras, elsewhere, connect, limits }), allowsOrigin),
       getMcp: guarded(getMcp({ streams, sessions }), allowsOrigin),
       deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },
     errorAnswer: createErrorAnswer(config.baseUrl),
     allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
-    announceToolsChanged: () =>
-      streams.broadcast({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }),
+    announceToolsChanged: streams.announceToolsChanged,
     fromElsewhere: {
       cancel: multiplexer.cancelByClient,
       setLevel: levels.set,

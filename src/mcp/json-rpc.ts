@@ -8,7 +8,7 @@ import { createPublicOrigin } from '../http/public-origin.ts'
 export type PrintedJson = readonly (string | Buffer)[]
 export type MessageId = string | number
 
-/** The error codes of JSON-RPC 2.0, and two of its server range (-32000 to -32099). */
+/** The error codes of JSON-RPC 2.0, of its server range (-32000 to -32019), and of the protocol. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -17,6 +17,8 @@ export const rpcCodes = {
   internalError: -32603,
   refused: -32000,
   unauthorized: -32001,
+  headerMismatch: -32020,
+  unsupportedRevision: -32022,
   /** As the SDK's server has it: some clients begin another session only if they read this code. */
   sessionNotFound: -32001,
 } as const
@@ -28,10 +30,13 @@ const messageLengthMax = 1000
 export class JsonRpcError extends Error {
   override name = 'JsonRpcError'
   readonly code: number
+  /** What else a client is told. */
+  readonly data: object | undefined
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, data?: object) {
     super(shortened(message, messageLengthMax))
     this.code = code
+    this.data = data
   }
 }
 
@@ -47,6 +52,13 @@ export function errorMessage(
     id,
     error: { code, message, ...(data === undefined ? {} : { data }) },
   }
+}
+
+/** The body that refuses a message. Throws what is no JsonRpcError. */
+export function refusalOf(thrown: unknown, id: MessageId | null) {
+  if (!(thrown instanceof JsonRpcError)) throw thrown
+  const { code, message, data } = thrown
+  return errorMessage(id, code, message, data)
 }
 
 const codesOf: Partial<Record<ErrorCode, number>> = {

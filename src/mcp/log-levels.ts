@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { schemaChecks } from '../../generated/checks.js'
 import { nameOf, type Client } from './sessions.ts'
 
 /** The log levels that clients have set (MCP specification, logging). */
@@ -9,21 +10,25 @@ export type LogLevels = {
   forget(client: Client): void
 }
 
-const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-const info = levels.indexOf('info')
+/** The member of `_meta` by which a request of revision 2026-07-28 sets the level of its answer. */
+export const levelMember = 'io.modelcontextprotocol/logLevel'
 const clientsMax = 10_000
 
 /** The default is `info`. */
 export function createLogLevels(): LogLevels {
-  const chosen = new LRUCache<string, number>({ max: clientsMax })
+  const admitting = new LRUCache<string, boolean>({ max: clientsMax })
   return {
     set: (client, level): level is string => {
-      const index = typeof level === 'string' ? levels.indexOf(level) : -1
-      if (index < 0) return false
-      chosen.set(nameOf(client), index)
+      if (!schemaChecks.LogLevel(level)) return false
+      admitting.set(nameOf(client), admitsInfo(level))
       return true
     },
-    wantsInfo: (client) => (chosen.get(nameOf(client)) ?? info) <= info,
-    forget: (client) => void chosen.delete(nameOf(client)),
+    wantsInfo: (client) => admitting.get(nameOf(client)) ?? true,
+    forget: (client) => void admitting.delete(nameOf(client)),
   }
+}
+
+/** Whether a level lets `info` through, that of all messages here. */
+export function admitsInfo(level: unknown): boolean {
+  return level === 'debug' || level === 'info'
 }

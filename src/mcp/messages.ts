@@ -73,7 +73,8 @@ function readParams(given: object): Params {
   return isObject(meta) ? { ...params, _meta: withoutNulls(meta) } : params
 }
 
-function isObject(value: unknown): value is object {
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -4,6 +4,8 @@ import type { CallContext } from '../core/caller.ts'
 import { errorMessage, rpcCodes, type MessageId, type PrintedJson } from './json-rpc.ts'
 import type { RequestMessage } from './messages.ts'
 import { createClientIds } from './client-ids.ts'
+import type { PrintedResult } from './content.ts'
+import type { Era } from './eras/era.ts'
 import type { Client } from './sessions.ts'
 
 /** Receives the messages that belong to one request. */
@@ -14,7 +16,13 @@ type Line = {
   end(reply: PrintedJson | undefined): void
 }
 /** A request that waits for its turn or is being answered. */
-type OpenRequest = { client: Client; message: RequestMessage; context: CallContext; line: Line }
+type OpenRequest = {
+  era: Era
+  client: Client
+  message: RequestMessage
+  context: CallContext
+  line: Line
+}
 
 /**
  * Carries the requests of all clients over one SDK server, which sees them as those of one client.
@@ -126,7 +134,8 @@ function transportOf(
         if (relatedRequestId === undefined) return
         open.get(relatedRequestId)?.line.notify([JSON.stringify(message)])
       } else if (message.id !== undefined) {
-        close(message.id, printReply(message, open.get(message.id)?.message.id ?? null))
+        const request = open.get(message.id)
+        if (request !== undefined) close(message.id, printReply(message, request))
       }
     },
   }
@@ -134,10 +143,9 @@ function transportOf(
 
 type Reply = Exclude<JSONRPCMessage, { method: string }>
 
-function printReply(message: Reply, id: MessageId | null): PrintedJson {
+function printReply(message: Reply, { era, message: { id } }: OpenRequest): PrintedJson {
   if (!('result' in message)) return [JSON.stringify({ ...message, id })]
   const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-  // `printed` is a member of the tools' results (PrintedResult) and of nothing else.
-  const { printed } = message.result as { printed?: PrintedJson }
-  return [head, ...(printed ?? [JSON.stringify(message.result)]), '}']
+  // The only results are those of the one handler (server.ts).
+  return [head, ...era.print(message.result as PrintedResult), '}']
 }

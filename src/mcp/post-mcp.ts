@@ -2,21 +2,22 @@ import type { CallContext } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import { jsonAnswer, openAnswerLine, type AnswerLine } from './answer-line.ts'
-import { errorMessage, rpcCodes } from './json-rpc.ts'
+import { openAnswerLine, type AnswerLine } from './answer-line.ts'
+import { errorMessage, refusalOf, rpcCodes, type MessageId } from './json-rpc.ts'
 import type { Elsewhere } from './elsewhere.ts'
 import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
-import type { AnswerAtOnce } from './methods.ts'
+import { answerAtOnce, answerOne } from './answer-at-once.ts'
+import type { Era } from './eras/era.ts'
 import type { Multiplexer } from './multiplexer.ts'
-import { clientOf, sessionHeader, type Client, type Sessions } from './sessions.ts'
+import { eraOf, type EraName } from './revision.ts'
+import type { Client } from './sessions.ts'
 
 type Options = {
   multiplexer: Multiplexer
-  sessions: Sessions
+  eras: Record<EraName, Era>
   elsewhere: Pick<Elsewhere, 'cancel'>
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
-  answerAtOnce: AnswerAtOnce
   limits: MessageLimits & {
     batchCallsConcurrentMax: number
     toolStreamAfterMs: number
@@ -25,21 +26,19 @@ type Options = {
 }
 
 /** POST /mcp: one message or a batch. */
-export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
+export function postMcp({ limits, eras, ...parts }: Options): Operation<'postMcp'> {
   return async (call) => {
     const { isBatch, messages } = readMessages(call.body, limits)
     const [first] = messages
-    if (!isBatch && first?.kind === 'invalid') return { status: 400, json: refusalOf(first) }
-    const client = clientOf(call.caller, call.request.headers)
-    const { accountId } = call.caller
-    if (!isBatch && first?.kind === 'request' && first.method === 'initialize') {
-      const headers = { [sessionHeader]: parts.sessions.begin(accountId) }
-      return jsonAnswer([parts.answerAtOnce(first, client)], headers)
+    if (!isBatch && first?.kind === 'invalid') return { status: 400, json: malformed(first) }
+    const { headers } = call.request
+    const era = eras[eraOf(messages, headers)]
+    try {
+      era.assertAllowed({ isBatch, messages }, call)
+    } catch (error) {
+      return { status: 400, json: refusalOf(error, isBatch ? null : idOf(first)) }
     }
-    parts.sessions.check(accountId, client)
-    if (!isBatch && first?.kind === 'request' && !isWork(first)) {
-      return jsonAnswer([parts.answerAtOnce(first, client)])
-    }
+    if (!isBatch && first?.kind === 'request' && !isWork(first)) return answerOne(first, era, call)
     const calls = messages.filter((one) => one.kind === 'request' && isWork(one)).length
     if (parts.multiplexer.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
       throw tooManyCalls(limits.toolCallsPerKeyMax)
@@ -49,7 +48,8 @@ export function postMcp({ limits, ...parts }: Options): Operation<'postMcp'> {
     const line = openAnswerLine({ acceptsEvents, isBatch })
     const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
     const concurrency = limits.batchCallsConcurrentMax
-    const post: Post = { ...parts, client, context, line, concurrency }
+    const client = era.clientOf(call)
+    const post: Post = { ...parts, era, client, context, line, concurrency }
     answerAll(messages, post)
       .finally(() => clearTimeout(slow))
       .then(() => endOrRefuse(line, context), line.fail)
@@ -76,7 +76,8 @@ function isWork({ method }: RequestMessage): boolean {
   return method === 'tools/call'
 }
 
-type Post = Omit<Options, 'limits'> & {
+type Post = Omit<Options, 'limits' | 'eras'> & {
+  era: Era
   client: Client
   context: CallContext
   line: AnswerLine
@@ -85,17 +86,17 @@ type Post = Omit<Options, 'limits'> & {
 
 /** Answers all messages of a POST; at most `concurrency` tool calls run at once. */
 async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
-  const { multiplexer, connect, answerAtOnce, client, context, line, concurrency } = post
+  const { multiplexer, connect, era, client, context, line, concurrency } = post
   const { signal } = context.ending
   const calls: QueuedCall[] = []
   for (const message of messages) {
     if (message.kind === 'request' && isWork(message)) {
       calls.push(enqueue(message, post, calls.length))
     } else if (message.kind === 'request') {
-      line.reply([answerAtOnce(message, client)])
+      line.reply(answerAtOnce(message, client, era).printed)
     } else if (message.kind === 'invalid') {
-      line.reply([JSON.stringify(refusalOf(message))])
-    } else if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      line.reply([JSON.stringify(malformed(message))])
+    } else if (era.takesCancellation && isCancellation(message)) {
       cancelByClient(post, message.params['requestId'])
     }
     // Other notifications, and responses, need no action.
@@ -134,7 +135,7 @@ function cancelByClient({ multiplexer, elsewhere, client }: Post, id: unknown): 
 type QueuedCall = { number: number; ended: Promise<void> }
 
 function enqueue(message: RequestMessage, post: Post, index: number) {
-  const { multiplexer, client, context, line } = post
+  const { multiplexer, era, client, context, line } = post
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
     if (reply !== undefined) line.reply(reply)
@@ -144,7 +145,17 @@ function enqueue(message: RequestMessage, post: Post, index: number) {
   const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
   const own = { ...context, requestId }
   const answering = { notify: line.notify, end }
-  return { number: multiplexer.add({ client, message, context: own, line: answering }), ended }
+  return { number: multiplexer.add({ era, client, message, context: own, line: answering }), ended }
+}
+
+type Notification = Extract<Message, { kind: 'notification' }>
+
+function isCancellation(message: Message): message is Notification {
+  return message.kind === 'notification' && message.method === 'notifications/cancelled'
+}
+
+function idOf(message: Message | undefined): MessageId | null {
+  return message !== undefined && 'id' in message ? message.id : null
 }
 
 function tooManyCalls(callsMax: number): GatewayError {
@@ -155,6 +166,6 @@ function tooManyCalls(callsMax: number): GatewayError {
   )
 }
 
-function refusalOf({ id, reason }: Extract<Message, { kind: 'invalid' }>) {
+function malformed({ id, reason }: Extract<Message, { kind: 'invalid' }>) {
   return errorMessage(id, rpcCodes.invalidRequest, reason)
 }

@@ -1,16 +1,15 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { callerCancelled } from '../core/deadline.ts'
-import type { CallTool } from './call-tool.ts'
+import type { CallTool, ToolNotification } from './call-tool.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
-import { capabilities, serverInfo } from './methods.ts'
+import { capabilities, serverInfo } from './server-card.ts'
 import type { Multiplexer } from './multiplexer.ts'
-import type { ProgressNotification } from './progress.ts'
 
 type Options = { multiplexer: Multiplexer; callTool: CallTool }
 
 /**
  * Connects an SDK server to the multiplexer. It starts tool calls, sends their progress and cancels
- * them; methods.ts answers all other requests.
+ * them; answer-at-once.ts answers all other requests.
  */
 export async function connectServer({ multiplexer, callTool }: Options): Promise<void> {
   // oxlint-disable-next-line typescript/no-deprecated -- deprecated except for advanced use
@@ -21,17 +20,17 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
   }
   // For the fallback handler the SDK skips validating results, which takes 1.2 ms per MiB.
   server.fallbackRequestHandler = async ({ method }, { requestId, signal, sendNotification }) => {
-    const notify = (notification: ProgressNotification) => {
+    const notify = (notification: ToolNotification) => {
       // It rejects when the client has disconnected.
       sendNotification(notification).catch(() => undefined)
     }
     try {
       if (method !== 'tools/call') throw new JsonRpcError(rpcCodes.methodNotFound, 'Not supported.')
-      const { message, context } = multiplexer.find(requestId)
+      const { message, context, era } = multiplexer.find(requestId)
       return await callTool(
         message.params,
         { ...context, ending: endingWith(signal, context.ending.signal) },
-        notify,
+        { notify, logsInAnswer: era.logsInAnswer },
       )
     } finally {
       multiplexer.settle(requestId)

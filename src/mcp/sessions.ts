@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { saidOnce } from '../http/read-headers.ts'
+import { saidIn } from './said-in.ts'
 
 /** Who sends a message: a key, in the session of its connection if it was given one. */
 export type Client = { keyId: string; sessionId: string | undefined }
@@ -71,7 +71,8 @@ export function clientOf({ keyId }: Pick<Caller, 'keyId'>, headers: IncomingHttp
   const given = headers[sessionHeader]
   // An empty header names none.
   if (typeof given !== 'string' || given === '') return { keyId, sessionId: undefined }
-  return { keyId, sessionId: saidOnce(given) }
+  const [first = given, ...others] = saidIn(given)
+  return { keyId, sessionId: others.length === 0 ? first : given }
 }
 
 /** A name for the client, for maps. */

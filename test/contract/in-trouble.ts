@@ -6,6 +6,7 @@ import { setBudgetOfKey } from '../support/budgets.ts'
 import { operation, ownOperations as operations } from '../support/contract.ts'
 import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { modernHeaders, modernRequest } from '../support/modern-mcp.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
@@ -141,6 +142,13 @@ describe('every operation of a gateway in trouble', () => {
     const leaving = new AbortController()
     await gateway.fetch('/mcp', { headers, signal: leaving.signal })
     expectPromised(row, await ask(gateway, row, {}, { headers }), 429)
+    const post = operation('postMcp')
+    const listen = modernRequest('subscriptions/listen', {
+      notifications: { toolsListChanged: true },
+    })
+    const body = JSON.stringify(listen)
+    const named = modernHeaders('subscriptions/listen')
+    expectPromised(post, await ask(gateway, post, {}, { headers: named, body }), 429)
     leaving.abort()
   })
 

@@ -35,15 +35,6 @@ describe('messages to /mcp', () => {
         expect(await ask(version)).to.equal('2024-11-05')
       })
     }
-
-    it('refuses an unknown one in the header in a way that lets a modern client fall back', async () => {
-      const headers = { 'mcp-protocol-version': '2026-07-28' }
-      const { response, answer } = await postMessages(gateway, request('server/discover'), {
-        headers,
-      })
-      expect(response.status).to.equal(400)
-      expect([-32000, -32600]).to.include(answer.error!.code)
-    })
   })
 
   describe('bodies', () => {

@@ -125,7 +125,7 @@ describe('what real clients send to /mcp', () => {
         'mcp-protocol-version: 2024-11-05',
       )
       expect(answer).to.match(/^HTTP\/1.1 400 /)
-      expect(answer).to.contain("'mcp-protocol-version' must be one of")
+      expect(answer).to.contain("'mcp-protocol-version' must name one revision")
     })
 
     it('is refused if another session is named too', async () => {
