@@ -21,7 +21,7 @@ export interface components {
                     /** @constant */
                     type: "image_url";
                     image_url: {
-                        /** @description An https address, a data URL in base64, or the name saved:… that a result gave. */
+                        /** @description An https address, a data URL in base64, or the name saved:... that a result gave. */
                         url: string;
                         /** @enum {string} */
                         detail?: "auto" | "low" | "high";
@@ -51,11 +51,11 @@ export interface components {
             /** @description Image model identifier as list-image-models prints it. */
             model?: string;
             /** @description Pictures to edit or to take as references. */
-            images?: (string | {
+            images?: (string | ({
                 /** @constant */
                 type: "image_url";
                 image_url: {
-                    /** @description An https address, a data URL in base64, or the name saved:… that a result gave. */
+                    /** @description An https address, a data URL in base64, or the name saved:... that a result gave. */
                     url: string;
                     /** @enum {string} */
                     detail?: "auto" | "low" | "high";
@@ -67,7 +67,7 @@ export interface components {
                 data: string;
                 /** @description Such as image/png. */
                 mimeType?: string;
-            })[];
+            }))[];
             /** @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. */
             size?: string;
             /**

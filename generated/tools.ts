@@ -73,7 +73,7 @@ export const tools = [
                                   "properties": {
                                     "url": {
                                       "type": "string",
-                                      "description": "An https address, a data URL in base64, or the name saved:… that a result gave."
+                                      "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
                                     },
                                     "detail": {
                                       "type": "string",
@@ -191,7 +191,7 @@ export const tools = [
             "anyOf": [
               {
                 "type": "string",
-                "description": "An https address, a data URL in base64, or the name saved:… that a result gave."
+                "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
               },
               {
                 "type": "object",
@@ -209,7 +209,7 @@ export const tools = [
                         "properties": {
                           "url": {
                             "type": "string",
-                            "description": "An https address, a data URL in base64, or the name saved:… that a result gave."
+                            "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
                           },
                           "detail": {
                             "type": "string",

@@ -78,10 +78,16 @@ export function toldSchema(schema: Schema): Schema {
     items: items === undefined ? undefined : toldSchema(items as Schema),
     properties: properties === undefined ? undefined : mapped(properties as Schema, toldMember),
     required,
-    anyOf: choices?.map(toldSchema),
+    anyOf: choices?.flatMap(toldChoices),
   }
   const kept = choices === undefined ? told : { anyOf: told.anyOf }
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined))
+}
+
+/** A choice that is one of several again adds these. */
+function toldChoices(choice: Schema): Schema[] {
+  const told = toldSchema(choice)
+  return (told['anyOf'] as Schema[] | undefined) ?? [told]
 }
 
 function toldMember(member: unknown): Schema {

@@ -253,13 +253,16 @@ describe('the tools, through the SDK of the protocol', () => {
     it('tells how many pictures a model edits, when it ends, and a price that depends', async () => {
       const text = textOf(await call('list-image-models'))
       const entry = (id: string) => text.split('\n\n').find((one) => one.includes(`** ${id}\n`))!
-      expect(entry('gemini-3-pro-image-preview')).to.match(
-        /Description:\*\* .+; edits up to 14 pictures/,
-      )
+      expect(entry('bytedance/seedream-4-5')).to.contain('; edits up to 14 pictures\n')
+      expect(entry('gemini-3-pro-image-preview')).to.contain('14 reference images\n')
       expect(entry('zai/cogview-4')).to.not.contain('edits')
       expect(entry('gpt-image-1.5')).to.contain('; deprecated until 2026-12-01, then ')
       expect(entry('gemini-3-pro-image-preview')).to.match(
-        /Price:\*\* \$\S+ per request, up to \$\S+ by size and quality/,
+        /Price:\*\* \$0.134 per request, up to \$0.24 by size$/,
+      )
+      expect(entry('gpt-image-1.5')).to.match(/per request, up to \$\S+ by size and quality/)
+      expect(entry('bytedance/seedream-5-5')).to.match(
+        /per request, up to \$0.035 by size, and \$0.008 for each picture that it edits$/,
       )
     })
 

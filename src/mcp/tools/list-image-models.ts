@@ -28,6 +28,9 @@ function entry(model: Model): string {
   ].join('\n')
 }
 
+/** How many pictures it takes stands in some descriptions already. */
+const saysInputs = /\d reference/
+
 /** What it makes, how many pictures it edits at once, and when it ends. */
 function descriptionOf(model: Model): string {
   const { description = 'Text to image', image } = model.row
@@ -35,17 +38,32 @@ function descriptionOf(model: Model): string {
   const end = endText(model)
   return [
     description.replace(/\.$/, ''),
-    ...(inputs === 0 ? [] : [`edits up to ${inputs} picture${inputs === 1 ? '' : 's'}`]),
+    ...(inputs === 0 || saysInputs.test(description)
+      ? []
+      : [`edits up to ${inputs} picture${inputs === 1 ? '' : 's'}`]),
     ...(end === undefined ? [] : [end]),
   ].join('; ')
 }
 
 /** The first row is the price of a request without size or quality. */
-function priceText({ perImage, perImageIsEstimate, tokens }: Prices): string {
+function priceText({
+  perImage,
+  perImageIsEstimate,
+  referenceImageNanoUsd: perInput,
+  tokens,
+}: Prices): string {
   const [first] = perImage
   if (first === undefined) return tokens === null ? 'not known' : 'not known; billed by tokens'
   const most = Math.max(...perImage.map(({ nanoUsd }) => nanoUsd))
-  const upTo = most > first.nanoUsd ? `, up to $${usdText(most)} by size and quality` : ''
+  const upTo = most > first.nanoUsd ? `, up to $${usdText(most)} by ${traitsOf(perImage)}` : ''
   const estimated = perImageIsEstimate ? ' (estimated)' : ''
-  return `$${usdText(first.nanoUsd)} per request${upTo}${estimated}`
+  const inputs = perInput > 0 ? `, and $${usdText(perInput)} for each picture that it edits` : ''
+  return `$${usdText(first.nanoUsd)} per request${upTo}${inputs}${estimated}`
+}
+
+/** What the price of a picture depends on. */
+function traitsOf(rows: Prices['perImage']): string {
+  const isBySize = rows.some(({ sizeClass, size, pixelsMax }) => sizeClass ?? size ?? pixelsMax)
+  const isByQuality = rows.some(({ quality }) => quality)
+  return [...(isBySize ? ['size'] : []), ...(isByQuality ? ['quality'] : [])].join(' and ')
 }

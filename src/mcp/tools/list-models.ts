@@ -24,10 +24,12 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     const parts = [...families].map(
       ([name, members]) => `## ${name}\n${members.map(modelLine).join('\n')}`,
     )
+    // Who has named a family that there is does not look for others.
+    const isAnswered = shown.length === all.length || (family !== undefined && found.length > 0)
     const head = [
       ...(isNear ? [`There is no family '${input.family}'; this is '${family}'.`] : []),
       countLine(shown.length, found.length),
-      ...(all.length === shown.length ? [] : [familiesLine(all)]),
+      ...(isAnswered ? [] : [familiesLine(all)]),
     ]
     return [{ type: 'text', text: ['# Language Models', head.join('\n'), ...parts].join('\n\n') }]
   }

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { tools } from '../support/contract.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { pixel } from '../support/pixel.ts'
+import { memberProbes, sample, type Words } from '../support/probes.ts'
+
+const words: Words = {
+  model: 'bytedance/seedream-4-5',
+  family: 'claude',
+  image_url: pixel,
+  url: pixel,
+  data: pixel.slice(pixel.indexOf(',') + 1),
+  mimeType: 'image/png',
+  images: pixel,
+}
+
+describe('each enum value and bound of the arguments', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway({
+      file: { limits: { requests_per_minute: 1_000_000, images_per_minute: 1_000_000 } },
+    })
+  })
+  after(() => gateway.stop())
+
+  for (const { name, inputSchema } of tools) {
+    it(`is met by ${name}, which names what it refuses`, async () => {
+      const base = sample(inputSchema, words) as object
+      const wrong: string[] = []
+      for (const { value, allowed, at } of memberProbes(inputSchema, base, words)) {
+        const { answer } = await postMessages(gateway, toolCall(name, value as object))
+        const text = answer.result === undefined ? answer.error!.message : textOf(answer.result)
+        const isRefused = answer.result?.isError === true
+        const isTold = text.includes(at.slice(1)) && /[.?]$/.test(text)
+        // What the schema allows, a model may still refuse, in words of its own.
+        const isWell = allowed ? !text.includes('The gateway failed') : isRefused && isTold
+        if (!isWell) wrong.push(`${JSON.stringify(value).slice(0, 200)}: ${text}`)
+      }
+      expect(wrong).to.deep.equal([])
+    })
+  }
+})
