@@ -161,7 +161,7 @@ export const tools = [
     },
     "icons": [
       {
-        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiPjxwYXRoIGQ9Ik00IDVoMTZ2MTFIMTBsLTYgNHpNOCA5aDhNOCAxMmg1Ii8+PC9zdmc+",
+        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCI+PHBhdGggZD0iTTQgNWgxNnYxMUgxMGwtNiA0ek04IDloOE04IDEyaDUiLz48L3N2Zz4=",
         "mimeType": "image/svg+xml",
         "sizes": [
           "any"
@@ -318,7 +318,7 @@ export const tools = [
     },
     "icons": [
       {
-        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiPjxwYXRoIGQ9Ik0zIDRoMTh2MTZIM3pNMyAxN2w1LTUgNCA0IDQtNSA1IDVNOCA4aC4wMSIvPjwvc3ZnPg==",
+        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCI+PHBhdGggZD0iTTMgNGgxOHYxNkgzek0zIDE3bDUtNSA0IDQgNC01IDUgNU04IDhoLjAxIi8+PC9zdmc+",
         "mimeType": "image/svg+xml",
         "sizes": [
           "any"
@@ -368,7 +368,7 @@ export const tools = [
     },
     "icons": [
       {
-        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiPjxwYXRoIGQ9Ik0yIDEyczQtNiAxMC02IDEwIDYgMTAgNi00IDYtMTAgNi0xMC02LTEwLTZ6TTEyIDEwdjRNMTAgMTJoNCIvPjwvc3ZnPg==",
+        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCI+PHBhdGggZD0iTTIgMTJzNC02IDEwLTYgMTAgNiAxMCA2LTQgNi0xMCA2LTEwLTYtMTAtNnpNMTIgMTB2NE0xMCAxMmg0Ii8+PC9zdmc+",
         "mimeType": "image/svg+xml",
         "sizes": [
           "any"
@@ -409,7 +409,7 @@ export const tools = [
     },
     "icons": [
       {
-        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiPjxwYXRoIGQ9Ik05IDZoMTJNOSAxMmgxMk05IDE4aDEyTTQgNmguMDFNNCAxMmguMDFNNCAxOGguMDEiLz48L3N2Zz4=",
+        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCI+PHBhdGggZD0iTTkgNmgxMk05IDEyaDEyTTkgMThoMTJNNCA2aC4wMU00IDEyaC4wMU00IDE4aC4wMSIvPjwvc3ZnPg==",
         "mimeType": "image/svg+xml",
         "sizes": [
           "any"
@@ -433,7 +433,7 @@ export const tools = [
     },
     "icons": [
       {
-        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiPjxwYXRoIGQ9Ik0zIDNoOHY4SDN6TTEzIDNoOHY4aC04ek0zIDEzaDh2OEgzek0xNSAxN2g0TTE3IDE1djQiLz48L3N2Zz4=",
+        "src": "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjM2I4MmY2IiBzdHJva2Utd2lkdGg9IjIiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCI+PHBhdGggZD0iTTMgM2g3djdIM3pNMTQgM2g3djdoLTd6TTMgMTRoN3Y3SDN6TTE3LjUgMTQuNXY2TTE0LjUgMTcuNWg2Ii8+PC9zdmc+",
         "mimeType": "image/svg+xml",
         "sizes": [
           "any"

@@ -176,7 +176,7 @@ function defaultsIn({ properties }: Schema): Schema {
 
 /** An icon that needs no other address; its colour is seen on light and on dark. */
 function iconAddress(path: string): string {
-  const stroke = 'fill="none" stroke="#3b82f6" stroke-width="2"'
+  const stroke = 'fill="none" stroke="#3b82f6" stroke-width="2" stroke-linecap="round"'
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" ${stroke}><path d="${path}"/></svg>`
   return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`
 }

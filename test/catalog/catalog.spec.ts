@@ -188,6 +188,7 @@ describe('listing models', () => {
     { filter: { includeDeactivated: true, excludeDeprecated: true }, expected: ['a', 'c', 'd'] },
     { filter: { family: 'bees' }, expected: ['b'] },
     { filter: { family: 'bees', includeDeactivated: true }, expected: ['b', 'c'] },
+    { filter: { family: ' Bees' }, expected: ['b'] },
     { filter: { family: 'wasps' }, expected: [] },
   ]) {
     it(`by ${JSON.stringify(filter)} shows ${expected.join(', ') || 'nothing'}`, () => {

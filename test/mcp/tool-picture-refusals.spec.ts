@@ -1,8 +1,10 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
+import sharp from 'sharp'
+import { startGateway } from '../support/gateway.ts'
 import { paint } from '../support/image-doubles/paint.ts'
 import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
-import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
+import { callTool, connectClient, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 
 const picture = await paint({ width: 64, height: 48, format: 'png', number: 3 })
@@ -109,6 +111,26 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
       expect(textOf(answer), textOf(answer)).to.match(says)
     })
   }
+
+  it('a picture whose copies take more memory than there is', async () => {
+    const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const
+    const create = { width: 600, height: 500, channels: 3, background: '#888', noise } as const
+    const large = (await sharp({ create }).png().toBuffer()).toString('base64')
+    const paints = async (buffered_bytes_max: number) => {
+      const gateway = await startGateway({ file: { limits: { buffered_bytes_max } } })
+      try {
+        const args = { prompt: 'x', model: editor, images: [part(large)] }
+        const { answer } = await postMessages(gateway, toolCall('generate-image', args))
+        return answer.error?.message ?? textOf(answer.result!)
+      } finally {
+        await gateway.stop()
+      }
+    }
+    // The body, what is parsed of it, and a text for a provider.
+    const held = 3 * large.length
+    expect(await paints(Math.ceil(held + large.length))).to.contain('more memory than one may have')
+    expect(await paints(64 * 1024 * 1024)).to.contain('1 picture by')
+  })
 
   it('a picture of more bytes than one may have, without reading it', async () => {
     const data = 'A'.repeat(15 * 1024 * 1024)

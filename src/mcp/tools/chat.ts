@@ -18,7 +18,7 @@ import type { ToolContent } from '../content.ts'
 import type { ReceiptText } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
 import { freshly } from './fresh.ts'
-import type { OpenSaved } from './open-saved.ts'
+import type { OpenPicture } from './open-picture.ts'
 import { conversationOf } from './picture-parts.ts'
 import type { ShowPictures } from './pictures.ts'
 
@@ -27,7 +27,7 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   checkPicture: CheckPicture
   show: ShowPictures
-  open: OpenSaved
+  open: OpenPicture
   receiptText: ReceiptText
 }
 

@@ -6,7 +6,7 @@ import { dropped, type Model, type Warning } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { ToolHandler } from '../tool.ts'
 import { freshly } from './fresh.ts'
-import type { OpenSaved } from './open-saved.ts'
+import type { OpenPicture } from './open-picture.ts'
 import { addressOf } from './picture-parts.ts'
 import type { ShowPictures } from './pictures.ts'
 
@@ -15,7 +15,7 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   /** The model for pictures that are made from a text alone. */
   defaultImageModel: string
-  open: OpenSaved
+  open: OpenPicture
   show: ShowPictures
 }
 type Input = Parameters<ToolHandler<'generate-image'>>[0]

@@ -12,7 +12,7 @@ import { generateImagePreview } from './generate-image-preview.ts'
 import { generateImage } from './generate-image.ts'
 import { listImageModels } from './list-image-models.ts'
 import { listModels } from './list-models.ts'
-import { createOpenSaved } from './open-saved.ts'
+import { createOpenPicture } from './open-picture.ts'
 import { createShowPictures } from './pictures.ts'
 
 type Options = {
@@ -41,7 +41,7 @@ function bindTools(options: Options): BoundTool[] {
   const receiptText = createReceiptText(options.catalog)
   const inlineBytesMax = options.limits.toolInlineImageBytesMax
   const show = createShowPictures({ ...options, receiptText, inlineBytesMax })
-  const parts = { ...options, receiptText, show, open: createOpenSaved(options.uploads) }
+  const parts = { ...options, receiptText, show, open: createOpenPicture(options.uploads) }
   const handlers: { [Name in ToolName]: ToolHandler<Name> } = {
     chat: chat(parts),
     'generate-image': generateImage(parts),

@@ -2,7 +2,7 @@ import type { components } from '../../../generated/tool-types.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
-import type { OpenSaved } from './open-saved.ts'
+import type { OpenPicture } from './open-picture.ts'
 
 type Schemas = components['schemas']
 type Message = Schemas['chat']['messages'][number]
@@ -20,7 +20,7 @@ type Conversation = {
 export async function conversationOf(
   messages: readonly Message[],
   context: CallContext,
-  open: OpenSaved,
+  open: OpenPicture,
 ): Promise<Conversation> {
   const names = new Map<string, string>()
   const partOf = async (part: Part, param: string) => {
