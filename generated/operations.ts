@@ -237,6 +237,32 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "showInteraction",
+    "method": "get",
+    "path": "/oauth/interaction/{uid}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
+  },
+  {
+    "id": "answerInteraction",
+    "method": "post",
+    "path": "/oauth/interaction/{uid}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/x-www-form-urlencoded"
+    ],
+    "protocol": "oauth",
+    "access": "client",
+    "alsoAt": []
+  },
+  {
     "id": "createToken",
     "method": "post",
     "path": "/oauth/token",

@@ -258,6 +258,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/oauth/interaction/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the page on which a person decides
+         * @description Where /oauth/authorize sends the browser: to sign in, as POST /api/sessions does or with an API
+         *     key, and to say yes or no to the client. It needs the cookie that /oauth/authorize gave. Errors
+         *     are pages, too, and lead nowhere.
+         */
+        get: operations["showInteraction"];
+        put?: never;
+        /**
+         * Send a form of that page
+         * @description What its buttons send. Only the page itself can: the form is tied to the sign-in and to who is
+         *     signed in.
+         */
+        post: operations["answerInteraction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/oauth/token": {
         parameters: {
             query?: never;
@@ -5392,6 +5419,119 @@ export interface operations {
             };
             "4XX": components["responses"]["OAuthRefusal"];
             "5XX": components["responses"]["OAuthRefusal"];
+        };
+    };
+    showInteraction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description The page that says why it does not go on. */
+            "4XX": {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description The page that says why it does not go on. */
+            "5XX": {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    answerInteraction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "csrf_token": "9fQa2x",
+                 *       "action": "deny"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To the page, which is the next one now. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The page that says why it does not go on. */
+            "4XX": {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description The page that says why it does not go on. */
+            "5XX": {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
         };
     };
     createToken: {

@@ -89,6 +89,7 @@ export function assembleAnswers(options: Options) {
         : accounts.actFor(caller, accountId),
     onFailure: events.toolFailed,
     claimKey: lasting.idempotency.claimKey,
+    keys: administration.keys,
   })
   const { toolServer, oauth } = faces
   const others = { ...toolServer.operations, ...administration.operations, ...oauth.operations }

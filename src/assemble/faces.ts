@@ -1,5 +1,7 @@
 import type { Announce } from '../accounts/announced.ts'
+import type { Accounts } from '../accounts/accounts.ts'
 import type { Audit } from '../accounts/audit.ts'
+import type { Keys } from '../accounts/keys.ts'
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
@@ -38,6 +40,8 @@ type Options = {
   secret: GatewaySecret
   audit: Audit
   announce: Announce
+  accounts: Accounts
+  keys: Keys
   /** What stands for the internet. */
   publicNet: PublicNet
   clock: () => number

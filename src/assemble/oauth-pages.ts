@@ -1,8 +1,9 @@
 import { isWellFormedKey } from '../accounts/api-key.ts'
 import type { Accounts } from '../accounts/accounts.ts'
+import type { Audit } from '../accounts/audit.ts'
 import type { Keys } from '../accounts/keys.ts'
 import { OauthRefusal } from '../accounts/oauth/oauth-refusal.ts'
-import type { Connections } from '../accounts/oauth/connections.ts'
+import { createConnections } from '../accounts/oauth/connections.ts'
 import { notAKey } from '../accounts/read-key.ts'
 import { strangerOf } from '../api/stranger.ts'
 import type { Config } from '../config.ts'
@@ -13,21 +14,27 @@ import type { AnswerOptions } from '../oauth/pages/answer-interaction.ts'
 import type { PageCall, ShownKey } from '../oauth/pages/interaction-pages.ts'
 import { createInteractionTokens } from '../oauth/pages/interaction-tokens.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
 import type { PeopleParts } from './people.ts'
 
-type Options = {
+export type OAuthPagesOptions = {
   config: Config
   people: PeopleParts
   keys: Pick<Keys, 'retrieve'>
   accounts: Pick<Accounts, 'retrieve'>
-  connections: Connections
+  store: GuardedStore
+  audit: Audit
+  clock: () => number
   identify: Identify
   secret: GatewaySecret
 }
 
 /** What the pages need on which people sign in and decide about clients. */
-export function assembleOAuthPages(options: Options): Omit<AnswerOptions, 'interactions'> {
-  const { config, people, connections, secret } = options
+export function assembleOAuthPages(
+  options: OAuthPagesOptions,
+): Omit<AnswerOptions, 'interactions'> {
+  const { config, people, secret } = options
+  const connections = createConnections({ ...options, limits: config.limits })
   const isSecure = config.baseUrl?.startsWith('https:') === true
   return {
     personOf: async (token) => {
@@ -43,13 +50,17 @@ export function assembleOAuthPages(options: Options): Omit<AnswerOptions, 'inter
     cookie: people.cookie,
     tokens: createInteractionTokens(secret.keyFor('oauth pages', tokenKeyBytes), isSecure),
     signUp: config.signUp === 'open',
+    baseUrl: config.baseUrl,
   }
 }
 
 const tokenKeyBytes = 32
 
 /** The key as its holder is told of it, while it is one. */
-async function keyOf({ keys, accounts }: Options, keyId: string): Promise<ShownKey | undefined> {
+async function keyOf(
+  { keys, accounts }: OAuthPagesOptions,
+  keyId: string,
+): Promise<ShownKey | undefined> {
   const key = await keys.retrieve({ id: keyId }).catch(unlessNotFound)
   if (key === undefined || key.state !== 'active') return undefined
   const { id, name, hint, mode } = key
@@ -59,7 +70,11 @@ async function keyOf({ keys, accounts }: Options, keyId: string): Promise<ShownK
 }
 
 /** Guesses are slowed down as those at passwords are. */
-async function useKey({ people, identify }: Options, key: string, call: PageCall): Promise<string> {
+async function useKey(
+  { people, identify }: OAuthPagesOptions,
+  key: string,
+  call: PageCall,
+): Promise<string> {
   if (key === '') throw new GatewayError('missing_api_key', 'Fill in an API key.')
   const succeeded = people.attempts.begin(strangerOf(call))
   if (!isWellFormedKey(key)) throw notAKey(key)

@@ -1,26 +1,20 @@
 import type { Announce } from '../accounts/announced.ts'
-import type { Audit } from '../accounts/audit.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
-import { siteAddress, type Config } from '../config.ts'
+import { siteAddress } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
 import { resourceAt } from '../oauth/metadata.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
+import { assembleOAuthPages, type OAuthPagesOptions } from './oauth-pages.ts'
 
-type Options = {
-  /** The settings at the start. */
-  config: Config
-  store: GuardedStore
-  audit: Audit
+type Options = OAuthPagesOptions & {
   announce: Announce
   events: Events
   publicNet: PublicNet
-  clock: () => number
   monotonic: () => number
 }
 
@@ -61,6 +55,7 @@ export function assembleOAuth(options: Options) {
       }),
       monotonic,
     ),
+    pages: assembleOAuthPages(options),
     requestValuesMax: limits.requestValuesMax,
     onFault: events.faulted,
   })

@@ -21,6 +21,9 @@ import {
   serverMetadata,
   type ClientRules,
 } from './metadata.ts'
+import { answerInteraction, type AnswerOptions } from './pages/answer-interaction.ts'
+import { interactionErrorAnswer, interactionPath } from './pages/interaction-error.ts'
+import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
 
 type OAuthId = OperationIdOf<'client'>
@@ -37,6 +40,8 @@ type Options = {
   fetchPublic: FetchPublic
   /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
   countRegistration: (address: string | null) => void
+  /** What the pages need beside the interactions. */
+  pages: Omit<AnswerOptions, 'interactions'>
   requestValuesMax: number
   onFault: (error: unknown) => void
 }
@@ -44,8 +49,6 @@ type Options = {
 export type OAuthServer = {
   operations: Pick<Operations, OAuthId>
   errorAnswer: ErrorAnswer
-  /** For the pages on which people decide. */
-  interactions: Interactions
 }
 
 /**
@@ -91,8 +94,12 @@ export function createOAuthServer(options: Options): OAuthServer {
   }
   const post = (path: string) => (call: Call & { body: Buffer }) =>
     hand(call, { method: 'POST', path, body: form(call.body.toString()) })
+  const interactions = lazyInteractions(async () => (await loaded()).interactions)
+  const pages = { ...options.pages, interactions }
   return {
     operations: {
+      showInteraction: showInteraction(pages),
+      answerInteraction: answerInteraction(pages),
       retrieveResourceMetadata: metadata(resourceMetadata),
       retrieveServerMetadata: metadata(serverMetadata),
       retrieveOpenIdConfiguration: metadata(openIdConfiguration),
@@ -117,8 +124,10 @@ export function createOAuthServer(options: Options): OAuthServer {
       introspectToken: post(endpoints.introspection),
       listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
     },
-    errorAnswer: oauthErrorAnswer,
-    interactions: lazyInteractions(async () => (await loaded()).interactions),
+    errorAnswer: (error, refused) =>
+      refused.request.url?.startsWith(interactionPath) === true
+        ? interactionErrorAnswer(error, refused)
+        : oauthErrorAnswer(error, refused),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Actor, PersonCaller } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import { assertValid } from '../../http/check-error.ts'
+import { assertSameOrigin } from '../../http/same-origin.ts'
 import { leavingPage } from './end-pages.ts'
 import { readFormBody, type FormBody } from './form-body.ts'
 import {
@@ -30,6 +31,8 @@ export type Consent = {
 }
 
 export type AnswerOptions = ViewOptions & {
+  /** How browsers reach the gateway; undefined where that is as the request says. */
+  baseUrl: string | undefined
   /** As POST /api/sessions does. */
   signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<LetIn>
   /** As POST /api/people does. */
@@ -81,6 +84,7 @@ const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
 /** POST /oauth/interaction/{uid} */
 export function answerInteraction(options: AnswerOptions) {
   return async (call: PageCall & { body: Buffer }): Promise<Answer> => {
+    assertSameOrigin(call.request, options.baseUrl)
     const view = await look(call, options)
     const form = readFormBody(call.body)
     const action = form.get('action') ?? ''
@@ -91,9 +95,9 @@ export function answerInteraction(options: AnswerOptions) {
       accountId: form.get('account_id') ?? '',
       budget: form.get('budget_usd') ?? '',
     }
-    const { interaction, viewer } = view
-    if (!options.tokens.fitsForm(form.get('csrf_token'), interaction.uid, viewer)) {
-      return pageFor(view, options, { problem: outOfDate, status: 403 })
+    const { asked, viewer } = view
+    if (!options.tokens.fitsForm(form.get('csrf_token'), asked.uid, viewer)) {
+      return pageFor(view, options, { problem: view.problem ?? outOfDate, status: 403 })
     }
     const act = Object.hasOwn(actions, action) ? actions[action] : undefined
     if (act === undefined) return pageFor(view, options, { problem: outOfDate, status: 400 })
@@ -114,9 +118,9 @@ const outOfDate = {
 }
 
 async function allow({ call, view, form, options }: Sent): Promise<Answer> {
-  const { interaction, client, holder, by, caller } = view
+  const { asked, client, holder, by, caller } = view
   if (holder === undefined || by === undefined) {
-    return pageFor(view, options, { problem: outOfDate, status: 403 })
+    return pageFor(view, options, { problem: view.problem ?? outOfDate, status: 403 })
   }
   const accountId = form.get('account_id') ?? ''
   const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
@@ -128,7 +132,7 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
     by,
     address: call.addressOf(call.request),
     accountId,
-    client: { id: interaction.client.id, name: client.name },
+    client: { id: asked.client.id, name: client.name },
     monthlyBudgetUsd: caller === undefined ? undefined : budgetOf(form),
   })
   const next = pathOf(await options.interactions.approve(interactionCall(call), grantId))
@@ -167,7 +171,7 @@ function enter(view: View, { cookie }: AnswerOptions, { token, ageSeconds }: Let
 }
 
 function keepKey(view: View, { tokens }: AnswerOptions, keyId: string | undefined): Answer {
-  return again(view, tokens.keepKey(view.interaction.uid, view.binding.path, keyId))
+  return again(view, tokens.keepKey(view.asked.uid, view.binding.path, keyId))
 }
 
 /** Back to the page, which is another one now; a reload of it sends nothing again. */

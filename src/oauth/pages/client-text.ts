@@ -1,7 +1,9 @@
 import { shortened } from '../../core/shortened.ts'
-import type { AskingClient } from './interaction.ts'
+import type { AskedConsent } from '../interactions.ts'
 
 const nameLengthMax = 60
+
+type AskingClient = Pick<AskedConsent['client'], 'name' | 'publishedBy'>
 
 /** What is told of a client to the person who is asked. */
 export type ClientText = {

@@ -28,7 +28,7 @@ export function consentPage(page: ConsentPage): Answer {
 <button name="action" value="allow">Allow</button>
 <button class="second" name="action" value="deny" formnovalidate>Deny</button>
 </div>`
-  const content = markup`${alertOf(problem, ['account_id', 'budget_usd'])}<div class="client">
+  const content = markup`${alertOf(problem, ['budget_usd'])}<div class="client">
 <p class="name"><bdi>${client.name}</bdi></p>
 <p>You go back to <strong>${client.place}</strong></p>
 <p class="quiet">${client.proof}</p>

@@ -5,13 +5,13 @@ import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
+import type { AskedConsent, Interactions, PageCall as InteractionCall } from '../interactions.ts'
 import { clientText, type ClientText } from './client-text.ts'
 import { consentPage, type Holder } from './consent-page.ts'
 import type { FormBinding, Problem } from './form.ts'
-import type { Interaction, InteractionCall, Interactions } from './interaction.ts'
 import type { InteractionTokens, Viewer } from './interaction-tokens.ts'
 import { interactionPath } from './interaction-error.ts'
-import { signInPage, signUpPage, signUpView } from './sign-in-page.ts'
+import { signInPage, signUpPage, signUpView, viewParameter } from './sign-in-page.ts'
 
 type Schemas = components['schemas']
 
@@ -20,7 +20,6 @@ export type PageCall = {
   request: IncomingMessage
   response: ServerResponse
   path: { uid: string }
-  query: { view?: string }
   addressOf: ClientAddress
 }
 
@@ -47,7 +46,7 @@ export type ViewOptions = {
 
 /** What is known when a page is asked for: what is asked, and who looks at it. */
 export type View = {
-  interaction: Interaction
+  asked: AskedConsent
   client: ClientText
   binding: FormBinding
   viewer: Viewer
@@ -63,15 +62,15 @@ export type View = {
 /** Looks who asks for which page. Throws `not_found` for an interaction that is not this browser's. */
 export async function look(call: PageCall, options: ViewOptions): Promise<View> {
   const { request } = call
-  const interaction = await options.interactions.look(interactionCall(call))
-  const { uid } = interaction
+  const asked = await options.interactions.look(interactionCall(call))
+  const { uid } = asked
   const known = await holderOf(request, options.tokens.readKey(request, uid), options)
   const binding = {
     path: `${interactionPath}${encodeURIComponent(uid)}`,
     token: options.tokens.forForm(uid, known.viewer),
   }
-  const client = clientText(interaction.client, interaction.redirectUri)
-  return { interaction, client, binding, ...known }
+  const client = clientText(asked.client, asked.redirectUri)
+  return { asked, client, binding, ...known }
 }
 
 /** The same request, as oidc-provider is asked for its interaction. */
@@ -95,7 +94,8 @@ export function pageFor(view: View, { signUp }: ViewOptions, shown: Shown = {}):
 /** GET /oauth/interaction/{uid} */
 export function showInteraction(options: ViewOptions) {
   return async (call: PageCall): Promise<Answer> => {
-    const signsUp = call.query.view === signUpView
+    const { searchParams } = new URL(call.request.url ?? '', 'http://gateway')
+    const signsUp = searchParams.get(viewParameter) === signUpView
     return pageFor(await look(call, options), options, { signsUp })
   }
 }

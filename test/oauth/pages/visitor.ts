@@ -72,7 +72,7 @@ export function createVisitor({ url }: Pick<TestGateway, 'url'>): Visitor {
     shown,
     press: (action, fields = {}, page = shown()) => {
       const token = fieldIn(page.html, 'csrf_token')
-      const account = fieldIn(page.html, 'account_id')
+      const account = accountIn(page.html)
       const body = new URLSearchParams({
         csrf_token: token ?? '',
         ...(account !== undefined && { account_id: account }),
@@ -87,6 +87,11 @@ export function createVisitor({ url }: Pick<TestGateway, 'url'>): Visitor {
 /** What a page fills a field with. */
 export function fieldIn(html: string, name: string): string | undefined {
   return new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1]
+}
+
+/** The account that is told of, or the first to choose from. */
+export function accountIn(html: string): string | undefined {
+  return fieldIn(html, 'account_id') ?? /<option value="([^"]*)"/.exec(html)?.[1]
 }
 
 /** A client that registered itself, and its request for a connection. */
