@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import { startGateway, type TestGateway } from '../../support/gateway.ts'
+import { ada, manyClients, peopleAt } from './people-at.ts'
+import { createVisitor, fieldIn } from './visitor.ts'
+
+describe('the forms of the sign-in pages do nothing', () => {
+  let gateway: TestGateway
+  let people: ReturnType<typeof peopleAt>
+  before(async () => {
+    gateway = await startGateway(manyClients)
+    people = peopleAt(gateway)
+    await people.post('/api/people', ada)
+  })
+  after(() => gateway.stop())
+
+  const expectNothing = async (clientId: string) => {
+    const made = await people.connectionsOf(clientId)
+    expect(made).to.deep.equal([])
+  }
+  const forged: Record<string, (token: string) => string> = {
+    'without their token': () => '',
+    'with another token': (token) => token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+    'with a token of any length': (token) => token.repeat(20),
+  }
+  for (const [what, forge] of Object.entries(forged)) {
+    it(what, async () => {
+      const { visitor, asking } = await people.arrive()
+      const { html } = await people.signIn(visitor)
+      const refused = await visitor.press('allow', {
+        csrf_token: forge(fieldIn(html, 'csrf_token')!),
+      })
+      expect(refused.status).to.equal(403)
+      expect(refused.html).to.contain('nothing has been done')
+      await expectNothing(asking.clientId)
+    })
+  }
+
+  const foreign: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+  ]
+  for (const headers of foreign) {
+    it(`for a page of another origin: ${JSON.stringify(headers)}`, async () => {
+      const { visitor, asking } = await people.arrive()
+      const { html, path } = await people.signIn(visitor)
+      const body = new URLSearchParams({
+        csrf_token: fieldIn(html, 'csrf_token')!,
+        account_id: fieldIn(html, 'account_id') ?? '',
+        action: 'allow',
+      })
+      const refused = await visitor.open(path, { method: 'POST', body, headers })
+      expect(refused.status).to.equal(403)
+      expect(refused.headers.get('content-type')).to.contain('text/html')
+      await expectNothing(asking.clientId)
+    })
+  }
+
+  it('for somebody else who signed in in another tab', async () => {
+    const { visitor, asking } = await people.arrive()
+    const consent = await people.signIn(visitor)
+    const session = await people.post('/api/people', { ...ada, email: 'other@example.com' })
+    const cookie = session.headers.getSetCookie()[0]!.split(';')[0]!.split('=')[1]!
+    visitor.cookies.set('gateway_session /', { value: cookie, path: '/' })
+    const refused = await visitor.press('allow', {}, consent)
+    expect(refused.status).to.equal(403)
+    expect(refused.html).to.contain('other@example.com').and.not.to.contain(ada.email)
+    await expectNothing(asking.clientId)
+  })
+
+  it('for another browser, with the address alone or with a session', async () => {
+    const { visitor } = await people.arrive()
+    const { path } = await people.signIn(visitor)
+    const thief = createVisitor(gateway)
+    const stopped = await thief.open(path)
+    expect(stopped.status).to.equal(404)
+    expect(stopped.html).to.contain('This sign-in is over').and.not.to.contain('href="http')
+    const session = visitor.cookies.get('gateway_session /')!
+    thief.cookies.set('gateway_session /', session)
+    expect((await thief.open(path)).status).to.equal(404)
+  })
+
+  it('for a key that somebody writes into a cookie of their own', async () => {
+    const { visitor } = await people.arrive()
+    const { id } = await gateway.db
+      .selectFrom('api_keys')
+      .select('id')
+      .where('mode', '=', 'live')
+      .where('kind', '=', 'key')
+      .limit(1)
+      .executeTakeFirstOrThrow()
+    const { path } = visitor.shown()
+    visitor.cookies.set(`gateway_given_key ${path}`, { value: `${id}.${'A'.repeat(43)}`, path })
+    expect((await visitor.open(path)).html).to.contain('<h1>Sign in</h1>')
+  })
+
+  it('when what was done is sent again', async () => {
+    const { visitor, asking } = await people.arrive()
+    const consent = await people.signIn(visitor)
+    await visitor.press('allow', {}, consent)
+    await visitor.press('allow', {}, consent)
+    await people.goOn(visitor)
+    const again = await visitor.press('allow', {}, consent)
+    expect(again.status).to.equal(404)
+    expect(again.html).to.contain('Nothing has been connected')
+    const made = await people.connectionsOf(asking.clientId)
+    expect(made).to.have.length(1)
+  })
+
+  it('with an unknown button, a field twice or too much of it', async () => {
+    const { visitor, asking } = await people.arrive()
+    const { html, path } = await people.signIn(visitor)
+    const token = fieldIn(html, 'csrf_token')!
+    for (const [body, status] of [
+      [`csrf_token=${token}&action=constructor`, 400],
+      [`csrf_token=${token}&action=allow&action=allow`, 400],
+      [`csrf_token=${token}&action=allow&account_id=${'x'.repeat(20_000)}`, 413],
+      [`csrf_token=${token}&action=allow&budget_usd=-1`, 400],
+    ] as const) {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const refused = await visitor.open(path, { method: 'POST', body, headers })
+      expect(refused.status, body.slice(0, 80)).to.equal(status)
+      expect(refused.headers.get('content-type')).to.contain('text/html')
+    }
+    await expectNothing(asking.clientId)
+  })
+})

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import type { TestGateway } from '../../support/gateway.ts'
+import { createVisitor, onwardOf, register, type Visitor } from './visitor.ts'
+
+export const ada = {
+  email: 'ada@example.com',
+  name: 'Ada Lovelace',
+  password: 'a sentence of hers',
+}
+
+/** More than one address may register within an hour. */
+export const manyClients = { file: { limits: { oauth_registrations_per_hour_max: 1000 } } }
+
+/** What people do on the pages of a gateway under test. */
+export function peopleAt(gateway: TestGateway) {
+  /** As a page of the gateway sends it. */
+  const post = (path: string, body: object) =>
+    gateway.post(path, body, { key: null, headers: { 'sec-fetch-site': 'same-origin' } })
+  return {
+    post,
+    /** A visitor before the first page for a client. */
+    arrive: async (client: { name?: string; redirectUri?: string } = {}) => {
+      const asking = await register(gateway, client)
+      const visitor = createVisitor(gateway)
+      const shown = await visitor.open(asking.path)
+      expect(shown.status, shown.html).to.equal(200)
+      return { visitor, asking }
+    },
+    signIn: (visitor: Visitor, { email, password } = ada) =>
+      visitor.press('sign_in', { email, password }),
+    /** Where the browser ends behind the last page. */
+    goOn: async (visitor: Visitor) => {
+      const response = await visitor.ask(onwardOf(visitor.shown()))
+      expect(response.status).to.equal(303)
+      return new URL(response.headers.get('location')!)
+    },
+    /** The connections that there are of a client. */
+    connectionsOf: (clientId: string) =>
+      gateway.db
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('kind', '=', 'connection')
+        .where('client_id', '=', clientId)
+        .execute(),
+  }
+}
