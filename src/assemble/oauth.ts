@@ -1,5 +1,6 @@
 import type { Announce } from '../accounts/announced.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
+import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
 import { siteAddress } from '../config.ts'
@@ -31,6 +32,7 @@ export function assembleOAuth(options: Options) {
     connectionsMax: limits.upstreamConnectionsMax,
     ...publicNet,
   })
+  const sweep = sweepOAuth({ store, announce, clock, limits })
   const server = createOAuthServer({
     rules: {
       registration: clientRegistration === 'open',
@@ -59,5 +61,11 @@ export function assembleOAuth(options: Options) {
     requestValuesMax: limits.requestValuesMax,
     onFault: events.faulted,
   })
-  return { ...server, close: guarded.close }
+  return {
+    ...server,
+    close: async () => {
+      sweep.close()
+      await guarded.close()
+    },
+  }
 }

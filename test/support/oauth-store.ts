@@ -30,6 +30,7 @@ export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {})
     ...accounts,
     time,
     told,
+    announce,
     artifacts: createArtifactStore(parts),
     connections: createConnections(parts),
     members: createMembers(parts),

@@ -1,0 +1,175 @@
+import type { Kysely } from 'kysely'
+import { clocksDifferMaxMs } from '../../core/clocks.ts'
+import { listed } from '../../storage/sql-dialect.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Tables } from '../../storage/tables.ts'
+import type { Announce } from '../announced.ts'
+
+type Options = {
+  store: Pick<Store, 'db'>
+  announce: Announce
+  /** Unix time in milliseconds. */
+  clock: () => number
+  limits: {
+    oauthSweepMs: number
+    oauthSweepRowsMax: number
+    oauthUnusedClientTtlSeconds: number
+    oauthIdleClientTtlSeconds: number
+  }
+}
+
+export type OAuthSweep = {
+  /** Sweeps if it is time, and no other process has just done so; done by itself. */
+  look(): Promise<void>
+  close(): void
+}
+
+/** Of each kind in one turn; what is left waits for the next. */
+const batchesMax = 10
+const tokenKinds = ['AccessToken', 'AuthorizationCode', 'RefreshToken']
+/** A connection that was just said yes to has no token yet. */
+const beginsMs = 600_000
+/** As many as one announcement takes. */
+const announcedMax = 100
+
+/**
+ * Removes what has expired of codes, tokens and sign-ins, ends connections of which no token is left, and
+ * forgets clients that have registered themselves and are not used: in batches, in one process at a time.
+ */
+export function sweepOAuth({ store: { db }, announce, clock, limits }: Options): OAuthSweep {
+  const rowsMax = limits.oauthSweepRowsMax
+  const sweep = async () => {
+    const now = clock()
+    if (!(await takeTurn(db, now, limits.oauthSweepMs))) return
+    await inBatches(rowsMax, () => removeExpired(db, now, rowsMax))
+    await inBatches(rowsMax, async () => {
+      const ended = await endWithoutTokens(db, now, rowsMax)
+      for (let from = 0; from < ended.length; from += announcedMax)
+        announce({ kind: 'keys_changed', keyIds: ended.slice(from, from + announcedMax) })
+      return ended.length
+    })
+    await inBatches(rowsMax, () => removeUnusedClients(db, now, limits))
+  }
+  let running: Promise<void> | undefined
+  const look = async () => {
+    // A store that does not answer keeps what it has until the next turn.
+    running ??= sweep()
+      .catch(() => undefined)
+      .finally(() => (running = undefined))
+    await running
+  }
+  const timer = setInterval(() => void look(), limits.oauthSweepMs).unref()
+  return { look, close: () => clearInterval(timer) }
+}
+
+async function inBatches(rowsMax: number, remove: () => Promise<number>): Promise<void> {
+  for (let count = 0; count < batchesMax; count++) if ((await remove()) < rowsMax) return
+}
+
+/** Whether it is this process that sweeps now; a clock that was set back stops nobody. */
+async function takeTurn(db: Kysely<Tables>, now: number, intervalMs: number): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('write_checks')
+    .values({ id: 'oauth_sweep', at: now })
+    .onConflict((one) =>
+      one
+        .column('id')
+        .doUpdateSet({ at: now })
+        .where(({ eb, or }) =>
+          or([
+            eb('write_checks.at', '<=', now - intervalMs),
+            eb('write_checks.at', '>', now + clocksDifferMaxMs),
+          ]),
+        ),
+    )
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows !== 0n
+}
+
+async function removeExpired(db: Kysely<Tables>, now: number, rowsMax: number): Promise<number> {
+  const expired = db
+    .selectFrom('oauth_artifacts')
+    .select('digest')
+    .where('expires_at', '<=', now - clocksDifferMaxMs)
+    .limit(rowsMax)
+  const { numDeletedRows } = await db
+    .deleteFrom('oauth_artifacts')
+    .where('digest', 'in', expired)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** The ids of connections that have ended now, since their client cannot come back. */
+async function endWithoutTokens(
+  db: Kysely<Tables>,
+  now: number,
+  rowsMax: number,
+): Promise<string[]> {
+  const over = db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('client_id', 'is not', null)
+    .where('kind', '=', 'connection')
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where('created_at', '<=', now - beginsMs)
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('oauth_artifacts')
+            .select('digest')
+            .whereRef('oauth_artifacts.grant_id', '=', 'api_keys.id')
+            .where('oauth_artifacts.kind', 'in', tokenKinds)
+            .where('consumed_at', 'is', null)
+            .where('oauth_artifacts.expires_at', '>', now - clocksDifferMaxMs),
+        ),
+      ),
+    )
+    .limit(rowsMax)
+  const ended = await db
+    .updateTable('api_keys')
+    .set({ expires_at: now })
+    .where('id', 'in', over)
+    .returning('id')
+    .execute()
+  const ids = ended.map(({ id }) => id)
+  if (ids.length === 0) return ids
+  await db.deleteFrom('oauth_artifacts').where('grant_id', 'in', listed(db, ids)).execute()
+  return ids
+}
+
+async function removeUnusedClients(
+  db: Kysely<Tables>,
+  now: number,
+  limits: Options['limits'],
+): Promise<number> {
+  const unused = now - limits.oauthUnusedClientTtlSeconds * 1000
+  const idle = now - limits.oauthIdleClientTtlSeconds * 1000
+  const clients = db
+    .selectFrom('oauth_clients')
+    .select('id')
+    .where('account_id', 'is', null)
+    .where(({ and, eb, or, ref }) =>
+      or([
+        eb('last_used_at', '<=', idle),
+        and([eb('last_used_at', '<=', unused), eb('last_used_at', '=', ref('created_at'))]),
+      ]),
+    )
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('api_keys')
+            .select('api_keys.id')
+            .whereRef('api_keys.client_id', '=', 'oauth_clients.id')
+            .where('revoked_at', 'is', null)
+            .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])),
+        ),
+      ),
+    )
+    .limit(limits.oauthSweepRowsMax)
+  const { numDeletedRows } = await db
+    .deleteFrom('oauth_clients')
+    .where('id', 'in', clients)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

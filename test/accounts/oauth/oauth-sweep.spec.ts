@@ -1,0 +1,134 @@
+import { expect } from 'chai'
+import { sweepOAuth, type OAuthSweep } from '../../../src/accounts/oauth/oauth-sweep.ts'
+import { clocksDifferMaxMs } from '../../../src/core/clocks.ts'
+import type { Store } from '../../../src/storage/store.ts'
+import { forEachStore } from '../../support/each-store.ts'
+import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
+import { consent, oauthOf, storeMember } from '../../support/oauth-store.ts'
+import { openTestStore } from '../../support/store.ts'
+
+const limits = {
+  oauthSweepMs: 60_000,
+  oauthSweepRowsMax: 3,
+  oauthUnusedClientTtlSeconds: 86_400,
+  oauthIdleClientTtlSeconds: 864_000,
+}
+const dayMs = 86_400_000
+
+forEachStore('the sweep of what OAuth keeps', () => {
+  let folder: TemporaryFolder
+  let store: Store
+  let other: Store
+  let oauth: ReturnType<typeof oauthOf>
+  let sweeps: OAuthSweep[]
+  before(async () => {
+    folder = makeFolder()
+    ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
+    await storeMember(store)
+  })
+  after(async () => {
+    await Promise.all([store.close(), other.close()])
+    folder.remove()
+  })
+  beforeEach(async () => {
+    for (const table of ['oauth_artifacts', 'oauth_clients', 'api_keys', 'write_checks'] as const)
+      await store.db.deleteFrom(table).execute()
+    oauth = oauthOf(store, { oauthSignInsMax: 1000 })
+    oauth.time.now = 1_800_000_000_000
+    const { announce } = oauth
+    const clock = () => oauth.time.now
+    sweeps = [store, other].map((one) => sweepOAuth({ store: one, announce, clock, limits }))
+  })
+  afterEach(() => sweeps.forEach((sweep) => sweep.close()))
+
+  const look = () => Promise.all(sweeps.map((sweep) => sweep.look()))
+  const later = async (ms: number) => {
+    oauth.time.now += ms
+    await look()
+  }
+  const digests = async () =>
+    (await store.db.selectFrom('oauth_artifacts').select('kind').execute()).map(({ kind }) => kind)
+  const clients = async () =>
+    (await store.db.selectFrom('oauth_clients').select('id').orderBy('id').execute()).map(
+      ({ id }) => id,
+    )
+
+  it('removes what has expired by every clock, in batches, and leaves what has not', async () => {
+    for (let index = 0; index < 50; index++)
+      await oauth.artifacts.upsert('Interaction', `i${index}`, {}, 60)
+    await oauth.artifacts.upsert('Session', 's', {}, 3600)
+    await later(60_000)
+    expect(await digests()).to.have.length(51)
+    await later(clocksDifferMaxMs)
+    // One process alone, and no more than ten batches in one turn.
+    expect(await digests()).to.have.length(21)
+    await look()
+    expect(await digests()).to.have.length(21)
+    await later(60_000)
+    expect(await digests()).to.deep.equal(['Session'])
+  })
+
+  it('goes on where a clock was far ahead', async () => {
+    await oauth.artifacts.upsert('Interaction', 'i', {}, 60)
+    await store.db
+      .insertInto('write_checks')
+      .values({ id: 'oauth_sweep', at: oauth.time.now + dayMs })
+      .execute()
+    await later(60_000 + clocksDifferMaxMs)
+    expect(await digests()).to.deep.equal([])
+  })
+
+  it('ends a connection when its last token has expired, and tells it', async () => {
+    const id = await oauth.connections.connect(consent)
+    const state = async () => (await oauth.keys.retrieve({ id })).state
+    await oauth.artifacts.upsert('Grant', id, {}, 10 * 86_400)
+    await look()
+    expect(await state()).to.equal('active')
+    await oauth.artifacts.upsert('AccessToken', 'a', { grantId: id }, 3600)
+    await oauth.artifacts.upsert('RefreshToken', 'r', { grantId: id }, 86_400)
+    await later(2 * 3_600_000)
+    expect(await state()).to.equal('active')
+    await later(dayMs)
+    expect(await state()).to.equal('expired')
+    expect(await digests()).to.deep.equal([])
+    expect(oauth.told).to.deep.include({ kind: 'keys_changed', keyIds: [id] })
+  })
+
+  it('ends a connection that nobody has made a token of', async () => {
+    const id = await oauth.connections.connect(consent)
+    await later(599_000)
+    expect(await oauth.keys.retrieve({ id })).to.include({ state: 'active' })
+    await later(60_000)
+    expect(await oauth.keys.retrieve({ id })).to.include({ state: 'expired' })
+  })
+
+  it('ends no connection of which a token is left, and no key', async () => {
+    const id = await oauth.connections.connect(consent)
+    const giver = { id: 'command_line', address: null, scopes: ['admin'] as const }
+    const key = await oauth.keys.create(giver, consent.accountId, { name: 'k', mode: 'live' })
+    await oauth.artifacts.upsert('RefreshToken', 'r', { grantId: id }, 30 * 86_400)
+    await later(29 * dayMs)
+    for (const one of [id, key.id])
+      expect(await oauth.keys.retrieve({ id: one })).to.include({ state: 'active' })
+  })
+
+  it('forgets clients that nobody has connected, and in time those that nobody connects', async () => {
+    const names = ['1 unused', '2 connected', '3 ended', '4 of an account']
+    for (const id of names) await oauth.artifacts.upsert('Client', id, { client_id: id })
+    await store.db
+      .updateTable('oauth_clients')
+      .set({ account_id: consent.accountId })
+      .where('id', '=', names[3]!)
+      .execute()
+    oauth.time.now += 1000
+    const connect = (id: string) =>
+      oauth.connections.connect({ ...consent, client: { id, name: id } })
+    const kept = await connect(names[1]!)
+    await oauth.artifacts.upsert('RefreshToken', 'r', { grantId: kept }, 30 * 86_400)
+    await oauth.artifacts.revokeByGrantId(await connect(names[2]!))
+    await later(dayMs)
+    expect(await clients()).to.deep.equal(names.slice(1))
+    await later(10 * dayMs)
+    expect(await clients()).to.deep.equal([names[1], names[3]])
+  })
+})
