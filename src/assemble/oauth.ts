@@ -60,6 +60,7 @@ export function assembleOAuth(options: Options) {
     pages: assembleOAuthPages(options),
     requestValuesMax: limits.requestValuesMax,
     onFault: events.faulted,
+    clock,
   })
   return {
     ...server,

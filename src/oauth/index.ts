@@ -44,6 +44,8 @@ type Options = {
   pages: Omit<AnswerOptions, 'interactions'>
   requestValuesMax: number
   onFault: (error: unknown) => void
+  /** Unix time in milliseconds. */
+  clock: () => number
 }
 
 export type OAuthServer = {

@@ -1,5 +1,6 @@
 import { schemaChecks } from '../../generated/checks.js'
 import { offlineScope, resourceAt, toolScope } from './metadata.ts'
+import { OAuthRefusal } from './refusal.ts'
 
 /** What only OpenID Connect has a use for: no ID token is given. */
 const ofIdTokens = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
@@ -29,9 +30,15 @@ export function authorizationParameters(given: URLSearchParams, origin: string):
   return meant
 }
 
-/** The parameters of a token request as they are meant. */
+/**
+ * The parameters of a token request as they are meant. Throws `invalid_target` for another resource,
+ * before a code or refresh token is used up for it.
+ */
 export function tokenParameters(given: URLSearchParams, origin: string): URLSearchParams {
   const meant = withResource(given, origin)
+  if (meant.getAll('resource').some((one) => one !== resourceAt(origin))) {
+    throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
+  }
   const isOfClient = meant.get('grant_type') === 'client_credentials'
   if (isOfClient && !meant.get('scope')) meant.set('scope', toolScope)
   return meant

@@ -27,6 +27,8 @@ export type ProviderOptions = {
   /** Gives the document of a client, cleaned. */
   fetchDocument: DocumentFetch
   onFault: (error: unknown) => void
+  /** Unix time in milliseconds. */
+  clock: () => number
 }
 
 const minuteSeconds = 60
@@ -90,9 +92,9 @@ function addPrefix(provider: Provider, kind: string, prefix: string): void {
 }
 
 function configurationOf(options: ProviderOptions): Configuration {
-  const { store, keys } = options
+  const { store, keys, clock } = options
   return {
-    adapter: adapterOver(store, refusalOf),
+    adapter: adapterOver({ store, refusalOf, clock }),
     // Its types are those of a JWK with every member.
     jwks: { keys: [...keys.signing] },
     cookies: {
