@@ -3,6 +3,7 @@ import type { components } from '../../generated/types.ts'
 import type { CallContext, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/failover.ts'
+import { wasCancelled } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
 import { shortened } from '../core/shortened.ts'
@@ -75,12 +76,13 @@ export function createEvents(log: Log, metrics: Metrics) {
     signInFailed(): void {
       metrics.signInFailures.inc()
     },
-    /** A tool call ended with an error, which its caller received. */
+    /** A tool call ended with an error, which its caller received unless it gave up itself. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
       const { code, status } = error
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
-      if (isExpected(error)) now().warn(fields, 'tool refused')
+      if (wasCancelled(error)) now().info({ requestId, tool, accountId, keyId }, 'tool cancelled')
+      else if (isExpected(error)) now().warn(fields, 'tool refused')
       else if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else now().info(fields, 'tool refused')
     },

@@ -274,11 +274,12 @@ describe('a session of the tool server', () => {
     })
   })
 
-  it('leaves a row of each call that it gave up, with what it cost', async () => {
+  it('leaves a row of each call that it gave up, with what it cost, and no failure in the log', async () => {
     const id = await calls.begin()
     const { answer } = await start('given up', id)
     await calls.cancel(1, id)
     await answer
+    expect(gateway.logText()).to.contain('"msg":"tool cancelled"').and.not.contain('tool failed')
     await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
     expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', cost_nano_usd: 0 })
   })
