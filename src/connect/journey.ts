@@ -1,7 +1,7 @@
 import { isSilent, type Answer, type Ask, type Line, type Silence } from './ask.ts'
 import { brokenAnswer } from './checks/any-answer.ts'
 import { clients, type Client } from './clients.ts'
-import type { Fault } from './fault.ts'
+import { withoutIds, type Fault } from './fault.ts'
 import type { Known, Move } from './move.ts'
 import { movesOf } from './moves.ts'
 import type { Target } from './target.ts'
@@ -56,8 +56,7 @@ function judge(
   const broken = brokenAnswer(asked, told, leniency)
   if (broken !== undefined) return [broken]
   const answer = told as Answer
-  // What is drawn anew for each client is left out, so that one fault of all is told once.
-  known.asked = `${asked.method} ${asked.url.pathname.replace(/[\w-]{32,}$/, '…')}`
+  known.asked = `${asked.method} ${withoutIds(asked.url.pathname)}`
   const faults: Fault[] = []
   for (const check of expects) {
     const fault = check(answer, known)

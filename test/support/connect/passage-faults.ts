@@ -125,7 +125,9 @@ export const passageFaults: readonly SeededFault[] = [
     remedy: /gzip off/,
     script: {
       head: ({ headers }) => {
-        if (headers['content-type'] === 'text/event-stream') headers['content-encoding'] = 'gzip'
+        if (String(headers['content-type']).startsWith('text/event-stream')) {
+          headers['content-encoding'] = 'gzip'
+        }
       },
     },
   },

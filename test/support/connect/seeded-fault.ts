@@ -86,3 +86,31 @@ export function refusing(body: RegExp): Script {
         : text,
   }
 }
+
+/** The whole of a fault as a proxy before a gateway of this address would make it. */
+export function scriptOf(fault: SeededFault, url: string): Script {
+  const { script = {}, server, resource, baseUrl } = fault
+  const other = baseUrl?.(url)
+  const changes: readonly [RegExp, object | undefined][] = [
+    [/oauth-authorization-server/, server],
+    [/oauth-protected-resource/, resource],
+  ]
+  return {
+    ...script,
+    head: (head, request, sent) => {
+      script.head?.(head, request, sent)
+      if (other === undefined) return
+      for (const [name, value] of Object.entries(head.headers)) {
+        if (typeof value === 'string') head.headers[name] = value.replaceAll(url, other)
+      }
+    },
+    text: (body, request, sent) => {
+      let text = script.text?.(body, request, sent) ?? body
+      for (const [path, also] of changes) {
+        if (also === undefined || text === '' || !path.test(request.url ?? '')) continue
+        text = JSON.stringify({ ...(JSON.parse(text) as object), ...also })
+      }
+      return other === undefined ? text : text.replaceAll(url, other)
+    },
+  }
+}

@@ -97,7 +97,7 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'cookies are stripped from requests',
     code: 'page_missing',
-    says: /GET \/oauth\/interaction\/one, where people sign in, is answered 400/,
+    says: /GET \/oauth\/interaction\/\S+, where people sign in, is answered 4\d\d/,
     remedy: /Cookies have to reach it/,
     script: withoutHeader('cookie'),
   },
