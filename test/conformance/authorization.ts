@@ -1,0 +1,33 @@
+/**
+ * Runs the public conformance suite's scenarios of an authorization server against the gateway: `npm run
+ * conformance:authorization`. A person who says yes is played by the pages' own forms.
+ */
+import { join } from 'node:path'
+import { freePort } from '../../scripts/free-port.ts'
+import { startGateway } from '../support/gateway.ts'
+import { registered } from '../support/oauth-client.ts'
+import { sayYes } from '../support/oauth-person.ts'
+import { projectFolder, startProgram } from '../support/program.ts'
+
+const gateway = await startGateway()
+const port = String(await freePort())
+const { client_id: clientId } = await registered(gateway, {
+  redirect_uris: [`http://127.0.0.1:${port}/callback`],
+})
+const script = join(projectFolder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+const target = ['authorization', '--url', gateway.url, '--client-id', clientId, '--port', port]
+const resource = ['--resource', `${gateway.url}/mcp`]
+const suite = startProgram(process.execPath, [script, ...target, ...resource], {
+  folder: projectFolder,
+})
+
+// It waits for the answer to an address that it prints.
+void suite
+  .printed(/https?:\/\/\S+\/oauth\/authorize\?\S+/)
+  .then(async ([address]) => fetch(await sayYes(gateway, address)))
+  .catch((error: unknown) => process.stderr.write(`${String(error)}\n`))
+const { code, stdout, stderr } = await suite.ended
+process.stdout.write(stdout)
+process.stderr.write(stderr)
+await gateway.stop()
+process.exitCode = code ?? 1

@@ -1,0 +1,38 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
+import type {
+  OAuthClientInformationMixed,
+  OAuthTokens,
+} from '@modelcontextprotocol/sdk/shared/auth.js'
+import { callback } from './oauth-client.ts'
+
+/** What the SDK's client has a program keep, and where it sends the person. */
+export type TestProvider = OAuthClientProvider & {
+  sentTo: URL | undefined
+  kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens }
+}
+
+/** A program that signs in with the SDK; with a document where it has the address of one. */
+export function createTestProvider(clientMetadataUrl?: string): TestProvider {
+  let verifier = ''
+  const provider: TestProvider = {
+    ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
+    sentTo: undefined,
+    kept: {},
+    redirectUrl: callback,
+    clientMetadata: {
+      client_name: 'SDK',
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+    },
+    state: () => 'a state',
+    clientInformation: () => provider.kept.client,
+    saveClientInformation: (client) => void (provider.kept.client = client),
+    tokens: () => provider.kept.tokens,
+    saveTokens: (tokens) => void (provider.kept.tokens = tokens),
+    redirectToAuthorization: (url) => void (provider.sentTo = url),
+    saveCodeVerifier: (given) => void (verifier = given),
+    codeVerifier: () => verifier,
+  }
+  return provider
+}
