@@ -43,6 +43,7 @@ export function assembleOAuth(options: Options) {
     store: createArtifactStore({ store, audit, announce, clock, limits }),
     readKeys: createOwnKeys({ store, clock }),
     matchesSecret,
+    identify: options.identify,
     fetchPublic: async (address, fetchLimits) => {
       const pieces: Buffer[] = []
       const sink = { push: (piece: Buffer) => void pieces.push(piece) }

@@ -273,6 +273,9 @@ const startsOfOwnProtocol = ofOwnProtocol
   .filter(({ path }) => path.includes('{'))
   .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
 
+/** Where clients look for OAuth: what is not there either is told in words that they read. */
+const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
+
 /** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
 export function errorAnswersByPath(
   answers: Record<Protocol, ErrorAnswer>,
@@ -280,7 +283,8 @@ export function errorAnswersByPath(
   return (path) => {
     const known = pathsOfOwnProtocol.get(path.replace(/\/$/, ''))
     const began = startsOfOwnProtocol.find(({ start }) => path.startsWith(start))
-    return answers[known ?? began?.protocol ?? 'rest']
+    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
+    return answers[known ?? began?.protocol ?? elsewhere]
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import type { OperationIdOf } from '../../generated/operations.ts'
+import type { Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -25,6 +26,7 @@ import { answerInteraction, type AnswerOptions } from './pages/answer-interactio
 import { interactionErrorAnswer, interactionPath } from './pages/interaction-error.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
+import { assertPresentedKey } from './presented-key.ts'
 
 type OAuthId = OperationIdOf<'client'>
 
@@ -38,6 +40,7 @@ type Options = {
   readKeys: () => Promise<OAuthKeys>
   matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
+  identify: Identify
   /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
   countRegistration: (address: string | null) => void
   /** What the pages need beside the interactions. */
@@ -115,6 +118,7 @@ export function createOAuthServer(options: Options): OAuthServer {
         return hand(call, { method: 'POST', path: endpoints.token, body: form(String(meant)) })
       },
       registerClient: async (call) => {
+        await assertPresentedKey(call.request, options.identify)
         if (!rules.registration) throw closed()
         const metadataOf = clientMetadata(parseBody(call.body, options.requestValuesMax))
         options.countRegistration(call.addressOf(call.request))
@@ -193,7 +197,6 @@ function queryOf({ url = '' }: IncomingMessage): string {
 }
 
 function closed(): GatewayError {
-  const text =
-    'Clients do not register themselves here. Ask who runs the gateway for a client, or send an API key.'
+  const text = 'Clients do not register themselves here. Ask who runs the gateway for a client.'
   return new GatewayError('not_found', text)
 }

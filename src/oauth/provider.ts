@@ -2,6 +2,7 @@ import type Koa from 'koa'
 import { Provider, errors, type Configuration } from 'oidc-provider'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { DocumentFetch } from './client-document.ts'
+import { withKeyRemedy } from './error-answer.ts'
 import { showError } from './error-page.ts'
 import {
   clientAuthMethods,
@@ -70,6 +71,7 @@ export function createProvider(options: ProviderOptions): Provider {
   provider.proxy = true
   // Its types name its own events alone.
   const server: Koa = provider
+  server.use(tellOfKeys)
   server.on('error', onFault)
   provider.on('server_error', (_context, error) => onFault(error))
   for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
@@ -78,6 +80,15 @@ export function createProvider(options: ProviderOptions): Provider {
     return this.clientSecret !== undefined && options.matchesSecret(actual, this.clientSecret)
   }
   return provider
+}
+
+/** Says in oidc-provider's own refusals what those of the gateway say. */
+const tellOfKeys: Koa.Middleware = async (context, next) => {
+  await next()
+  const { status, body } = context as { status: number; body: unknown }
+  if (status < 400 || typeof body !== 'object' || body === null) return
+  const { error_description: text = '' } = body as { error_description?: string }
+  if ('error' in body) context.body = { ...body, error_description: withKeyRemedy(text) }
 }
 
 /** Ids of this kind begin with the prefix. */
