@@ -1,33 +1,19 @@
 /**
- * Runs the public conformance suite of the protocol against the gateway: `npm run conformance`. What
- * follows goes to the suite as it is; CONFORMANCE_SCRIPT names another version of it.
+ * Runs the public conformance suite of the protocol against the gateway, at every revision, without
+ * the suite's own test tools and with them: `npm run conformance`. What follows goes to the suite as
+ * it is; CONFORMANCE_SCRIPT names another version of it.
  */
-import { join } from 'node:path'
-import { startGateway } from '../support/gateway.ts'
-import { projectFolder, startProgram } from '../support/program.ts'
-import { startKeyProxy } from './key-proxy.ts'
-import { conformanceTools } from './tool-pack.ts'
+import { callSuite, revisions, runSuite } from './run-suite.ts'
 
-const gateway = await startGateway({
-  moreTools: conformanceTools,
-  file: { limits: { tool_progress_interval_ms: 100 } },
-})
-const proxy = await startKeyProxy(gateway.url, gateway.testKey)
-const script =
-  process.env['CONFORMANCE_SCRIPT'] ??
-  join(projectFolder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
 const more = process.argv.slice(2)
-const target = ['server', '--url', `${proxy.url}/mcp`]
-const words = [
-  ...target,
-  ...(more.length > 0
-    ? more
-    : ['--expected-failures', join(import.meta.dirname, 'expected-failures.yaml')]),
-]
-const suite = startProgram(process.execPath, [script, ...words], { folder: projectFolder })
-const { code, stdout, stderr } = await suite.ended
-process.stdout.write(stdout)
-process.stderr.write(stderr)
-await proxy.stop()
-await gateway.stop()
-process.exitCode = code ?? 1
+const runs =
+  more.length > 0
+    ? [() => callSuite(more, true)]
+    : revisions.flatMap((revision) =>
+        [false, true].map((withTools) => () => runSuite({ revision, withTools })),
+      )
+for (const run of runs) {
+  const { code, output } = await run()
+  process.stdout.write(output)
+  if (code !== 0) process.exitCode = code ?? 1
+}

@@ -41,6 +41,8 @@ const handlers: Record<string, (call: ToolCall) => Promise<ToolContent[]>> = {
     }
     return [text('The tool has told its progress.')]
   },
+  test_streaming_elicitation: async () => [text('Nothing is asked of the client.')],
+  test_logging_tool: async () => [text('Nothing was asked to be logged.')],
   // Its log messages are those of every generation, on the stream that the client holds.
   test_tool_with_logging: async () => {
     await sleep(6 * pauseMs)
@@ -84,7 +86,7 @@ export const conformanceTools: readonly BoundTool[] = Object.entries(handlers).m
         name === 'json_schema_2020_12_tool' ? richSchema : { type: 'object', properties: {} },
     },
     check: anything,
-    isGeneration: name === 'test_tool_with_logging',
+    isGeneration: name.includes('logging'),
     handle: (_input, call) => handle(call),
   }),
 )

@@ -1,0 +1,52 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { makeFolder } from '../support/folder.ts'
+import { startGateway } from '../support/gateway.ts'
+import { projectFolder, startProgram } from '../support/program.ts'
+import { startKeyProxy } from './key-proxy.ts'
+import { conformanceTools } from './tool-pack.ts'
+
+/** The revisions of the protocol that the public suite knows. */
+export const revisions = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
+
+type Group = { reason: string; revisions?: string[]; alone?: true; entries: string[] }
+type Options = {
+  revision: string
+  /** Whether the suite's own test tools stand beside those of the product. */
+  withTools: boolean
+}
+
+/** Runs all scenarios of a revision; `code` is 0 when what fails is what is expected to. */
+export async function runSuite({ revision, withTools }: Options) {
+  const text = await readFile(join(import.meta.dirname, 'expected-failures.yaml'), 'utf8')
+  const groups = (parse(text) as Group[]).filter(
+    (group) =>
+      (group.revisions ?? [revision]).includes(revision) && !(withTools && group.alone === true),
+  )
+  const folder = makeFolder()
+  const expected = join(folder.path, 'expected-failures.yaml')
+  await writeFile(expected, stringify({ server: groups.flatMap(({ entries }) => entries) }))
+  const words = ['--suite', 'all', '--spec-version', revision, '--expected-failures', expected]
+  return callSuite(words, withTools).finally(folder.remove)
+}
+
+/** Calls the suite with these words against a gateway, through a proxy that adds the key. */
+export async function callSuite(words: readonly string[], withTools: boolean) {
+  const gateway = await startGateway({
+    ...(withTools ? { moreTools: conformanceTools } : {}),
+    file: { limits: { tool_progress_interval_ms: 100 } },
+  })
+  const proxy = await startKeyProxy(gateway.url, gateway.testKey)
+  const script =
+    process.env['CONFORMANCE_SCRIPT'] ??
+    join(projectFolder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+  const target = ['server', '--url', `${proxy.url}/mcp`]
+  const suite = startProgram(process.execPath, [script, ...target, ...words], {
+    folder: projectFolder,
+  })
+  const { code, stdout, stderr } = await suite.ended
+  await proxy.stop()
+  await gateway.stop()
+  return { code, output: stdout + stderr }
+}
