@@ -57,6 +57,12 @@ type Options = {
   limits: ArtifactLimits
 }
 
+/**
+ * Who exchanges a code twice at once is refused by `consume`, and keeps what the first one got: only a
+ * code that comes again behind this is told to have been used, which ends its connection.
+ */
+const repeatedMs = 10_000
+
 /** What oidc-provider keeps, in the store: one use is one use, however many ask at once. */
 export function createArtifactStore(options: Options): ArtifactStore {
   const { store, audit, announce, clock, limits } = options
@@ -70,8 +76,8 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const graceMsOf = (kind: string) =>
     kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
   const tell = (row: OauthArtifactsTable, id?: string) => {
-    const graceMs = graceMsOf(row.kind)
-    const isUsed = (at: number) => graceMs === undefined || at <= clock() - graceMs
+    const graceMs = row.kind === 'AuthorizationCode' ? repeatedMs : (graceMsOf(row.kind) ?? 0)
+    const isUsed = (at: number) => at <= clock() - graceMs
     return artifactPayload(row, { ...(id === undefined ? {} : { id }), isUsed })
   }
   return {

@@ -124,7 +124,6 @@ forEachStore('what OAuth keeps', () => {
     elsewhere.time.now -= 30_000
     await keep('AuthorizationCode', 'code')
     await oauth.artifacts.consume('AuthorizationCode', 'code')
-    expect(await elsewhere.artifacts.find('AuthorizationCode', 'code')).to.have.property('consumed')
     expect(await codeOf(elsewhere.artifacts.consume('AuthorizationCode', 'code'))).to.equal(
       'already_used',
     )
@@ -150,6 +149,8 @@ forEachStore('what OAuth keeps', () => {
     await keep('AuthorizationCode', 'code')
     await oauth.artifacts.consume('AuthorizationCode', 'code')
     await keep('AuthorizationCode', 'code', { scope: 'other' })
+    expect(await oauth.artifacts.find('AuthorizationCode', 'code')).not.to.have.property('consumed')
+    oauth.time.now += 10_000
     expect(await oauth.artifacts.find('AuthorizationCode', 'code')).to.include({
       scope: 'other',
       consumed: 1000,
