@@ -1,9 +1,13 @@
 import { shortened } from '../../core/shortened.ts'
-import type { AskedConsent } from '../interactions.ts'
 
 const nameLengthMax = 60
 
-type AskingClient = Pick<AskedConsent['client'], 'name' | 'publishedBy'>
+type AskingClient = {
+  /** As the client has it: anything. */
+  name: string | undefined
+  /** The host of the document that says what it is; undefined for one that registered. */
+  publishedBy: string | undefined
+}
 
 /** What is told of a client to the person who is asked. */
 export type ClientText = {

@@ -24,13 +24,16 @@ export type StopPage = {
   title: string
   /** What is so, and what to do. */
   message: string
+  /** The words for who made the application. */
+  detail?: string
   status: number
   headers?: Record<string, string>
 }
 
 /** A page on which it does not go on. It leads nowhere: no address has been proved. */
-export function stopPage({ title, message, status, headers }: StopPage): Answer {
+export function stopPage({ title, message, detail, status, headers }: StopPage): Answer {
+  const more = detail === undefined ? undefined : markup`<pre><code>${detail}</code></pre>\n`
   const content = markup`<p class="alert" role="alert">${message}</p>
-<div class="foot"><p>Nothing has been connected. You can close this page.</p></div>`
+${more}<div class="foot"><p>Nothing has been connected. You can close this page.</p></div>`
   return pageAnswer({ title, content, status, ...(headers && { headers }) })
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { clientText } from '../../../src/oauth/pages/client-text.ts'
 
-const registered = { id: 'c', publishedBy: undefined }
+const registered = { publishedBy: undefined }
 const textFor = (name: string | undefined, redirectUri = 'https://claude.ai/api/callback') =>
   clientText({ ...registered, name }, redirectUri)
 
@@ -44,7 +44,7 @@ describe('what is told of a client', () => {
 
   it('says whose word its name is', () => {
     expect(textFor('Claude').proof).to.contain('says of itself')
-    const published = { id: 'https://claude.ai/client', name: 'Claude', publishedBy: 'claude.ai' }
+    const published = { name: 'Claude', publishedBy: 'claude.ai' }
     expect(clientText(published, 'https://claude.ai/').proof).to.contain('what claude.ai says')
   })
 })

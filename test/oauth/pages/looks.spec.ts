@@ -8,7 +8,7 @@ import { leavingPage, stopPage } from '../../../src/oauth/pages/end-pages.ts'
 import { signInPage, signUpPage } from '../../../src/oauth/pages/sign-in-page.ts'
 import { barriersOf, openBrowser } from '../../support/browser.ts'
 
-const self = { id: 'client', publishedBy: undefined }
+const self = { publishedBy: undefined }
 const editor = clientText({ ...self, name: 'Editor' }, 'editor://oauth/callback')
 const long = clientText(
   { ...self, name: 'W'.repeat(10_000) },
