@@ -56,6 +56,31 @@ describe('pictures given to the tool chat', () => {
         expect(sent).to.contain(base64).and.contain('image/png').and.contain('What is it?')
       })
     }
+
+    for (const texts of [[{ type: 'text', text: 'Here it is.' }], []]) {
+      it(`reach ${id} as what the user shows, when the assistant made them${texts.length > 0 ? ' and spoke' : ''}`, async () => {
+        let sent: unknown
+        house.upstreams[id].answer(
+          double((body) => {
+            sent = body
+            return { text: ['A dot.'] }
+          }),
+        )
+        const messages = [
+          { role: 'user', content: 'Draw' },
+          { role: 'assistant', content: [...texts, { type: 'image', data: base64 }] },
+          { role: 'user', content: 'What is it?' },
+        ]
+        const answer = await callTool(client, 'chat', { model, messages })
+        expect(textOf(answer)).to.match(/^A dot\./)
+        const { messages: told, contents } = sent as Record<string, object[] | undefined>
+        // The last message is the user's, in each vendor's words.
+        expect(JSON.stringify((told ?? contents)!.at(-1)))
+          .to.contain(base64)
+          .and.contain('What is it?')
+        expect(JSON.stringify(sent).split(base64)).to.have.length(2)
+      })
+    }
   }
 })
 
@@ -101,6 +126,25 @@ describe('pictures that a tool edits', () => {
       expect(lastCall()).to.include({ image: dataUrl, prompt: `A hat, in a chat, ${name}` })
     })
   }
+
+  it('are edited when a model made them earlier in the conversation', async () => {
+    const messages: object[] = [
+      { role: 'user', content: 'Draw a boat' },
+      { role: 'assistant', content: [{ type: 'image', data: base64, mimeType: 'image/png' }] },
+      { role: 'user', content: 'Make the sky purple' },
+    ]
+    await call('chat', { model: editor, messages })
+    expect(lastCall()).to.include({ image: dataUrl, prompt: 'Make the sky purple' })
+    const broken = [
+      { type: 'text', text: 'x' },
+      { type: 'image', data: 'AAAA' },
+    ]
+    const refused = await call('chat', {
+      model: editor,
+      messages: messages.with(1, { role: 'assistant', content: broken }),
+    })
+    expect(textOf(refused)).to.match(/^'messages\[1\]\.content\[1\]\.data'/)
+  })
 
   it('are fetched from a public address', async () => {
     host.serve('/a.png', picture)

@@ -7,6 +7,7 @@ import type { OpenPicture } from './open-picture.ts'
 type Schemas = components['schemas']
 type Message = Schemas['chat']['messages'][number]
 type Part = Exclude<Message['content'], string>[number]
+type TextPart = Extract<Part, { type: 'text' }>
 /** A picture among the arguments of a tool, in any of the forms that clients and models write. */
 export type PicturePart = NonNullable<Schemas['generate-image']['images']>[number]
 
@@ -16,25 +17,39 @@ type Conversation = {
   nameOf: (param: string) => string
 }
 
-/** The messages of a tool call as those of a chat request: pictures become addresses. */
+/**
+ * The messages of a tool call as those of a chat request: pictures become addresses, and those in a
+ * message of the assistant pictures that it made. Throws a GatewayError.
+ */
 export async function conversationOf(
   messages: readonly Message[],
   context: CallContext,
   open: OpenPicture,
 ): Promise<Conversation> {
   const names = new Map<string, string>()
-  const partOf = async (part: Part, param: string) => {
-    if (part.type === 'text') return part
-    const { address, param: own } = await open(addressOf(part, param), context)
-    names.set(`${param}.image_url.url`, own)
+  const pictureOf = async (part: Exclude<Part, TextPart>, from: string, to: string) => {
+    const { address: url, param } = await open(addressOf(part, from), context)
+    names.set(`${to}.image_url.url`, param)
     const detail = detailOf(part)
-    const url = { url: address, ...(detail === undefined ? {} : { detail }) }
-    return { type: 'image_url' as const, image_url: url }
+    const image = { url, ...(detail === undefined ? {} : { detail }) }
+    return { type: 'image_url' as const, image_url: image }
   }
   const messageOf = async ({ role, content }: Message, index: number) => {
     if (typeof content === 'string') return { role, content }
-    const parts = content.map((part, at) => partOf(part, `messages[${index}].content[${at}]`))
-    return { role, content: await Promise.all(parts) }
+    const path = `messages[${index}]`
+    const placed = content.map((part, at) => ({ part, from: `${path}.content[${at}]` }))
+    if (role !== 'assistant') {
+      const parts = placed.map(async ({ part, from }) =>
+        part.type === 'text' ? part : pictureOf(part, from, from),
+      )
+      return { role, content: await Promise.all(parts) }
+    }
+    const texts = content.filter((part) => part.type === 'text')
+    const made = placed.flatMap(({ part, from }) => (part.type === 'text' ? [] : [{ part, from }]))
+    const images = await Promise.all(
+      made.map(({ part, from }, at) => pictureOf(part, from, `${path}.images[${at}]`)),
+    )
+    return { role, ...(texts.length === 0 ? {} : { content: texts }), images }
   }
   const converted = await Promise.all(messages.map(messageOf))
   return { messages: converted, nameOf: (param) => names.get(param) ?? param }
