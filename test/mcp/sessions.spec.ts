@@ -149,7 +149,7 @@ describe('a session of the tool server', () => {
       upstream.answer({ ...completion('at last'), after: answered.promise })
       const before = upstream.requests.length
       const waiting = callTool(patient.client, 'chat', said('patient'))
-      const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 50 })
+      const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 400 })
       await leaving.then(
         () => expect.fail('It was answered.'),
         (error: Error) => expect(error.message).to.contain('timed out'),

@@ -1,0 +1,61 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { ownProvider } from '../support/own-endpoint.ts'
+import { until } from '../support/until.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
+
+describe('two clients of version 2 of the SDK with one key, which count from 0', () => {
+  let gateway: TestGateway
+  let upstream: Upstream
+  before(async () => {
+    upstream = await startUpstream()
+    gateway = await startGateway({
+      variables: { OWN_API_KEY: 'sk-own' },
+      file: { providers: [ownProvider('own', upstream)] },
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await upstream.stop()
+  })
+
+  const call = (client: Client, content: string, timeout: number) =>
+    client.callTool(
+      {
+        name: 'chat',
+        arguments: { model: 'own/house-1', messages: [{ role: 'user', content }] },
+      },
+      { timeout },
+    )
+
+  for (const mode of ['legacy', 'auto', { pin: '2026-07-28' }] as const) {
+    it(`one gives up after its time, and the other is answered: ${JSON.stringify(mode)}`, async () => {
+      const connect = async () => {
+        const client = new Client({ name: 'x', version: '1' }, { versionNegotiation: { mode } })
+        const headers = { authorization: `Bearer ${gateway.liveKey}` }
+        const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
+          requestInit: { headers },
+        })
+        await client.connect(transport)
+        return { client, transport }
+      }
+      const [hasty, patient] = [await connect(), await connect()]
+      // The newest revision has no sessions, and its calls are ended by closing their answers.
+      const hasSession = typeof hasty.transport.sessionId === 'string'
+      expect(hasSession).to.equal(mode === 'legacy')
+      const answered = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('at last'), after: answered.promise })
+      const ends = [`hasty ${JSON.stringify(mode)}`, `patient ${JSON.stringify(mode)}`] as const
+      const leaving = call(hasty.client, ends[0], 500).catch((error: Error) => error.message)
+      const waiting = call(patient.client, ends[1], 20_000)
+      expect(await leaving).to.contain('timed out')
+      await until('its call is ended', () => upstream.requests.some(({ aborted }) => aborted))
+      expect(upstream.requests.filter(({ aborted }) => aborted)).to.have.length(1)
+      answered.resolve()
+      expect(JSON.stringify(await waiting)).to.contain('at last')
+      for (const { client } of [hasty, patient]) await client.close()
+    })
+  }
+})
