@@ -2,10 +2,15 @@ import { expect } from 'chai'
 import { examineConnection } from '../../src/connect/connect.ts'
 import { readTarget } from '../../src/connect/target.ts'
 import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
+import { startScriptedProxy } from '../support/connect/scripted-proxy.ts'
 import { caddyConfiguration, nginxConfiguration, replaced } from '../support/deploy/composed.ts'
+import { startGateway } from '../support/gateway.ts'
 import { startCaddy } from '../support/servers/caddy.ts'
 import { programPath } from '../support/servers/daemon.ts'
 import { startNginx } from '../support/servers/nginx.ts'
+import { until } from '../support/until.ts'
+
+type TestProxy = { url: string; stop(): Promise<unknown> }
 
 /** A directive that breaks clients, in the place of one that does not. */
 type Broken = {
@@ -111,26 +116,60 @@ describe('what would break clients behind a proxy', () => {
   const addresses = () =>
     ['gateway-1:8080', 'gateway-2:8080'].map((name) => [name, double.url.slice(7)] as const)
 
+  /** The gateway itself behind a proxy, whose address it has to know from its start on. */
+  const examineGateway = async (
+    startProxy: (addresses: readonly (readonly [string, string])[]) => Promise<TestProxy>,
+  ) => {
+    const passage = await startScriptedProxy('')
+    passage.script = {
+      instead: (_request, response) => {
+        response.writeHead(503).end()
+        return true
+      },
+    }
+    const inside = passage.url.slice(7)
+    const names = ['gateway-1:8080', 'gateway-2:8080'] as const
+    const proxy = await startProxy(names.map((name) => [name, inside]))
+    const gateway = await startGateway({
+      variables: { BASE_URL: proxy.url, CLIENT_DOCUMENTS: 'closed' },
+      file: { trusted_proxies: ['127.0.0.1'], limits: { ping_interval_ms: 100 } },
+    })
+    passage.upstream = gateway.url
+    passage.script = {}
+    try {
+      await until('the gateway is reached', () =>
+        fetch(`${proxy.url}/ready`)
+          .then(({ ok }) => ok)
+          .catch(() => false),
+      )
+      return await examineConnection({
+        target: readTarget(proxy.url)!,
+        key: gateway.testKey,
+        now: Date.now,
+        isPublic: () => false,
+        holdMs: 500,
+      })
+    } finally {
+      await proxy.stop()
+      await passage.stop()
+      await gateway.stop()
+    }
+  }
+
   it('is nothing behind deploy/proxies/Caddyfile', async function () {
     programPath('caddy', this)
-    const caddy = await startCaddy(({ port }) => caddyConfiguration(port, addresses()))
-    try {
-      expect(await examine(caddy.url, 300)).to.deep.equal([])
-    } finally {
-      await caddy.stop()
-    }
+    const { faults } = await examineGateway((all) =>
+      startCaddy(({ port }) => caddyConfiguration(port, all)),
+    )
+    expect(faults).to.deep.equal([])
   })
 
   it('is nothing behind deploy/proxies/nginx.conf', async function () {
     programPath('nginx', this)
-    const nginx = await startNginx(({ port, folder }) =>
-      nginxConfiguration(port, folder, addresses()),
+    const { faults } = await examineGateway((all) =>
+      startNginx(({ port, folder }) => nginxConfiguration(port, folder, all)),
     )
-    try {
-      expect(await examine(nginx.url, 300)).to.deep.equal([])
-    } finally {
-      await nginx.stop()
-    }
+    expect(faults).to.deep.equal([])
   })
 
   for (const {
