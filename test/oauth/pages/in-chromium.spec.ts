@@ -1,0 +1,107 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from '../../support/browser.ts'
+import { startGateway, type TestGateway } from '../../support/gateway.ts'
+import { ada, manyClients, peopleAt } from './people-at.ts'
+import { register } from './visitor.ts'
+
+describe('the sign-in pages in Chromium', () => {
+  let gateway: TestGateway
+  let browser: Browser
+  let client: Server
+  let clientUrl: string
+  before(async function () {
+    const opened = await openBrowser()
+    if (opened === undefined) return this.skip()
+    browser = opened
+    gateway = await startGateway(manyClients)
+    await peopleAt(gateway).post('/api/people', ada)
+    // A client whose callback redirects once more, to another host.
+    client = createServer(({ url = '' }, response) => {
+      if (url.startsWith('/framed')) {
+        const path = new URL(url, 'http://client').searchParams.get('page')
+        const html = `<iframe src="${gateway.url}${path}"></iframe>`
+        return response.writeHead(200, { 'content-type': 'text/html' }).end(html)
+      }
+      const { port } = client.address() as AddressInfo
+      const location = `http://localhost:${port}/done${url.slice(url.indexOf('?'))}`
+      if (url.startsWith('/callback')) return response.writeHead(302, { location }).end()
+      return response.writeHead(200, { 'content-type': 'text/html' }).end('<title>done</title>')
+    })
+    await new Promise<void>((resolve) => client.listen(0, '127.0.0.1', resolve))
+    clientUrl = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
+  })
+  after(async () => {
+    await browser?.close()
+    client?.close()
+    await gateway?.stop()
+  })
+
+  /** Signs in on a new page, without JavaScript; gives what the browser complains about. */
+  const signIn = async (redirectUri: string) => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    const { path } = await register(gateway, { name: 'Editor', redirectUri })
+    await page.goto(gateway.url + path)
+    await page.getByLabel('E-mail').fill(ada.email)
+    await page.getByLabel('Password').fill(ada.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Connect this application?' }).waitFor()
+    return { page, complaints, path }
+  }
+  const allow = (page: Page) => page.getByRole('button', { name: 'Allow' }).click()
+
+  it('lead back to a client on this machine, and on to where it leads', async () => {
+    const { page, complaints } = await signIn(`${clientUrl}/callback`)
+    await allow(page)
+    await page.waitForURL(/^http:\/\/localhost:\d+\/done\?code=mag_code_/)
+    expect(complaints).to.deep.equal([])
+    await page.context().close()
+  })
+
+  it('lead back to a client on the web', async () => {
+    const { page, complaints } = await signIn('https://client.example/callback')
+    // There is no such host; the browser is not kept from asking for it.
+    const asked = page.waitForRequest(/^https:\/\/client\.example\/callback\?code=mag_code_/)
+    await allow(page)
+    await asked
+    expect(complaints.filter((text) => text.includes('Content Security Policy'))).to.deep.equal([])
+    await page.context().close()
+  })
+
+  it('lead to an application that has a scheme of its own, and stay to say so', async () => {
+    const { page, complaints } = await signIn('cursor://anysphere.cursor-mcp/oauth/callback')
+    const left = page.waitForResponse((response) => response.url().includes('/oauth/authorize/'))
+    await allow(page)
+    expect((await left).headers()['location']).to.match(
+      /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?code=mag_code_/,
+    )
+    await page.getByRole('heading', { name: 'Connected' }).waitFor()
+    expect(complaints.filter((text) => text.includes('Content Security Policy'))).to.deep.equal([])
+    await page.context().close()
+  })
+
+  it('lead back when the person says no', async () => {
+    const { page } = await signIn(`${clientUrl}/callback`)
+    await page.getByRole('button', { name: 'Deny' }).click()
+    await page.waitForURL(/\/done\?error=access_denied/)
+    await page.context().close()
+  })
+
+  it('are in no frame of another page', async () => {
+    const { page } = await signIn(`${clientUrl}/callback`)
+    const { pathname } = new URL(page.url())
+    const outer = await page.context().newPage()
+    const told: string[] = []
+    outer.on('console', (message) => told.push(message.text()))
+    await outer.goto(`${clientUrl}/framed?page=${encodeURIComponent(pathname)}`)
+    expect(told.join()).to.match(/frame-ancestors|X-Frame-Options/i)
+    const framed = await outer.frames()[1]!.content()
+    expect(framed).not.to.contain('Connect this application?')
+    await page.context().close()
+  })
+})
