@@ -10,7 +10,11 @@ export type PublicOrigin = (request: IncomingMessage) => string
  * into `Host` is never told to anybody.
  */
 export function createPublicOrigin(baseUrl: string | undefined): PublicOrigin {
-  if (baseUrl !== undefined) return () => baseUrl
+  if (baseUrl !== undefined) {
+    // Without a port that the scheme has anyway, as clients write it.
+    const { origin } = new URL(baseUrl)
+    return () => origin
+  }
   return ({ headers: { host = '' }, socket: { localAddress = '', localPort } }) => {
     if (loopbackHost.test(host)) return `http://${host.toLowerCase()}`
     const address = plainAddress(localAddress) ?? 'localhost'

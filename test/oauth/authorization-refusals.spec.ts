@@ -186,6 +186,21 @@ describe('an authorization request', () => {
       )
   })
 
+  it('fails in the words of OAuth while the store fails, and tells nothing of it', async () => {
+    await using broken = await startGateway()
+    const { client_id: id } = await registered(broken)
+    await broken.db.schema.dropTable('oauth_artifacts').execute()
+    const asked = await authorize(broken, id)
+    const fields = { grant_type: 'refresh_token', client_id: id, refresh_token: 'mag_refresh_x' }
+    for (const answer of [asked, await postForm(broken, '/oauth/token', fields)]) {
+      const text = await answer.text()
+      expect(answer.status).to.be.oneOf([303, 500])
+      const told = answer.headers.get('location') ?? text
+      expect(told).to.include('server_error').and.to.not.include('oauth_artifacts')
+    }
+    expect(broken.logText()).to.include('oauth_artifacts')
+  })
+
   it('does not go on for a browser that did not begin it', async () => {
     const answer = await ask({})
     const uid = answer.headers.get('location')!.split('/').at(-1)!

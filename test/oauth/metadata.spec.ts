@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { operations } from '../../generated/operations.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { getAs } from '../support/oauth-client.ts'
+import { authorize, getAs, registered } from '../support/oauth-client.ts'
 
 type ServerMetadata = Record<string, unknown> & { issuer: string }
 
@@ -143,6 +143,16 @@ describe('the metadata of the authorization server', () => {
       const { headers } = await getAs(`${gateway.url}/mcp`, { host: 'evil.example' })
       expect(headers['www-authenticate']).to.include(`${gateway.url}${protectedResource}/mcp`)
     })
+  })
+
+  it('is written as clients write addresses, whatever BASE_URL looks like', async () => {
+    await using gateway = await startGateway({
+      variables: { BASE_URL: 'https://Gateway.example:443' },
+    })
+    expect((await metadataAt(gateway.url, wellKnown)).issuer).to.equal('https://gateway.example')
+    const { client_id: id } = await registered(gateway)
+    const asked = await authorize(gateway, id, { resource: 'https://gateway.example/mcp' })
+    expect(asked.headers.get('location')).to.match(/^\/oauth\/interaction\//)
   })
 
   it('does not name what is switched off', async () => {
