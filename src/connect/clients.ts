@@ -158,8 +158,8 @@ export const clients: readonly Client[] = [
     isHosted: false,
     hasDocument: false,
     userAgent: 'node',
-    opening: ['initialize'],
-    looksAt: ['path', 'root'],
+    opening: ['stream', 'initialize'],
+    looksAt: ['path'],
     registration: {
       client_name: 'MCP CLI Proxy',
       client_uri: 'https://github.com/modelcontextprotocol/mcp-cli',

@@ -80,7 +80,7 @@ export const challengeFaults: readonly SeededFault[] = [
         return true
       },
     },
-    whom: ['Claude', 'Cursor'],
+    whom: ['Claude', 'Cursor', 'mcp-remote'],
   },
   {
     wrong: 'WWW-Authenticate is stripped',

@@ -22,7 +22,7 @@ export const metadataFaults: readonly SeededFault[] = [
     says: /oauth-protected-resource is answered 404/,
     remedy: /acme-challenge/,
     script: plainAt(/oauth-protected-resource$/, 404),
-    whom: ['Claude Code', 'mcp-remote'],
+    whom: ['Claude Code'],
   },
   {
     wrong: 'the metadata of the server is missing at the root',
