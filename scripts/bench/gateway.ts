@@ -87,6 +87,7 @@ export const startGateway = async ({
   upstreamPort,
   tuned,
   limited = false,
+  signsIn = false,
   historyRows = 0,
   stores: { databaseUrl, redisUrl } = {},
   remembers = true,
@@ -98,6 +99,8 @@ export const startGateway = async ({
   tuned: boolean
   /** Its caller has every limit and a budget. */
   limited?: boolean
+  /** Its caller is a client with a token of OAuth. */
+  signsIn?: boolean
   historyRows?: number
   /** Outside of the process; its own else. */
   stores?: Stores
@@ -129,7 +132,7 @@ export const startGateway = async ({
     ...vendorVariables('ARK', `${upstream}/api/v3`),
     ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
-  const key = await createKey({ cwd, env }, limited)
+  const key = signsIn ? await createClient({ cwd, env }) : await createKey({ cwd, env }, limited)
   if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
     core: workers > 1 ? bothCores : measuredCore,
@@ -139,7 +142,7 @@ export const startGateway = async ({
     logFile: join(cwd, 'stderr.log'),
   })
   await untilReady(port)
-  return { child, port, key }
+  return { child, port, key: signsIn ? await tokenFor(port, key) : key }
 }
 
 const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
@@ -167,6 +170,35 @@ const createKey = async (place: Place, limited: boolean): Promise<string> => {
   // What the command prints with --json is the account.
   const { id } = JSON.parse(account) as { id: string }
   return command(place, [...create, ...most, '--account', id, '--scopes', 'inference'])
+}
+
+/** What a client signs in with, as HTTP has it. */
+const createClient = async (place: Place): Promise<string> => {
+  const words = [
+    'keys',
+    'create',
+    '--kind',
+    'client',
+    '--mode',
+    'live',
+    '--name',
+    'bench',
+    '--json',
+  ]
+  // What the command prints with --json is the client.
+  const made = JSON.parse(await command(place, words)) as Record<string, string>
+  return `Basic ${btoa(`${made['client_id']}:${made['client_secret']}`)}`
+}
+
+const tokenFor = async (port: number, authorization: string): Promise<string> => {
+  const answer = await fetch(`http://127.0.0.1:${port}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  const { access_token: token } = (await answer.json()) as { access_token?: string }
+  if (token === undefined) throw new Error('The gateway has given no token.')
+  return token
 }
 
 const command = async (place: Place, words: string[]): Promise<string> => {

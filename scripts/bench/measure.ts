@@ -120,6 +120,7 @@ const startServer = async (
     workers: candidate === 'workers' ? 2 : 1,
     tuned: candidate === 'tuned',
     limited: candidate === 'limited',
+    signsIn: candidate === 'token',
     historyRows: workload.historyRows ?? 0,
   })
   return { candidate, model: gatewayModel(workload, candidate), ...gateway }

@@ -11,6 +11,7 @@ const candidates: Candidate[] = [
   'openai',
   'quiet',
   'limited',
+  'token',
   'shared',
   'far',
   'workers',

@@ -3,7 +3,7 @@
  * bare Koa, `http` the gateway asked over its HTTP API where the others use the tool server, `openai`
  * the gateway before an upstream like OpenAI's where the others translate from another wire, `quiet`
  * the gateway of which nobody asks a report meanwhile, `limited` the gateway whose caller has every limit and
- * a budget, `shared` the gateway with its store in PostgreSQL and Redis for the rest, `far` the gateway that
+ * a budget, `token` the gateway whose caller has an access token instead of a key, `shared` the gateway with its store in PostgreSQL and Redis for the rest, `far` the gateway that
  * remembers in Redis alone, `workers` the gateway in two processes on both cores, `bare` and `booked` the core without and with all that is kept of a call.
  */
 export type Candidate =
@@ -16,6 +16,7 @@ export type Candidate =
   | 'openai'
   | 'quiet'
   | 'limited'
+  | 'token'
   | 'shared'
   | 'far'
   | 'workers'
@@ -246,6 +247,24 @@ export const workloads: Workload[] = [
     candidates: ['http', 'gateway'],
     against: 'http',
     target: { of: 'gateway', most: { ratio: 1.4 } },
+  },
+  {
+    name: 'tokenList',
+    kind: 'tool-list',
+    model: 'plain',
+    connections: 16,
+    candidates: ['gateway', 'token'],
+    against: 'gateway',
+    target: { of: 'token', most: { ratio: 1.1 } },
+  },
+  {
+    name: 'tokenChat',
+    kind: 'tool-chat',
+    model: 'plain',
+    connections: 32,
+    candidates: ['gateway', 'token'],
+    against: 'gateway',
+    target: { of: 'token', most: { ratio: 1.1 } },
   },
   {
     name: 'toolImage1m5',
