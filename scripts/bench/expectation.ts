@@ -47,7 +47,7 @@ const ends: Partial<Record<Workload['kind'], string>> = {
 const contentOf = (kind: Workload['kind'], model: string): string => {
   if (kind === 'image' || kind === 'edit' || kind === 'tool-image')
     return pictureBase64(pictureModels[model] ?? 0)
-  if (kind === 'tool-list') return tools.map((tool) => tool.name).join(', ')
+  if (kind.startsWith('tool-list')) return tools.map((tool) => tool.name).join(', ')
   if (kind === 'stream' || kind === 'vendor-stream')
     return streamWords(Number(model.split('-')[1])).join('')
   return plainText
@@ -57,13 +57,17 @@ const pictureIn = (body: string): string | undefined =>
   // The cast describes a right answer; a wrong one throws or compares unequal.
   (JSON.parse(body) as PictureReply).data[0]?.b64_json
 
+const toolsIn = (body: string): string | undefined =>
+  // The cast describes a right answer; a wrong one throws or compares unequal.
+  (JSON.parse(body) as ToolReply).result.tools?.map((tool) => tool.name).join(', ')
+
 const readers: Partial<Record<Workload['kind'], (body: string) => string | undefined>> = {
   // The casts describe a right answer; a wrong one throws or compares unequal.
   chat: (body) => (JSON.parse(body) as ChatReply).choices[0]?.message.content,
   'vendor-stream': (body) =>
     Array.from(body.matchAll(/"text":\s?"(word-\d+ )"/g), ([, word]) => word).join(''),
-  'tool-list': (body) =>
-    (JSON.parse(body) as ToolReply).result.tools?.map((tool) => tool.name).join(', '),
+  'tool-list': toolsIn,
+  'tool-list-modern': toolsIn,
   // The answer is followed by a line with model, tokens and cost.
   'tool-chat': (body) =>
     (JSON.parse(body) as ToolReply).result.content?.[0]?.text?.split('\n\n', 1)[0],

@@ -24,6 +24,7 @@ export const requestFor = (
     'content-type: application/json',
     `authorization: Bearer ${key}`,
     `content-length: ${body.length}`,
+    ...(kind === 'tool-list-modern' ? modernHeaders : []),
   ].join('\r\n')
   const bytes = Buffer.from(`${head}\r\n\r\n${body}`)
   const at = bytes.indexOf(placeholder)
@@ -42,10 +43,19 @@ const paths: Partial<Record<Workload['kind'], string>> = {
   edit: '/v1/images/edits',
 }
 
+/** What each request of the newest revision of the tool protocol says of itself. */
+const modernHeaders = ['mcp-protocol-version: 2026-07-28', 'mcp-method: tools/list']
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+}
+
 const bodyFor = (kind: Workload['kind'], model: string): object => {
   if (kind === 'image') return pictureBody(model)
   if (kind === 'edit') return { ...pictureBody(model), images: [{ image_url: pictureToEdit() }] }
   if (kind === 'tool-list') return message(placeholder, 'tools/list')
+  if (kind === 'tool-list-modern') return message(placeholder, 'tools/list', { _meta: modernMeta })
   if (kind === 'tool-chat') return toolCall('chat', chatBody(model, 'chat'))
   if (kind === 'tool-image') return toolCall('generate-image', pictureBody(model))
   return chatBody(model, kind === 'vendor-stream' ? 'stream' : kind)

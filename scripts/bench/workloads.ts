@@ -34,6 +34,7 @@ export type Workload = {
     | 'image'
     | 'edit'
     | 'tool-list'
+    | 'tool-list-modern'
     | 'tool-chat'
     | 'tool-image'
     | 'hold'
@@ -233,6 +234,15 @@ export const workloads: Workload[] = [
   {
     name: 'toolList',
     kind: 'tool-list',
+    model: 'plain',
+    connections: 16,
+    candidates: ['koa', 'gateway'],
+    against: 'koa',
+    target: { of: 'gateway', most: { ratio: 2 } },
+  },
+  {
+    name: 'toolListModern',
+    kind: 'tool-list-modern',
     model: 'plain',
     connections: 16,
     candidates: ['koa', 'gateway'],

@@ -35,9 +35,11 @@ export function answerAtOnce(
   try {
     const answer = era.methods.get(method)
     if (answer === undefined) throw noMethod(method, era)
-    const result = era.print({ printed: [answer(params, client)] })
-    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-    return { status: 200, printed: [head, ...result, '}'] }
+    const result = answer(params, client)
+    return {
+      status: 200,
+      printed: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`],
+    }
   } catch (thrown) {
     const refusal = refusalOf(thrown, id)
     return { status: era.statusOf(refusal.error.code), printed: [JSON.stringify(refusal)] }

@@ -50,18 +50,20 @@ export function assertKnownRevision(headers: IncomingHttpHeaders): void {
  * decides, except for a handshake or in a session (docs/tool-protocol.md#eras).
  */
 export function eraOf(messages: readonly Message[], headers: IncomingHttpHeaders): EraName {
-  const named = revisionsIn(headers)
-  const isNewHeader =
-    named.length > 0 &&
-    named.every((name) => schemaChecks.ModernRevision(name)) &&
-    headers[sessionHeader] === undefined
   const isModern = messages.some((message) => {
     if (message.kind !== 'request' && message.kind !== 'notification') return false
     const claim = claimOf(message)
+    if (claim === modernRevision) return true
     if (claim !== undefined && !schemaChecks.LegacyRevision(claim)) return true
-    return isNewHeader && message.method !== 'initialize'
+    return message.method !== 'initialize' && isOfModernHeader(headers)
   })
   return isModern ? 'modern' : 'legacy'
+}
+
+function isOfModernHeader(headers: IncomingHttpHeaders): boolean {
+  const named = revisionsIn(headers)
+  const isNew = named.length > 0 && named.every((name) => name === modernRevision)
+  return isNew && headers[sessionHeader] === undefined
 }
 
 /** The revision that a message names; undefined if it names none. */

@@ -3,5 +3,6 @@
  * joins the values.
  */
 export function saidIn(header: string): string[] {
+  if (!header.includes(',')) return [header.trim()]
   return [...new Set(header.split(',').map((value) => value.trim()))]
 }

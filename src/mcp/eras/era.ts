@@ -7,7 +7,7 @@ import type { Client } from '../sessions.ts'
 
 type Call = OperationCall<'postMcp'>
 
-/** Answers a request at once: its result as JSON. Throws a JsonRpcError. */
+/** Answers a request at once: its whole result as JSON. Throws a JsonRpcError. */
 export type Method = (params: Params, client: Client) => string
 
 /** The messages of one POST. */
@@ -29,7 +29,7 @@ export type Era = {
   streams: ReadonlyMap<string, (request: RequestMessage, call: Call) => Answer>
   /** The HTTP status of an error that answers one request. */
   statusOf(code: number): number
-  /** A result with what each result of this era says. */
+  /** The result of a call with what each result of this era says. */
   print(result: PrintedResult): PrintedJson
   /** Whether `notifications/cancelled` ends a call; else closing its answer alone does. */
   takesCancellation: boolean

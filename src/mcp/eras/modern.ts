@@ -17,18 +17,25 @@ type Options = {
 const ttlMs = 300_000
 /** All that is listed here is the same for everybody. */
 const caching = { ttlMs, cacheScope: 'public' }
+/** What each result says. */
+const always = { resultType: 'complete', _meta: serverInfoMember }
 
 /** Revision 2026-07-28: each request stands for itself. */
 export function createModernEra({ inForce, streams }: Options): Era {
-  const discovered = JSON.stringify({
-    supportedVersions: [modernRevision],
-    capabilities,
-    instructions,
-    ...caching,
-  })
+  const about = { supportedVersions: [modernRevision], capabilities, instructions, ...caching }
+  const discovered = JSON.stringify({ ...always, ...about })
+  // Printed once for each list that a reload makes.
+  let listed = { list: '', result: '' }
+  const resultOf = (list: string): string => {
+    if (listed.list !== list) {
+      const result = withMembers([list], { ...always, ...caching }).join('')
+      listed = { list, result }
+    }
+    return listed.result
+  }
   const methods = new Map<string, Method>([
     ['server/discover', () => discovered],
-    ['tools/list', (params) => withMembers([onlyPage(params, inForce().list)], caching).join('')],
+    ['tools/list', (params) => onlyPage(params, resultOf(inForce().list))],
   ])
   return {
     assertAllowed: (post, { request }) => assertModern(post, request.headers),
@@ -39,7 +46,7 @@ export function createModernEra({ inForce, streams }: Options): Era {
     streams: new Map([['subscriptions/listen', (request, call) => listen(request, call, streams)]]),
     statusOf: (code) => (code === rpcCodes.methodNotFound ? 404 : 200),
     print: ({ printed, meta }) =>
-      withMembers(printed, { resultType: 'complete', _meta: { ...meta, ...serverInfoMember } }),
+      withMembers(printed, { ...always, _meta: { ...meta, ...serverInfoMember } }),
     takesCancellation: false,
     logsInAnswer: true,
   }
