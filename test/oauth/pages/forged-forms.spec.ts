@@ -68,6 +68,23 @@ describe('the forms of the sign-in pages do nothing', () => {
     await expectNothing(asking.clientId)
   })
 
+  it('once the sign-in has expired', async () => {
+    const { visitor, asking } = await people.arrive()
+    const consent = await people.signIn(visitor)
+    const expired = gateway.db.updateTable('oauth_artifacts').set({ expires_at: 1 })
+    await expired.where('kind', '=', 'Interaction').execute()
+    for (const shown of [
+      await visitor.press('allow', {}, consent),
+      await visitor.open(consent.path),
+    ]) {
+      expect(shown.status).to.equal(404)
+      expect(shown.html)
+        .to.contain('This sign-in is over')
+        .and.not.to.contain('http-equiv="refresh"')
+    }
+    await expectNothing(asking.clientId)
+  })
+
   it('for another browser, with the address alone or with a session', async () => {
     const { visitor } = await people.arrive()
     const { path } = await people.signIn(visitor)

@@ -34,6 +34,25 @@ describe('the pages on which a client is let in', () => {
     expect(made).to.include({ budget_period: 'month' })
   })
 
+  it('change the budget of a connection that there is, and keep it where none is set', async () => {
+    const { visitor, asking } = await people.arrive()
+    await people.signIn(visitor)
+    for (const [budget, nano] of [
+      ['10', 10_000_000_000],
+      ['', 10_000_000_000],
+      ['0,50', 500_000_000],
+    ] as const) {
+      await visitor.open(asking.path)
+      await visitor.press('allow', { budget_usd: budget })
+      const made = await people.connectionsOf(asking.clientId)
+      expect(made.map((row) => row.budget_nano_usd)).to.deep.equal([nano])
+    }
+    const [made] = await people.connectionsOf(asking.clientId)
+    const events = gateway.db.selectFrom('audit_events').select('action')
+    const told = await events.where('target', '=', made!.id).orderBy('id').execute()
+    expect(told.map(({ action }) => action)).to.deep.equal(['key.create', 'key.update'])
+  })
+
   it('are kept by nothing, framed by nothing and run nothing', async () => {
     const { visitor } = await people.arrive()
     for (const { headers } of [
