@@ -1323,7 +1323,10 @@ export interface components {
             id: string;
             /** @description How it called itself; nobody has checked that. */
             name: string;
-            /** @description The host that people were sent back to; null of a client of the account. */
+            /**
+             * @description The host that people were sent back to, or the scheme of an application, as `cursor:`; null of
+             *     a client of the account.
+             */
             redirect_host: string | null;
         };
         NullableKeyClient: components["schemas"]["KeyClient"] | null;

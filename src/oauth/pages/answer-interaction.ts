@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import { assertValid } from '../../http/check-error.ts'
 import { assertSameOrigin } from '../../http/same-origin.ts'
+import { redirectHostOf } from './client-text.ts'
 import { leavingPage } from './end-pages.ts'
 import { readFormBody, type FormBody } from './form-body.ts'
 import {
@@ -26,7 +27,7 @@ export type Consent = {
   by: { personId: string } | { keyId: string }
   address: string | null
   accountId: string
-  client: { id: string; name: string }
+  client: { id: string; name: string; redirectHost: string }
   monthlyBudgetUsd: string | undefined
 }
 
@@ -132,7 +133,11 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
     by,
     address: call.addressOf(call.request),
     accountId,
-    client: { id: asked.client.id, name: client.name },
+    client: {
+      id: asked.client.id,
+      name: client.name,
+      redirectHost: redirectHostOf(asked.redirectUri),
+    },
     monthlyBudgetUsd: caller === undefined ? undefined : budgetOf(form),
   })
   const next = pathOf(await options.interactions.approve(interactionCall(call), grantId))

@@ -44,6 +44,12 @@ function plainName(name: string): string {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
+/** The host of a redirect address; of an application on the device its scheme, as `cursor:`. */
+export function redirectHostOf(redirectUri: string): string {
+  const { protocol, hostname } = new URL(redirectUri)
+  return protocol === 'https:' || protocol === 'http:' ? hostname : protocol
+}
+
 function placeOf(redirectUri: string): { host: string; place: string } {
   const { protocol, hostname, host } = new URL(redirectUri)
   if (protocol === 'https:' || protocol === 'http:') {

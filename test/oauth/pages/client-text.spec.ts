@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clientText } from '../../../src/oauth/pages/client-text.ts'
+import { clientText, redirectHostOf } from '../../../src/oauth/pages/client-text.ts'
 
 const registered = { publishedBy: undefined }
 const textFor = (name: string | undefined, redirectUri = 'https://claude.ai/api/callback') =>
@@ -41,6 +41,12 @@ describe('what is told of a client', () => {
       expect(textFor('Some name', redirectUri).place).to.equal(place)
     })
   }
+
+  it('is remembered by where it sends people back to', () => {
+    expect(redirectHostOf('https://CLAUDE.ai:8443/x')).to.equal('claude.ai')
+    expect(redirectHostOf('http://127.0.0.1:33418/')).to.equal('127.0.0.1')
+    expect(redirectHostOf('cursor://anysphere.cursor-mcp/oauth/callback')).to.equal('cursor:')
+  })
 
   it('says whose word its name is', () => {
     expect(textFor('Claude').proof).to.contain('says of itself')

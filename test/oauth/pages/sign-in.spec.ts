@@ -32,6 +32,7 @@ describe('the pages on which a client is let in', () => {
     const [made] = await people.connectionsOf(asking.clientId)
     expect(made).to.include({ client_name: 'Editor', budget_nano_usd: 2_500_000_000 })
     expect(made).to.include({ budget_period: 'month' })
+    expect(made).to.include({ client_redirect_host: new URL(callback).hostname })
   })
 
   it('change the budget of a connection that there is, and keep it where none is set', async () => {
