@@ -61,7 +61,6 @@ export function assembleOAuth(options: Options) {
     pages: assembleOAuthPages(options),
     requestValuesMax: limits.requestValuesMax,
     onFault: events.faulted,
-    clock,
   })
   return {
     ...server,

@@ -33,19 +33,11 @@ export type ArtifactStore = {
 /** The gateway's own keys: to sign, the newest first, and of cookies. */
 export type OAuthKeys = { signing: readonly JWK[]; cookies: readonly string[] }
 
-type Options = {
-  store: ArtifactStore
-  /** Words what the store refuses. */
-  refusalOf: (error: unknown) => unknown
-  /** Unix time in milliseconds, as the store has it. */
-  clock: () => number
-}
-
-/** For so long a code that is used again was asked for at once, and by its own client. */
-const atOnceMs = 5000
-
-/** The store as oidc-provider's adapter. */
-export function adapterOver({ store, refusalOf, clock }: Options): AdapterFactory {
+/** The store as oidc-provider's adapter; `refusalOf` words what the store refuses. */
+export function adapterOver(
+  store: ArtifactStore,
+  refusalOf: (error: unknown) => unknown,
+): AdapterFactory {
   const told = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked
@@ -58,14 +50,7 @@ export function adapterOver({ store, refusalOf, clock }: Options): AdapterFactor
     const kind = name as ArtifactKind
     const adapter: Adapter = {
       upsert: (id, payload, expiresIn) => told(store.upsert(kind, id, { ...payload }, expiresIn)),
-      find: async (id) => {
-        const found = await told(store.find(kind, id))
-        if (kind !== 'AuthorizationCode' || found === undefined) return found
-        const { consumed, ...unused } = found
-        // Of several exchanges at once one succeeds: `consume` refuses the others, and oidc-provider
-        // does not revoke what the first has got.
-        return Number(consumed) * 1000 > clock() - atOnceMs ? unused : found
-      },
+      find: (id) => told(store.find(kind, id)),
       findByUserCode: async () => undefined,
       findByUid: (uid) => told(store.findByUid('Session', uid)),
       consume: (id) => told(store.consume(kind, id)),

@@ -47,8 +47,6 @@ type Options = {
   pages: Omit<AnswerOptions, 'interactions'>
   requestValuesMax: number
   onFault: (error: unknown) => void
-  /** Unix time in milliseconds. */
-  clock: () => number
 }
 
 export type OAuthServer = {

@@ -28,8 +28,6 @@ export type ProviderOptions = {
   /** Gives the document of a client, cleaned. */
   fetchDocument: DocumentFetch
   onFault: (error: unknown) => void
-  /** Unix time in milliseconds. */
-  clock: () => number
 }
 
 const minuteSeconds = 60
@@ -103,9 +101,9 @@ function addPrefix(provider: Provider, kind: string, prefix: string): void {
 }
 
 function configurationOf(options: ProviderOptions): Configuration {
-  const { store, keys, clock } = options
+  const { store, keys } = options
   return {
-    adapter: adapterOver({ store, refusalOf, clock }),
+    adapter: adapterOver(store, refusalOf),
     // Its types are those of a JWK with every member.
     jwks: { keys: [...keys.signing] },
     cookies: {

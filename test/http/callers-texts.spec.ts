@@ -29,6 +29,8 @@ const words = {
 /** What is bounded, each far above what a plain call has and far below what was sent. */
 const headersLengthMax = 8000
 const errorLengthMax = 4500
+/** Of a page, which is longer by itself than the text of an error. */
+const pageLengthMax = 10_000
 const columnLengthMax = 400
 const attemptsLengthMax = 2000
 const lineLengthMax = 4000
@@ -61,8 +63,12 @@ describe('a text of a caller, wherever it stands', () => {
       const headers = [...response.headers].flat().join('')
       expect(headers.length, `${at}: headers`).to.be.lessThan(headersLengthMax)
       const answer = await response.text()
+      const isPage = response.headers.get('content-type')?.startsWith('text/html') === true
       if (response.status === 200) expect(told(answer), at).to.be.lessThan(20_000)
-      else expect(answer.length, `${at}: ${answer.slice(0, 200)}`).to.be.lessThan(errorLengthMax)
+      else {
+        const lengthMax = isPage ? pageLengthMax : errorLengthMax
+        expect(answer.length, `${at}: ${answer.slice(0, 200)}`).to.be.lessThan(lengthMax)
+      }
     }
   }
 

@@ -176,7 +176,7 @@ describe('a client that signs a person in', () => {
       const { access_token: token } = await tokensOf(await exchange(code))
       await expectRefused(await exchange(code), 'invalid_grant')
       expect(await listModels(token)).to.equal(200)
-      aheadMs += 10_000
+      aheadMs += 11_000
       await expectRefused(await exchange(code), 'invalid_grant')
       expect(await listModels(token)).to.equal(401)
     })
