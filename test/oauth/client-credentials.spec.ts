@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { keyRemedy } from '../../src/core/key-remedy.ts'
 import { operations } from '../support/contract.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -115,7 +116,9 @@ forEachStore('client credentials', () => {
     const { access_token: key } = await tokenOf(client)
     expect((await gateway.fetch('/v1/models', { key })).status).to.equal(200)
     await keyCalls(gateway).revoke(gateway.adminKey, client.id)
-    expect((await gateway.fetch('/v1/models', { key })).status).to.equal(401)
+    const refused = await gateway.fetch('/v1/models', { key })
+    const { message } = await expectError(refused, { status: 401, code: 'invalid_token' })
+    expect(message).to.contain(keyRemedy)
     await expectRefused(await ask(client), 401, 'invalid_client')
   })
 

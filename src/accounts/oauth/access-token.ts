@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { GatewayError } from '../../core/error.ts'
+import { keyRemedy } from '../../core/key-remedy.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { accessKinds, artifactDigest } from './artifact-row.ts'
@@ -68,8 +69,7 @@ function otherAudience(audience: string): GatewayError {
   return invalidToken(`The access token is for another server than ${audience}.`)
 }
 
-const remedy =
-  'Get a new one from POST /oauth/token with the refresh token, or connect the client again.'
+const remedy = `Get a new one from POST /oauth/token with the refresh token or the client secret, or connect the client again. ${keyRemedy}`
 
 function invalidToken(message: string): GatewayError {
   return new GatewayError('invalid_token', `${message} ${remedy}`)
