@@ -149,12 +149,14 @@ describe('a session of the tool server', () => {
       upstream.answer({ ...completion('at last'), after: answered.promise })
       const before = upstream.requests.length
       const waiting = callTool(patient.client, 'chat', said('patient'))
-      const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 400 })
-      await leaving.then(
+      const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 1000 })
+      const left = leaving.then(
         () => expect.fail('It was answered.'),
         (error: Error) => expect(error.message).to.contain('timed out'),
       )
+      await until('both are asked', () => upstream.requests.length === before + 2)
       const asked = upstream.requests.slice(before)
+      await left
       await until('its call is ended', () => asked.some(({ aborted }) => aborted))
       expect(asked.filter(({ aborted }) => aborted)).to.have.length(1)
       answered.resolve()
