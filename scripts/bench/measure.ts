@@ -22,7 +22,8 @@ import { startStores, type Stores } from './stores.ts'
 import { requestFor } from './request.ts'
 import { median, quantile } from './statistics.ts'
 import { askForReports, makeReports } from './usage-history.ts'
-import type { Candidate, Workload } from './workloads.ts'
+import type { Candidate } from './candidates.ts'
+import type { Workload } from './workloads.ts'
 
 export type Bench = {
   children: Children

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { imagesGroup, workloads, type Candidate, type Workload } from './workloads.ts'
+import type { Candidate } from './candidates.ts'
+import { imagesGroup, workloads, type Workload } from './workloads.ts'
 
 const candidates: Candidate[] = [
   'floor',
