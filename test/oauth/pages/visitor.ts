@@ -25,7 +25,14 @@ export type Visitor = {
   shown(): Shown
 }
 
-export function createVisitor({ url }: Pick<TestGateway, 'url'>): Visitor {
+/**
+ * Visits `gateway`, whose url is read for each request. `origin` is what its addresses begin with where
+ * that is another, `always` is sent with each request.
+ */
+export function createVisitor(
+  gateway: Pick<TestGateway, 'url'>,
+  { origin = gateway.url, always = {} }: { origin?: string; always?: Record<string, string> } = {},
+): Visitor {
   const cookies = new Map<string, Cookie>()
   let last: Shown | undefined
   const keep = (response: Response) => {
@@ -48,16 +55,17 @@ export function createVisitor({ url }: Pick<TestGateway, 'url'>): Visitor {
           path.startsWith(`${one.path}?`),
       )
       .map(([name, one]) => `${name.split(' ', 1)[0]}=${one.value}`)
-    const headers = { cookie: sent.join('; '), 'sec-fetch-site': 'same-origin', ...init.headers }
-    const response = await fetch(url + path, { ...init, headers, redirect: 'manual' })
+    const own = { cookie: sent.join('; '), 'sec-fetch-site': 'same-origin', ...always }
+    const headers = { ...own, ...init.headers }
+    const response = await fetch(gateway.url + path, { ...init, headers, redirect: 'manual' })
     keep(response)
     return response
   }
   const open: Visitor['open'] = async (path, init) => {
     const response = await ask(path, init)
     const location = response.headers.get('location')
-    if (location !== null && new URL(location, url).origin === url) {
-      const { pathname, search } = new URL(location, url)
+    if (location !== null && new URL(location, origin).origin === origin) {
+      const { pathname, search } = new URL(location, origin)
       return open(pathname + search)
     }
     const { status, headers } = response
