@@ -43,7 +43,7 @@ async function play(client: Client, ask: Asking, target: Target): Promise<Journe
     const found = judge(move, asked, { told, known })
     faults.push(...found)
     if (found.length === 0) works.add(move.works)
-    else for (const fault of found) if (fault !== undefined) works.delete(move.works)
+    else works.delete(move.works)
   }
   return { client, works: [...works], faults: distinct(faults), isLimited, known }
 }
