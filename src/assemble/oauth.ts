@@ -3,10 +3,9 @@ import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
 import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
-import { siteAddress } from '../config.ts'
+import { toolServerAddress } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
-import { resourceAt } from '../oauth/metadata.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
 import type { Events } from '../telemetry/events.ts'
@@ -39,7 +38,7 @@ export function assembleOAuth(options: Options) {
       documents: clientDocuments === 'open',
     },
     publicOrigin: createPublicOrigin(config.baseUrl),
-    audience: resourceAt(siteAddress(config)),
+    audience: toolServerAddress(config),
     store: createArtifactStore({ store, audit, announce, clock, limits }),
     readKeys: createOwnKeys({ store, clock }),
     matchesSecret,
