@@ -1,9 +1,8 @@
 import type { Transaction } from 'kysely'
-import type { Actor, Scope } from '../../core/caller.ts'
+import type { Scope } from '../../core/caller.ts'
 import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { countedAs } from '../allowance.ts'
-import type { Audit } from '../audit.ts'
-import { endConnections, removeTokens } from './connection-end.ts'
+import { endConnections, removeTokens, type Ending } from './connection-end.ts'
 
 /** What of a key a connection has that was made with it. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
@@ -38,8 +37,6 @@ export async function followKey(
     .where('revoked_at', 'is', null)
     .execute()
 }
-
-type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
 
 /** Ends what clients have of a key, in the transaction that has ended it, and the connections made with it. */
 export async function endWithKey(

@@ -21,7 +21,8 @@ export function endConnection({ db, audit, clock }: Options, id: string, by: Act
   })
 }
 
-type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
+/** Who ends connections, and when. */
+export type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
 
 /** Ends connections in the transaction of what ends them, and writes each down. */
 export async function endConnections(
