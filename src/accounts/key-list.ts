@@ -28,7 +28,8 @@ export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number):
   return count
 }
 
-function inState<Row>(
+/** The keys among these that are in a state at a Unix time in milliseconds. */
+export function inState<Row>(
   rows: SelectQueryBuilder<Tables, 'api_keys', Row>,
   state: ApiKey['state'],
   nowMs: number,

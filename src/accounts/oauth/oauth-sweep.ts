@@ -1,9 +1,10 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { clocksDifferMaxMs } from '../../core/clocks.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import type { Announce } from '../announced.ts'
+import { inState } from '../key-list.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -105,13 +106,9 @@ async function endWithoutTokens(
   now: number,
   rowsMax: number,
 ): Promise<string[]> {
-  const over = db
-    .selectFrom('api_keys')
-    .select('id')
+  const over = inState(db.selectFrom('api_keys').select('id'), 'active', now)
     .where('client_id', 'is not', null)
     .where('kind', '=', 'connection')
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .where('created_at', '<=', now - beginsMs)
     .where(({ exists, not, selectFrom }) =>
       not(
@@ -145,6 +142,11 @@ async function removeUnusedClients(
 ): Promise<number> {
   const unused = now - limits.oauthUnusedClientTtlSeconds * 1000
   const idle = now - limits.oauthIdleClientTtlSeconds * 1000
+  const keysOfIt = inState(db.selectFrom('api_keys').select('id'), 'active', now).where(
+    'client_id',
+    '=',
+    sql.ref<string>('oauth_clients.id'),
+  )
   const clients = db
     .selectFrom('oauth_clients')
     .select('id')
@@ -155,17 +157,7 @@ async function removeUnusedClients(
         and([eb('last_used_at', '<=', unused), eb('last_used_at', '=', ref('created_at'))]),
       ]),
     )
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('api_keys')
-            .select('api_keys.id')
-            .whereRef('api_keys.client_id', '=', 'oauth_clients.id')
-            .where('revoked_at', 'is', null)
-            .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])),
-        ),
-      ),
-    )
+    .where(({ exists, not }) => not(exists(keysOfIt)))
     .limit(limits.oauthSweepRowsMax)
   const { numDeletedRows } = await db
     .deleteFrom('oauth_clients')
