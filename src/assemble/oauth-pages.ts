@@ -2,7 +2,7 @@ import { isWellFormedKey } from '../accounts/api-key.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Audit } from '../accounts/audit.ts'
 import type { Keys } from '../accounts/keys.ts'
-import { OauthRefusal } from '../accounts/oauth/oauth-refusal.ts'
+import { StoreRefusal } from '../accounts/oauth/store-refusal.ts'
 import { createConnections } from '../accounts/oauth/connections.ts'
 import { notAKey } from '../accounts/read-key.ts'
 import { strangerOf } from '../api/stranger.ts'
@@ -94,6 +94,6 @@ function unlessNotFound(error: unknown): undefined {
 }
 
 function asGatewayError(error: unknown): never {
-  if (error instanceof OauthRefusal) throw new GatewayError('invalid_value', error.message)
+  if (error instanceof StoreRefusal) throw new GatewayError('invalid_value', error.message)
   throw error
 }

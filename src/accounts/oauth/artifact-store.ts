@@ -15,7 +15,7 @@ import {
   type ArtifactPayload,
 } from './artifact-row.ts'
 import { endConnection } from './connection-end.ts'
-import { OauthRefusal } from './oauth-refusal.ts'
+import { StoreRefusal } from './store-refusal.ts'
 import { createRegisteredClients, keyOfClient, noteClientUse } from './registered-clients.ts'
 import { createStoredRoom } from './stored-room.ts'
 
@@ -24,7 +24,7 @@ import { createStoredRoom } from './stored-room.ts'
  * with the digest (`digestOf`) of its secret as `client_secret`.
  */
 export type ArtifactStore = {
-  /** Keeps one, in the place of what has the id. Throws an OauthRefusal where it is one too many. */
+  /** Keeps one, in the place of what has the id. Throws a StoreRefusal where it is one too many. */
   upsert(
     kind: ArtifactKind,
     id: string,
@@ -34,7 +34,7 @@ export type ArtifactStore = {
   /** One that has not expired; `consumed` is in it when it was used, and its grace is over. */
   find(kind: ArtifactKind, id: string): Promise<ArtifactPayload | undefined>
   findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
-  /** Uses a code or refresh token. Throws an OauthRefusal `already_used` for all but the first. */
+  /** Uses a code or refresh token. Throws a StoreRefusal `already_used` for all but the first. */
   consume(kind: ArtifactKind, id: string): Promise<void>
   destroy(kind: ArtifactKind, id: string): Promise<void>
   /** Ends the connection, with all its tokens; they are over everywhere within two seconds. */
@@ -137,7 +137,7 @@ function findRow(
 
 type Keeping = { now: number; limits: ArtifactLimits }
 
-/** Keeps a token, a code or a grant while there is what it is for. Throws an OauthRefusal. */
+/** Keeps a token, a code or a grant while there is what it is for. Throws a StoreRefusal. */
 async function keepForConnection(
   db: Kysely<Tables>,
   row: OauthArtifactsTable,
@@ -216,21 +216,21 @@ async function countSignIns(db: Kysely<Tables>): Promise<number> {
   return count
 }
 
-function alreadyUsed(): OauthRefusal {
-  return new OauthRefusal('already_used', 'It has been used already. Ask for another one.')
+function alreadyUsed(): StoreRefusal {
+  return new StoreRefusal('already_used', 'It has been used already. Ask for another one.')
 }
 
-function connectionEnded(): OauthRefusal {
+function connectionEnded(): StoreRefusal {
   const text = 'The connection has ended. Connect the client again.'
-  return new OauthRefusal('connection_ended', text)
+  return new StoreRefusal('connection_ended', text)
 }
 
-function tooManySignIns(): OauthRefusal {
+function tooManySignIns(): StoreRefusal {
   const text = 'Too many people sign in at the moment. Try again in a few minutes.'
-  return new OauthRefusal('too_many_artifacts', text)
+  return new StoreRefusal('too_many_artifacts', text)
 }
 
-function tooManyTokens(): OauthRefusal {
+function tooManyTokens(): StoreRefusal {
   const text = 'The client holds too many tokens. It should use each until it expires.'
-  return new OauthRefusal('too_many_artifacts', text)
+  return new StoreRefusal('too_many_artifacts', text)
 }

@@ -10,10 +10,11 @@ import { changedValues } from '../changed-values.ts'
 import { newId } from '../id.ts'
 import { endOfKey } from '../identify.ts'
 import { keySettings } from '../key-form.ts'
+import { inState } from '../key-list.ts'
 import { createToken } from '../one-time-token.ts'
 import { sharedWith } from './bound-connections.ts'
 import { plainName } from './client-name.ts'
-import { OauthRefusal } from './oauth-refusal.ts'
+import { StoreRefusal } from './store-refusal.ts'
 import { noteClientUse } from './registered-clients.ts'
 
 /** Who says yes to a client: a person who has signed in, or whoever has an API key. */
@@ -37,7 +38,7 @@ export type Connections = {
    * The id of the key that the client's tokens will be for, which is the id of oidc-provider's Grant:
    * the one that there is for the same client, person or key, and account, else a new one. Throws
    * `not_found` for an account that is not theirs, `expired_api_key` and `invalid_api_key` for a key
-   * that has ended, `insufficient_scope` for one that may not infer, and an OauthRefusal.
+   * that has ended, `insufficient_scope` for one that may not infer, and a StoreRefusal.
    */
   connect(consent: Consent): Promise<string>
 }
@@ -139,14 +140,10 @@ async function findSame(
   { by, accountId, client }: Consent,
   now: number,
 ): Promise<ApiKeysTable | undefined> {
-  const rows = transaction
-    .selectFrom('api_keys')
-    .selectAll()
+  const rows = inState(transaction.selectFrom('api_keys').selectAll(), 'active', now)
     .where('client_id', '=', client.id)
     .where('account_id', '=', accountId)
     .where('kind', '=', 'connection')
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
   const same =
     'personId' in by
       ? rows.where('created_by', '=', by.personId).where('bound_to', 'is', null)
@@ -161,17 +158,14 @@ async function assertRoom(
   accountId: string,
   { now, limits }: Room,
 ): Promise<void> {
-  const { count } = await transaction
-    .selectFrom('api_keys')
-    .select((one) => one.fn.countAll<number>().as('count'))
+  const { count } = await inState(transaction.selectFrom('api_keys'), 'active', now)
     .where('account_id', '=', accountId)
     .where('kind', '=', 'connection')
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .select((one) => one.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   if (count < limits.oauthConnectionsPerAccountMax) return
   const text = 'The account has as many connections as it may have. End one that is not used.'
-  throw new OauthRefusal('too_many_connections', text)
+  throw new StoreRefusal('too_many_connections', text)
 }
 
 function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKeysTable {

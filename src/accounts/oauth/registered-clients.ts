@@ -3,9 +3,10 @@ import type { Kysely } from 'kysely'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
+import { inState } from '../key-list.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
 import { plainName } from './client-name.ts'
-import { OauthRefusal } from './oauth-refusal.ts'
+import { StoreRefusal } from './store-refusal.ts'
 import { createStoredRoom } from './stored-room.ts'
 
 /** What a client says of itself (RFC 7591), as oidc-provider names it. */
@@ -32,7 +33,7 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
     },
   })
   return {
-    /** Keeps one that registers itself. Throws an OauthRefusal. */
+    /** Keeps one that registers itself. Throws a StoreRefusal. */
     register: async (metadata: ClientMetadata): Promise<void> => {
       await room.take(tooManyClients)
       const row = clientRow(metadata, clock())
@@ -64,13 +65,9 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
 
 /** The digests of the secrets with which a client of an account may sign in now, with spaces between. */
 async function workingDigests(db: Kysely<Tables>, clientId: string, now: number): Promise<string> {
-  const rows = await db
-    .selectFrom('api_keys')
-    .select('digest')
+  const rows = await inState(db.selectFrom('api_keys').select('digest'), 'active', now)
     .where('client_id', '=', clientId)
     .where('kind', '=', 'client')
-    .where('revoked_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .execute()
   return rows.map(({ digest }) => digest).join(' ')
 }
@@ -126,8 +123,8 @@ export async function noteClientUse(db: Kysely<Tables>, id: string, now: number)
     .execute()
 }
 
-function tooManyClients(): OauthRefusal {
+function tooManyClients(): StoreRefusal {
   const text =
     'Too many clients have registered with this gateway. Try again later, or use an API key.'
-  return new OauthRefusal('too_many_clients', text)
+  return new StoreRefusal('too_many_clients', text)
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ArtifactKind } from '../../../src/accounts/oauth/artifact-row.ts'
-import type { OauthRefusal } from '../../../src/accounts/oauth/oauth-refusal.ts'
+import type { StoreRefusal } from '../../../src/accounts/oauth/store-refusal.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { digestOf } from '../../../src/accounts/api-key.ts'
 import { forEachStore } from '../../support/each-store.ts'
@@ -11,7 +11,7 @@ import { openTestStore } from '../../support/store.ts'
 const codeOf = async (work: Promise<unknown>) =>
   work.then(
     () => 'done',
-    (error: OauthRefusal) => error.code,
+    (error: StoreRefusal) => error.code,
   )
 
 forEachStore('what OAuth keeps', () => {

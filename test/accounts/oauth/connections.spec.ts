@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { OauthRefusal } from '../../../src/accounts/oauth/oauth-refusal.ts'
+import type { StoreRefusal } from '../../../src/accounts/oauth/store-refusal.ts'
 import type { GatewayError } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { accountRow } from '../../support/callers.ts'
@@ -35,7 +35,7 @@ forEachStore('the connections of clients', () => {
   const codeOf = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
-      (error: GatewayError | OauthRefusal) => error.code,
+      (error: GatewayError | StoreRefusal) => error.code,
     )
   const rowOf = (id: string) =>
     store.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirstOrThrow()

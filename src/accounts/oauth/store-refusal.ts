@@ -1,5 +1,5 @@
 /** Why the store does not keep or give what a client asks for. */
-export type OauthRefusalCode =
+export type StoreRefusalCode =
   /** A code, or a refresh token behind its grace, was used before: `invalid_grant`. */
   | 'already_used'
   /** What it belongs to has ended meanwhile: `invalid_grant`. */
@@ -11,12 +11,12 @@ export type OauthRefusalCode =
   | 'too_many_connections'
 
 /** A refusal of the store; its message is for people and names a remedy. */
-export class OauthRefusal extends Error {
-  readonly code: OauthRefusalCode
+export class StoreRefusal extends Error {
+  readonly code: StoreRefusalCode
 
-  constructor(code: OauthRefusalCode, message: string) {
+  constructor(code: StoreRefusalCode, message: string) {
     super(message)
-    this.name = 'OauthRefusal'
+    this.name = 'StoreRefusal'
     this.code = code
   }
 }
