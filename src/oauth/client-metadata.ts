@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { shortened } from '../core/shortened.ts'
+import { plainLine } from '../core/plain-line.ts'
 import { redirectKind } from './redirect-address.ts'
 import { OAuthRefusal } from './refusal.ts'
 
@@ -62,14 +62,11 @@ function grantsOf(given: unknown): string[] {
   )
 }
 
-/** A name to show to people: one line, without characters that hide or turn what follows. */
+/** A name to show to people. */
 function nameOf(given: unknown): { client_name?: string } {
   if (given === undefined) return {}
-  const name = textOf(given, 'client_name')
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim()
-  const shown = shortened(name, nameLengthMax)
-  return shown === '' ? {} : { client_name: shown }
+  const name = plainLine(textOf(given, 'client_name'), nameLengthMax)
+  return name === '' ? {} : { client_name: name }
 }
 
 /** Pages about the client; those that are not https are left out. */

@@ -1,4 +1,4 @@
-import { shortened } from '../../core/shortened.ts'
+import { plainLine } from '../../core/plain-line.ts'
 
 const nameLengthMax = 60
 
@@ -33,13 +33,9 @@ export function clientText({ name, publishedBy }: AskingClient, redirectUri: str
 }
 
 function plainName(name: string): string {
-  const line = name
-    .slice(0, 20 * nameLengthMax)
-    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
-    // More than a few marks on one letter reach into the lines above and below.
-    .replaceAll(/(\p{M}{3})\p{M}+/gu, '$1')
-    .trim()
-  return shortened(line, nameLengthMax)
+  // More than a few marks on one letter reach into the lines above and below.
+  const flat = name.slice(0, 20 * nameLengthMax).replaceAll(/(\p{M}{3})\p{M}+/gu, '$1')
+  return plainLine(flat, nameLengthMax)
 }
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
