@@ -1,7 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
+import { isSameText } from '../core/same-text.ts'
 import type { Answer } from '../http/answer.ts'
 
 /** Gives the metrics as text, with its content type. */
@@ -84,7 +84,5 @@ function isLoopback({ socket, headers }: IncomingMessage): boolean {
 }
 
 function hasToken({ headers }: IncomingMessage, token: string): boolean {
-  const given = Buffer.from(headers.authorization ?? '')
-  const wanted = Buffer.from(`Bearer ${token}`)
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
+  return isSameText(headers.authorization ?? '', `Bearer ${token}`)
 }

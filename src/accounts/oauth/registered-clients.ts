@@ -1,5 +1,5 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { isSameText } from '../../core/same-text.ts'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
@@ -74,11 +74,8 @@ async function workingDigests(db: Kysely<Tables>, clientId: string, now: number)
 
 /** Whether a secret is one of those whose digests `find` gives; takes as long for each that is not. */
 export function matchesSecret(secret: string, digests: string): boolean {
-  const given = Buffer.from(digestOf(secret))
-  return digests
-    .split(' ')
-    .map((digest) => Buffer.from(digest))
-    .some((known) => known.length === given.length && timingSafeEqual(known, given))
+  const given = digestOf(secret)
+  return digests.split(' ').some((known) => isSameText(given, known))
 }
 
 /** Whose a client is that an account has made. */

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isSameText } from '../../core/same-text.ts'
 import { cookieOf } from '../../http/session-cookie.ts'
 
 /** Who looks at a page, as far as its forms are tied to them. */
@@ -27,10 +28,10 @@ export function createInteractionTokens(secret: Buffer, isSecure: boolean): Inte
   const forForm = (uid: string, viewer: Viewer) => sign('form', uid, viewer ?? null)
   return {
     forForm,
-    fitsForm: (given = '', uid, viewer) => isSame(given, forForm(uid, viewer)),
+    fitsForm: (given = '', uid, viewer) => isSameText(given, forForm(uid, viewer)),
     readKey: (request, uid) => {
       const [keyId = '', proof = ''] = (cookieOf(request, keyCookie) ?? '').split('.')
-      return keyId !== '' && isSame(proof, sign('key', uid, keyId)) ? keyId : undefined
+      return keyId !== '' && isSameText(proof, sign('key', uid, keyId)) ? keyId : undefined
     },
     keepKey: (uid, path, keyId) => {
       const value = keyId === undefined ? '' : `${keyId}.${sign('key', uid, keyId)}`
@@ -39,9 +40,4 @@ export function createInteractionTokens(secret: Buffer, isSecure: boolean): Inte
       return `${keyCookie}=${value}; Path=${path}; HttpOnly; SameSite=Lax${secure}; Max-Age=${age}`
     },
   }
-}
-
-function isSame(given: string, known: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(known)]
-  return one.length === other.length && timingSafeEqual(one, other)
 }
