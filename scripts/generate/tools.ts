@@ -62,7 +62,7 @@ function withoutConditionalDefaults(value: unknown): unknown {
  * What clients are told, in the part of JSON Schema that every vendor of models takes: OpenAI and
  * Anthropic in their strict modes, Gemini in function declarations. Bounds are told in words.
  */
-export function toldSchema(schema: Schema): Schema {
+function toldSchema(schema: Schema): Schema {
   const { type, enum: values, items, properties, required, anyOf, oneOf } = schema
   const choices = (anyOf ?? oneOf) as Schema[] | undefined
   // The tests hold mcp-tools.json to bounds of these types.

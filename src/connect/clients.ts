@@ -25,7 +25,7 @@ export type Client = {
 
 type Opening = 'initialize' | 'discover' | 'stream'
 
-export type Registration = {
+type Registration = {
   client_name: string
   redirect_uris: readonly string[]
   [member: string]: unknown

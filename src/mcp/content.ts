@@ -28,7 +28,7 @@ export function failureText({ toolMessage, param }: GatewayError): string {
 }
 
 /** What is said about a result: which call it is, and whether it was made for an earlier one. */
-export type ResultMeta = { requestId: string; idempotentReplayed?: true }
+type ResultMeta = { requestId: string; idempotentReplayed?: true }
 
 /** An object that is JSON already, which has members, with others in front of them. */
 export function withMembers(printed: PrintedJson, members: object): PrintedJson {

@@ -5,7 +5,7 @@ import type { Answer } from '../http/answer.ts'
 import { nameOf, type Client } from './sessions.ts'
 
 /** What a held stream carries, as events. */
-export type News = {
+type News = {
   /** Sent at once. */
   opening: Buffer
   toolsChanged: Buffer

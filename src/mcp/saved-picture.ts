@@ -9,7 +9,7 @@ export const savedPicturesKeyBytes = 32
 /** What tells a file from any other that has its name at another time. */
 export type SavedFile = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>
 
-export type SavedPictures = {
+type SavedPictures = {
   /** How the account for which a file was saved names it to a tool: `saved:<seal>:<name>`. */
   handleOf(accountId: string, name: string, file: SavedFile): string
   /**

@@ -33,7 +33,7 @@ export function withKeyRemedy(text: string): string {
 }
 
 /** A text in the characters that an `error_description` may have. */
-export function describable(text: string): string {
+function describable(text: string): string {
   return text
     .replaceAll('"', "'")
     .replaceAll('\\', '/')

@@ -15,7 +15,7 @@ import {
 } from './metadata.ts'
 import { isReserved } from './parameters.ts'
 
-export type ProviderOptions = {
+type ProviderOptions = {
   /** The issuer, and how all its addresses begin. */
   origin: string
   /** What access tokens are for, as the store looks for it. */

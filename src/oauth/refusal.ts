@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/error.ts'
 
 /** The codes of RFC 6749, 7591 and 8707 that the gateway itself answers with. */
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client_metadata'
   | 'invalid_redirect_uri'

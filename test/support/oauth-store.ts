@@ -9,7 +9,7 @@ import type { Store } from '../../src/storage/store.ts'
 import { accountRow, callerOf } from './callers.ts'
 import { accountsOf } from './keys.ts'
 
-export const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = {
+const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = {
   oauthClientsMax: 100,
   oauthSignInsMax: 100,
   oauthTokensPerConnectionMax: 1000,

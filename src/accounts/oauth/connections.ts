@@ -18,7 +18,7 @@ import { StoreRefusal } from './store-refusal.ts'
 import { noteClientUse } from './registered-clients.ts'
 
 /** Who says yes to a client: a person who has signed in, or whoever has an API key. */
-export type Consenter = { personId: string } | { keyId: string }
+type Consenter = { personId: string } | { keyId: string }
 
 /** What is said yes to. */
 export type Consent = {

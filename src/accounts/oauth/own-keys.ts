@@ -9,7 +9,7 @@ import type { Audit } from '../audit.ts'
 type SigningKey = webcrypto.JsonWebKey & { use: 'sig' }
 
 /** The gateway's own keys: those that sign first, then those with which others may have signed. */
-export type OwnKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
+type OwnKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
 
 type Options = {
   store: Pick<Store, 'db'>

@@ -1,5 +1,5 @@
 /** Why the store does not keep or give what a client asks for. */
-export type StoreRefusalCode =
+type StoreRefusalCode =
   /** A code, or a refresh token behind its grace, was used before: `invalid_grant`. */
   | 'already_used'
   /** What it belongs to has ended meanwhile: `invalid_grant`. */

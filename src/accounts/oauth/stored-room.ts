@@ -6,7 +6,7 @@ type Options = {
   clock: () => number
 }
 
-export type StoredRoom = {
+type StoredRoom = {
   /** Counts one more. Throws `refusal` where there are as many as there may be. */
   take(refusal: () => Error): Promise<void>
 }

@@ -9,7 +9,7 @@ type Message = Schemas['chat']['messages'][number]
 type Part = Exclude<Message['content'], string>[number]
 type TextPart = Extract<Part, { type: 'text' }>
 /** A picture among the arguments of a tool, in any of the forms that clients and models write. */
-export type PicturePart = NonNullable<Schemas['generate-image']['images']>[number]
+type PicturePart = NonNullable<Schemas['generate-image']['images']>[number]
 
 /** A conversation, and how the caller named what the core names otherwise. */
 type Conversation = {

@@ -10,7 +10,7 @@ export type Holder =
   | { kind: 'key'; name: string; hint: string; mode: 'live' | 'test'; account: Account }
 type Account = { id: string; name: string }
 
-export type ConsentPage = {
+type ConsentPage = {
   client: ClientText
   binding: FormBinding
   holder: Holder

@@ -20,7 +20,7 @@ export function leavingPage({ client, allowed, next }: LeavingPage): Answer {
   return pageAnswer({ title: allowed ? 'Connected' : 'Not connected', content, next })
 }
 
-export type StopPage = {
+type StopPage = {
   title: string
   /** What is so, and what to do. */
   message: string

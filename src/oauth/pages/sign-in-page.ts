@@ -4,7 +4,7 @@ import { alertOf, fieldOf, formOf, type FormBinding, type Problem } from './form
 import { markup, type Html } from './html.ts'
 import { pageAnswer } from './page.ts'
 
-export type SignInPage = {
+type SignInPage = {
   client: ClientText
   binding: FormBinding
   /** Whether strangers may make an account of their own. */

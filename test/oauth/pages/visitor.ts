@@ -98,7 +98,7 @@ export function fieldIn(html: string, name: string): string | undefined {
 }
 
 /** The account that is told of, or the first to choose from. */
-export function accountIn(html: string): string | undefined {
+function accountIn(html: string): string | undefined {
   return fieldIn(html, 'account_id') ?? /<option value="([^"]*)"/.exec(html)?.[1]
 }
 
