@@ -16,6 +16,9 @@ export const toolScope = 'mcp'
 /** The scope that some clients ask for before they take a refresh token. */
 export const offlineScope = 'offline_access'
 
+/** How an access token begins, by which it is told from an API key without a look-up. */
+export const accessTokenPrefix = 'mag_oauth_'
+
 /** How a client says who it is; `none` is what programs on a person's machine do. */
 export const clientAuthMethods = [
   'none',

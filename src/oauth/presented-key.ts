@@ -1,5 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identify } from '../core/caller.ts'
+import { accessTokenPrefix } from './metadata.ts'
+
+const bearerKey = new RegExp(`^bearer (?! *${accessTokenPrefix})`, 'i')
 
 /**
  * Refuses an API key that a client sends along and that is none. Clients that can do OAuth take the 401
@@ -12,7 +15,7 @@ export async function assertPresentedKey(
 ): Promise<void> {
   const { authorization = '', 'x-api-key': apiKey } = headers
   // A client that signs in anew may still send the token that is over.
-  if (/^bearer (?! *mag_oauth_)/i.test(authorization)) {
+  if (bearerKey.test(authorization)) {
     await identify({ authorization, apiKey: undefined })
   } else if (typeof apiKey === 'string' && apiKey !== '') {
     await identify({ authorization: undefined, apiKey })

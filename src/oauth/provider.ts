@@ -5,6 +5,7 @@ import type { DocumentFetch } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
 import { showError } from './error-page.ts'
 import {
+  accessTokenPrefix,
   clientAuthMethods,
   clientSigningAlgorithms,
   endpoints,
@@ -53,10 +54,10 @@ export const cookieNames = {
   session: 'gateway_oauth_session',
 }
 
-/** How a token is told from an API key, and from other tokens, without a look-up. */
+/** How tokens begin, by which one is told from another without a look-up. */
 const prefixes = {
-  AccessToken: 'mag_oauth_',
-  ClientCredentials: 'mag_oauth_',
+  AccessToken: accessTokenPrefix,
+  ClientCredentials: accessTokenPrefix,
   RefreshToken: 'mag_refresh_',
   AuthorizationCode: 'mag_code_',
 } as const

@@ -7,7 +7,7 @@ import { accessKinds, artifactDigest } from './artifact-row.ts'
 
 /** How access tokens begin, by which they are told from API keys. */
 export const accessTokenPrefix = 'mag_oauth_'
-const shape = /^mag_oauth_[A-Za-z0-9_-]{20,200}$/
+const shape = new RegExp(`^${accessTokenPrefix}[A-Za-z0-9_-]{20,200}$`)
 
 /** What access tokens are for. */
 export type TokenPurpose = {

@@ -12,6 +12,7 @@ import { endOfKey } from '../identify.ts'
 import { keySettings } from '../key-form.ts'
 import { inState } from '../key-list.ts'
 import { createToken } from '../one-time-token.ts'
+import { accessTokenPrefix } from './access-token.ts'
 import { sharedWith } from './bound-connections.ts'
 import { plainName } from './client-name.ts'
 import { StoreRefusal } from './store-refusal.ts'
@@ -176,7 +177,7 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
     mode: 'live',
     // Nobody knows what it is the digest of.
     digest: digestOf(createToken()),
-    hint: 'mag_oauth_…',
+    hint: `${accessTokenPrefix}…`,
     allowed_models: null,
     scopes: JSON.stringify(['inference']),
     allowed_addresses: null,
