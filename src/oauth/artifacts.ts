@@ -1,31 +1,19 @@
 import type { Adapter, AdapterFactory, JWK } from 'oidc-provider'
 
 /** What oidc-provider keeps of one thing, as it hands it over and takes it back. */
-export type ArtifactPayload = Record<string, unknown>
-export type ArtifactKind =
-  | 'AccessToken'
-  | 'AuthorizationCode'
-  | 'Client'
-  | 'ClientCredentials'
-  | 'Grant'
-  | 'Interaction'
-  | 'RefreshToken'
-  | 'ReplayDetection'
-  | 'Session'
+type Payload = Record<string, unknown>
 
-/** Where codes, tokens, clients and sign-ins under way are kept. */
+/**
+ * Where codes, tokens, clients and sign-ins under way are kept: a kind is oidc-provider's name of it,
+ * one of those that the configuration leaves on.
+ */
 export type ArtifactStore = {
-  upsert(
-    kind: ArtifactKind,
-    id: string,
-    payload: ArtifactPayload,
-    expiresInSeconds?: number,
-  ): Promise<void>
-  find(kind: ArtifactKind, id: string): Promise<ArtifactPayload | undefined>
-  findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
+  upsert(kind: string, id: string, payload: Payload, expiresInSeconds?: number): Promise<void>
+  find(kind: string, id: string): Promise<Payload | undefined>
+  findByUid(kind: 'Session', uid: string): Promise<Payload | undefined>
   /** Rejects for all but the first. */
-  consume(kind: ArtifactKind, id: string): Promise<void>
-  destroy(kind: ArtifactKind, id: string): Promise<void>
+  consume(kind: string, id: string): Promise<void>
+  destroy(kind: string, id: string): Promise<void>
   /** Ends all that was given with a grant. */
   revokeByGrantId(grantId: string): Promise<void>
 }
@@ -45,9 +33,7 @@ export function adapterOver(
       throw refusalOf(error)
     }
   }
-  return (name) => {
-    // The models that the configuration leaves on are these.
-    const kind = name as ArtifactKind
+  return (kind) => {
     const adapter: Adapter = {
       upsert: (id, payload, expiresIn) => told(store.upsert(kind, id, { ...payload }, expiresIn)),
       find: (id) => told(store.find(kind, id)),
