@@ -3,6 +3,7 @@ import type { Accounts } from './accounts.ts'
 import type { Entrance } from './entrance.ts'
 import type { Keys } from './keys.ts'
 import type { Members } from './members.ts'
+import type { Connections } from './oauth/connections.ts'
 import type { People } from './people.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -18,6 +19,11 @@ export function announcedKeys(keys: Keys, announce: Announce): Keys {
     rotate: behind(keys.rotate, (_, [, { id }]) => tell(id)),
     revoke: behind(keys.revoke, ({ id }) => tell(id)),
   }
+}
+
+/** Connections of which it is told when somebody says yes: again, and another budget may hold. */
+export function announcedConnections({ connect }: Connections, announce: Announce): Connections {
+  return { connect: behind(connect, (id) => announce({ kind: 'keys_changed', keyIds: [id] })) }
 }
 
 /** Accounts whose changes are told, as those of keys are. */

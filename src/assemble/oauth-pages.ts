@@ -1,5 +1,6 @@
 import { isWellFormedKey } from '../accounts/api-key.ts'
 import type { Accounts } from '../accounts/accounts.ts'
+import { announcedConnections, type Announce } from '../accounts/announced.ts'
 import type { Audit } from '../accounts/audit.ts'
 import type { Keys } from '../accounts/keys.ts'
 import { StoreRefusal } from '../accounts/oauth/store-refusal.ts'
@@ -24,6 +25,7 @@ export type OAuthPagesOptions = {
   accounts: Pick<Accounts, 'retrieve'>
   store: GuardedStore
   audit: Audit
+  announce: Announce
   clock: () => number
   identify: Identify
   secret: GatewaySecret
@@ -33,8 +35,9 @@ export type OAuthPagesOptions = {
 export function assembleOAuthPages(
   options: OAuthPagesOptions,
 ): Omit<AnswerOptions, 'interactions'> {
-  const { config, people, secret } = options
-  const connections = createConnections({ ...options, limits: config.limits })
+  const { config, people, secret, announce } = options
+  const made = createConnections({ ...options, limits: config.limits })
+  const connections = announcedConnections(made, announce)
   const isSecure = config.baseUrl?.startsWith('https:') === true
   return {
     personOf: async (token) => {

@@ -54,6 +54,25 @@ describe('the pages on which a client is let in', () => {
     expect(told.map(({ action }) => action)).to.deep.equal(['key.create', 'key.update'])
   })
 
+  it('set a budget that holds at once where the connection is known already', async () => {
+    await using remembering = await startGateway({ file: { limits: { key_cache_ms: 60_000 } } })
+    const own = peopleAt(remembering)
+    await own.post('/api/people', ada)
+    const { visitor, asking } = await own.arrive()
+    await own.signIn(visitor)
+    await visitor.press('allow')
+    const back = await own.goOn(visitor)
+    const { access_token: key } = await asking.exchange(back.searchParams.get('code')!)
+    const budget = async () => {
+      const told = await (await remembering.fetch('/api/key', { key })).json()
+      return (told as { budget: { amount: object } | null }).budget?.amount
+    }
+    expect(await budget()).to.equal(undefined)
+    await visitor.open(asking.path)
+    await visitor.press('allow', { budget_usd: '3' })
+    expect(await budget()).to.deep.equal({ usd: '3', nano_usd: 3_000_000_000 })
+  })
+
   it('are kept by nothing, framed by nothing and run nothing', async () => {
     const { visitor } = await people.arrive()
     for (const { headers } of [
