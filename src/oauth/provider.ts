@@ -1,6 +1,6 @@
 import type Koa from 'koa'
-import { Provider, errors, type Configuration } from 'oidc-provider'
-import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
+import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
+import { adapterOver, type ArtifactKind, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { DocumentFetch } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
 import { showError } from './error-page.ts'
@@ -71,6 +71,7 @@ export function createProvider(options: ProviderOptions): Provider {
   // Its types name its own events alone.
   const server: Koa = provider
   server.use(tellOfKeys)
+  server.use(nameForeignGrant)
   server.on('error', onFault)
   provider.on('server_error', (_context, error) => onFault(error))
   for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
@@ -88,6 +89,18 @@ const tellOfKeys: Koa.Middleware = async (context, next) => {
   if (status < 400 || typeof body !== 'object' || body === null) return
   const { error_description: text = '' } = body as { error_description?: string }
   if ('error' in body) context.body = { ...body, error_description: withKeyRemedy(text) }
+}
+
+/** A grant type that is not the client's has a code of its own (RFC 6749 section 5.2). */
+const nameForeignGrant: Koa.Middleware = async (context, next) => {
+  await next()
+  const { oidc, body } = context as unknown as Partial<KoaContextWithOIDC>
+  const { error } = (body ?? {}) as { error?: string }
+  const grant = oidc?.params?.['grant_type']
+  if (error !== 'invalid_request' || oidc?.client === undefined || typeof grant !== 'string') return
+  if (oidc.client.grantTypeAllowed(grant)) return
+  const error_description = 'This grant_type is not one of those of the client.'
+  context.body = { ...(body as object), error: 'unauthorized_client', error_description }
 }
 
 /** Ids of this kind begin with the prefix. */
@@ -186,10 +199,13 @@ type TokenPolicy = (
 ) => boolean
 
 /** What the store refuses, in OAuth's words; another error is passed on. */
-function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown, kind: ArtifactKind): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   switch (error.code) {
     case 'already_used':
+      // What a client signs says once who it is.
+      if (kind === 'ReplayDetection') return new errors.InvalidClientAuth(error.message)
+      return new errors.InvalidGrant(error.message)
     case 'connection_ended':
       return new errors.InvalidGrant(error.message)
     case 'too_many_clients':

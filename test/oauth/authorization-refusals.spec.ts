@@ -239,7 +239,7 @@ describe('an authorization request', () => {
         'for credentials of a client that registered itself',
         { grant_type: 'client_credentials' },
         400,
-        'invalid_request',
+        'unauthorized_client',
       ],
       [
         'for an unknown client',
