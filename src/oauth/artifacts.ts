@@ -24,21 +24,9 @@ export type OAuthKeys = { signing: readonly JWK[]; cookies: readonly string[] }
 /** The store as oidc-provider's adapter; `refusalOf` words what the store refuses. */
 export function adapterOver(
   store: ArtifactStore,
-  refusalOf: (error: unknown, kind: ArtifactKind) => unknown,
+  refusalOf: (error: unknown, kind: string) => unknown,
 ): AdapterFactory {
-<<<<<<< HEAD
-  const told = async <T>(asked: Promise<T>): Promise<T> => {
-    try {
-      return await asked
-    } catch (error) {
-      throw refusalOf(error)
-    }
-  }
   return (kind) => {
-=======
-  return (name) => {
-    // The models that the configuration leaves on are these.
-    const kind = name as ArtifactKind
     const told = async <T>(asked: Promise<T>): Promise<T> => {
       try {
         return await asked
@@ -46,7 +34,6 @@ export function adapterOver(
         throw refusalOf(error, kind)
       }
     }
->>>>>>> 51ab5de (oauth: a grant type of others is unauthorized_client; test: clients that sign are taken once with each proof)
     const adapter: Adapter = {
       upsert: (id, payload, expiresIn) => told(store.upsert(kind, id, { ...payload }, expiresIn)),
       find: (id) => told(store.find(kind, id)),

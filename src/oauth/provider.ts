@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
-import { adapterOver, type ArtifactKind, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
+import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { DocumentFetch } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
 import { showError } from './error-page.ts'
@@ -199,7 +199,7 @@ type TokenPolicy = (
 ) => boolean
 
 /** What the store refuses, in OAuth's words; another error is passed on. */
-function refusalOf(error: unknown, kind: ArtifactKind): unknown {
+function refusalOf(error: unknown, kind: string): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   switch (error.code) {
     case 'already_used':
