@@ -3971,6 +3971,132 @@ export interface components {
                 "application/json": components["schemas"]["OAuthError"];
             };
         };
+        /** @description Who asks is not the client, or has no right to. */
+        OAuthUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["OAuthChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The path does not take the method; `Allow` names those it takes. */
+        OAuthMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description There is too much at the moment; `Retry-After` says when to ask again. */
+        OAuthBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The request is refused, in the words of RFC 6749, as a page for browsers. */
+        OAuthPageRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description Who asks is not the client, or has no right to, as a page for browsers. */
+        OAuthPageUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["OAuthChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description The path does not take the method; `Allow` names those it takes, as a page for browsers. */
+        OAuthPageMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description There is too much at the moment; `Retry-After` says when to ask again, as a page for browsers. */
+        OAuthPageBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
     };
     parameters: {
         /**
@@ -4305,6 +4431,11 @@ export interface components {
          * @example "requests-per-account";q=6000;w=60, "concurrency-per-key";q=10;qu="concurrent-requests"
          */
         RateLimitPolicy: string;
+        /**
+         * @description How the client may say who it is (RFC 6749 section 5.2).
+         * @example Basic realm="https://gateway.example"
+         */
+        OAuthChallenge: string;
         /**
          * @description After how many seconds another try makes sense, at most 60.
          * @example 1
@@ -5141,8 +5272,12 @@ export interface operations {
                     "application/json": components["schemas"]["ResourceMetadata"];
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     retrieveServerMetadata: {
@@ -5209,8 +5344,12 @@ export interface operations {
                     "application/json": components["schemas"]["ServerMetadata"];
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     retrieveOpenIdConfiguration: {
@@ -5251,8 +5390,12 @@ export interface operations {
                     "application/json": components["schemas"]["ServerMetadata"];
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     authorize: {
@@ -5302,8 +5445,17 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
         };
     };
     authorizeByForm: {
@@ -5366,8 +5518,17 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
         };
     };
     resumeAuthorization: {
@@ -5420,8 +5581,17 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
         };
     };
     showInteraction: {
@@ -5447,28 +5617,18 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The page that says why it does not go on. */
-            "4XX": {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example <!doctype html> */
-                    "text/html": string;
-                };
-            };
-            /** @description The page that says why it does not go on. */
-            "5XX": {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example <!doctype html> */
-                    "text/html": string;
-                };
-            };
+            400: components["responses"]["OAuthPageRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
         };
     };
     answerInteraction: {
@@ -5513,28 +5673,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The page that says why it does not go on. */
-            "4XX": {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example <!doctype html> */
-                    "text/html": string;
-                };
-            };
-            /** @description The page that says why it does not go on. */
-            "5XX": {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example <!doctype html> */
-                    "text/html": string;
-                };
-            };
+            400: components["responses"]["OAuthPageRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
         };
     };
     createToken: {
@@ -5578,8 +5728,17 @@ export interface operations {
                     "application/json": components["schemas"]["TokenAnswer"];
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     registerClient: {
@@ -5632,8 +5791,17 @@ export interface operations {
                     "application/json": components["schemas"]["RegisteredClient"];
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     revokeToken: {
@@ -5663,8 +5831,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     introspectToken: {
@@ -5703,8 +5880,17 @@ export interface operations {
                     };
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     listSigningKeys: {
@@ -5741,8 +5927,12 @@ export interface operations {
                     };
                 };
             };
-            "4XX": components["responses"]["OAuthRefusal"];
-            "5XX": components["responses"]["OAuthRefusal"];
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     listAccounts: {

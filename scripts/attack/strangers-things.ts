@@ -104,11 +104,8 @@ async function listened({ owner, stranger, url, ask }: Case): Promise<Failure[]>
       got('/mcp', { authorization: `Bearer ${key}`, accept: 'text/event-stream', ...more }),
     )
   const own = await listen(owner)
-  const strange = await Promise.all([
-    listen(stranger),
-    listen(stranger, { 'last-event-id': '0' }),
-    listen(stranger, { 'mcp-session-id': randomUUID() }),
-  ])
+  const strange = await Promise.all([listen(stranger), listen(stranger, { 'last-event-id': '0' })])
+  const stolen = await stolenSessions({ owner, stranger, ask })
   await until('streams are open', () =>
     [own, ...strange].every(({ text }) => text().includes('open')),
   )
@@ -128,10 +125,42 @@ async function listened({ owner, stranger, url, ask }: Case): Promise<Failure[]>
   const overheard = strange.filter(({ text }) => text().includes('generate-image'))
   for (const { leave } of [own, ...strange]) leave()
   return [
+    ...stolen,
     ...(isTold ? [] : [{ what: 'The owner is told nothing of its call.', request }]),
     ...overheard.map((one) => ({ what: 'A stranger is told of a call.', request: one.request })),
   ]
 }
+
+/** A session that another account was given, or nobody, is none. */
+async function stolenSessions({
+  owner,
+  stranger,
+  ask,
+}: Pick<Case, 'owner' | 'stranger' | 'ask'>): Promise<Failure[]> {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: client }
+  const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+  const begun = await ask(posted('/mcp', owner, { headers: accept, body }))
+  const given = begun.headers.get('mcp-session-id') ?? ''
+  const refused = await Promise.all(
+    [given, randomUUID()].map(async (id) => {
+      const request = got('/mcp', {
+        authorization: `Bearer ${stranger}`,
+        accept: 'text/event-stream',
+        'mcp-session-id': id,
+      })
+      const { status } = await ask(request)
+      return status === 404
+        ? []
+        : [{ what: `A stranger's session is answered ${status}.`, request }]
+    }),
+  )
+  return [
+    ...(given === '' ? [{ what: 'The owner is given no session.', request: '' }] : []),
+    ...refused.flat(),
+  ]
+}
+
+const client = { name: 'attack', version: '1' }
 
 async function listener(url: string, request: Buffer) {
   const socket = await openConnection(url)

@@ -44,7 +44,10 @@ function isPage(path: string, status: number): boolean {
 /** Why an answer of no operation is not as errors are on every path. */
 export function errorFaults({ status, headers, text }: Answer): string[] {
   if (status < 400 || text === '') return []
-  if (headers.get('content-type') !== 'application/json') return ['An error is no JSON.']
+  const [type] = (headers.get('content-type') ?? '').split(';')
+  // A page for a person who signs in.
+  if (type === 'text/html' && text.includes(' · Model-Access Gateway</title>')) return []
+  if (type !== 'application/json') return ['An error is no JSON.']
   const body: unknown = JSON.parse(text)
   const reasons = errorSchemas.map(($ref) => complaints({ $ref }, body))
   return reasons.some((found) => found.length === 0) ? [] : reasons.flat()
@@ -53,6 +56,7 @@ export function errorFaults({ status, headers, text }: Answer): string[] {
 const errorSchemas = [
   '#/components/schemas/ErrorResponse',
   '#/components/schemas/JsonRpcErrorResponse',
+  '#/components/schemas/OAuthError',
 ]
 
 type LogLine = { level: string; code?: string }

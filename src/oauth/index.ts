@@ -109,7 +109,10 @@ export function createOAuthServer(options: Options): OAuthServer {
       authorize: async (call) => authorize(call, queryOf(call.request)),
       authorizeByForm: async (call) => authorize(call, call.body.toString()),
       resumeAuthorization: async (call) =>
-        hand(call, { method: 'GET', path: `${endpoints.authorization}/${call.path.uid}` }),
+        hand(call, {
+          method: 'GET',
+          path: `${endpoints.authorization}/${encodeURIComponent(call.path.uid)}`,
+        }),
       createToken: async (call) => {
         const given = new URLSearchParams(call.body.toString())
         const meant = tokenParameters(given, publicOrigin(call.request))
