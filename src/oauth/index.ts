@@ -17,13 +17,14 @@ import type { Asked } from './hand-over.ts'
 import type { Interactions, PageCall } from './interactions.ts'
 import {
   endpoints,
+  interactionPath,
   openIdConfiguration,
   resourceMetadata,
   serverMetadata,
   type ClientRules,
 } from './metadata.ts'
 import { answerInteraction, type AnswerOptions } from './pages/answer-interaction.ts'
-import { interactionErrorAnswer, interactionPath } from './pages/interaction-error.ts'
+import { interactionErrorAnswer } from './pages/interaction-error.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
 import { assertPresentedKey } from './presented-key.ts'

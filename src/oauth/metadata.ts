@@ -39,6 +39,11 @@ export const endpoints = {
   jwks: '/oauth/jwks',
 } as const
 
+/** Where the pages are on which people decide. */
+export const interactionPath = '/oauth/interaction/'
+/** How long a sign-in may be under way. */
+export const interactionSeconds = 3600
+
 /** What tokens are for: the address of the tool server, as a person gives it to a client. */
 export function resourceAt(origin: string): string {
   return `${origin}/mcp`

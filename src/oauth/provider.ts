@@ -9,6 +9,8 @@ import {
   clientAuthMethods,
   clientSigningAlgorithms,
   endpoints,
+  interactionPath,
+  interactionSeconds,
   offlineScope,
   resourceAt,
   toolScope,
@@ -39,7 +41,7 @@ const seconds = {
   AccessToken: hourSeconds,
   ClientCredentials: hourSeconds,
   AuthorizationCode: minuteSeconds,
-  Interaction: hourSeconds,
+  Interaction: interactionSeconds,
   /** Nobody stays signed in here: the gateway's own session says who a person is. */
   Session: minuteSeconds,
   /** Of each one, so that a connection lasts while it is used. */
@@ -144,7 +146,7 @@ function configurationOf(options: ProviderOptions): Configuration {
       const id = oidc.result?.consent?.grantId
       return id === undefined ? undefined : oidc.provider.Grant.find(id)
     },
-    interactions: { url: (_context, { uid }) => `/oauth/interaction/${uid}` },
+    interactions: { url: (_context, { uid }) => interactionPath + uid },
     renderError: showError,
     fetch: options.fetchDocument,
     ttl: seconds,

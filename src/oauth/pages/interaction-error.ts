@@ -2,9 +2,6 @@ import type { GatewayError } from '../../core/error.ts'
 import { errorHeaders, type ErrorAnswer } from '../../http/error-answer.ts'
 import { stopPage } from './end-pages.ts'
 
-/** Where the pages are. */
-export const interactionPath = '/oauth/interaction/'
-
 /** The answer to an error on the pages: a page too, which leads nowhere. */
 export const interactionErrorAnswer: ErrorAnswer = (error) => {
   const { 'www-authenticate': _, ...headers } = errorHeaders(error)

@@ -5,12 +5,12 @@ import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
+import { interactionPath } from '../metadata.ts'
 import type { AskedConsent, Interactions, PageCall as InteractionCall } from '../interactions.ts'
 import { clientText, type ClientText } from './client-text.ts'
 import { consentPage, type Holder } from './consent-page.ts'
 import type { FormBinding, Problem } from './form.ts'
 import type { InteractionTokens, Viewer } from './interaction-tokens.ts'
-import { interactionPath } from './interaction-error.ts'
 import { signInPage, signUpPage, signUpView, viewParameter } from './sign-in-page.ts'
 
 type Schemas = components['schemas']

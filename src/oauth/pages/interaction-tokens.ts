@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isSameText } from '../../core/same-text.ts'
 import { cookieOf } from '../../http/session-cookie.ts'
+import { interactionSeconds } from '../metadata.ts'
 
 /** Who looks at a page, as far as its forms are tied to them. */
 export type Viewer = { session: string } | { keyId: string } | undefined
@@ -18,8 +19,6 @@ export type InteractionTokens = {
 }
 
 const keyCookie = 'gateway_given_key'
-/** No interaction lasts longer. */
-const keyAgeSeconds = 3600
 
 /** Tokens that nobody can make without the secret: not who has another interaction, or session. */
 export function createInteractionTokens(secret: Buffer, isSecure: boolean): InteractionTokens {
@@ -35,7 +34,7 @@ export function createInteractionTokens(secret: Buffer, isSecure: boolean): Inte
     },
     keepKey: (uid, path, keyId) => {
       const value = keyId === undefined ? '' : `${keyId}.${sign('key', uid, keyId)}`
-      const age = keyId === undefined ? 0 : keyAgeSeconds
+      const age = keyId === undefined ? 0 : interactionSeconds
       const secure = isSecure ? '; Secure' : ''
       return `${keyCookie}=${value}; Path=${path}; HttpOnly; SameSite=Lax${secure}; Max-Age=${age}`
     },
