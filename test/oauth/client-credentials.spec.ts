@@ -108,7 +108,7 @@ forEachStore('client credentials', () => {
     const elsewhere = { resource: 'https://other.example/mcp' }
     await expectRefused(await ask(client, elsewhere), 400, 'invalid_target')
     const code = { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://a.example' }
-    await expectRefused(await ask(client, code), 400, 'invalid_request')
+    await expectRefused(await ask(client, code), 400, 'unauthorized_client')
   })
 
   it('end with the client, and its tokens with them', async () => {
