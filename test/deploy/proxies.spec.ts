@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsTable } from '../../src/config.ts'
-import { nginxConfiguration } from '../support/deploy/composed.ts'
+import { nginxConfiguration, writeNginxTls } from '../support/deploy/composed.ts'
 import { makeFolder } from '../support/folder.ts'
 import { projectFolder } from '../support/program.ts'
 import { programPath } from '../support/servers/daemon.ts'
@@ -23,13 +23,7 @@ describe('the proxies', () => {
       )
       const file = join(folder.path, 'nginx.conf')
       writeFileSync(file, nginxConfiguration(9, folder.path, addresses))
-      mkdirSync(join(folder.path, 'gateway.d'))
-      const keys = join(projectFolder, 'test/support/public-host')
-      const tls = read('nginx-tls.conf')
-        .replace('/etc/nginx/tls/certificate.pem', `${keys}-certificate-for-tests.pem`)
-        .replace('/etc/nginx/tls/key.pem', `${keys}-key-for-tests.pem`)
-        .replace('/etc/nginx/gateway-locations.conf', join(folder.path, 'gateway-locations.conf'))
-      writeFileSync(join(folder.path, 'gateway.d/tls.conf'), tls)
+      writeNginxTls(10, folder.path)
       const { status, stderr } = spawnSync(nginx, ['-t', '-q', '-c', file, '-e', 'stderr'], {
         encoding: 'utf8',
       })

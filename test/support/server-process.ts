@@ -17,7 +17,7 @@ type Options = {
 
 const main = join(projectFolder, 'src/main.ts')
 
-const whereItIs = /listening on (http:\/\/\S+)/
+const whereItIs = /listening on (https?:\/\/\S+)/
 
 /** Starts `node src/main.ts`, or `npm start`, on a free port with its store in `folder`. */
 export async function startServer({

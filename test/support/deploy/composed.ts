@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../../scripts/free-port.ts'
@@ -155,6 +155,21 @@ export function nginxConfiguration(
     ['/etc/nginx/gateway.d', join(folder, 'gateway.d')],
     ...addresses,
   )
+}
+
+/** nginx-tls.conf beside what `nginxConfiguration` gives, with the certificate for tests, at another port. */
+export function writeNginxTls(port: number, folder: string): void {
+  const certificates = join(projectFolder, 'test/support/public-host')
+  const text = replaced(
+    read('proxies/nginx-tls.conf'),
+    ['listen 8443 ssl;', `listen 127.0.0.1:${port} ssl;`],
+    ['listen [::]:8443 ssl;', ''],
+    ['/etc/nginx/tls/certificate.pem', `${certificates}-certificate-for-tests.pem`],
+    ['/etc/nginx/tls/key.pem', `${certificates}-key-for-tests.pem`],
+    ['/etc/nginx/gateway-locations.conf', join(folder, 'gateway-locations.conf')],
+  )
+  mkdirSync(join(folder, 'gateway.d'))
+  writeFileSync(join(folder, 'gateway.d/tls.conf'), text)
 }
 
 /** Caddyfile as it is mounted, with addresses of this machine. */

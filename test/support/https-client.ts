@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { request } from 'node:https'
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { createVisitor, onwardOf, register } from '../oauth/pages/visitor.ts'
+import { callTool, textOf } from './mcp-client.ts'
+import { createTestProvider } from './oauth-provider.ts'
+import { sayYes } from './oauth-person.ts'
+
+/**
+ * A program of its own, since NODE_EXTRA_CA_CERTS is read at a start: what a client and a person do at the
+ * address, which is printed as JSON.
+ */
+const [url = '', testKey = ''] = process.argv.slice(2)
+
+/** What somebody sends who would have the gateway take another address for its own. */
+const forged = {
+  host: 'evil.example',
+  'x-forwarded-host': 'evil.example',
+  'x-forwarded-proto': 'http',
+  forwarded: 'host=evil.example;proto=http',
+}
+
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
+
+/** What `fetch` would not send. */
+const get = (path: string, headers: Record<string, string>) =>
+  new Promise<Answer>((resolve, reject) => {
+    const asked = request(url + path, { headers, servername: 'localhost' }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, text }),
+      )
+    })
+    asked.on('error', reject).end()
+  })
+
+/** The whole flow with the SDK's client, up to a call and a renewal. */
+async function connect() {
+  const authProvider = createTestProvider()
+  const transport = () => new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider })
+  const first = transport()
+  const refused = await new Client({ name: 'test', version: '1' })
+    .connect(first)
+    .catch((error: unknown) => error)
+  if (!(refused instanceof UnauthorizedError)) throw refused
+  const back = await sayYes({ url, testKey }, authProvider.sentTo!)
+  await first.finishAuth(back.searchParams.get('code')!)
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(transport())
+  const tools = (await client.listTools()).tools.length
+  const said = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }] }
+  const { isError = false, ...chat } = await callTool(client, 'chat', said)
+  authProvider.kept.tokens = { ...authProvider.kept.tokens!, access_token: 'mag_oauth_over' }
+  await client.listTools()
+  const isRenewed = authProvider.kept.tokens.access_token !== 'mag_oauth_over'
+  await client.close()
+  const { origin, searchParams } = authProvider.sentTo!
+  const asked = {
+    origin,
+    resource: searchParams.get('resource'),
+    issuer: back.searchParams.get('iss'),
+  }
+  return { asked, tools, chat: { isError, text: textOf(chat) }, isRenewed }
+}
+
+/** A person who makes an account, signs in on the page, and is known when another client asks. */
+async function signIn() {
+  const asking = await register({ url })
+  const visitor = createVisitor({ url })
+  const first = await visitor.open(asking.path)
+  const ada = { email: 'ada@example.com', name: 'Ada', password: 'a sentence of hers' }
+  const person = await fetch(`${url}/api/people`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify(ada),
+  })
+  const consent = await visitor.press('sign_in', { email: ada.email, password: ada.password })
+  const cookies = [...visitor.cookies.keys()]
+  // Who is signed in is asked at once.
+  const again = await visitor.open((await register({ url })).path)
+  await visitor.press('allow')
+  const back = await visitor.ask(onwardOf(visitor.shown()))
+  return {
+    statuses: [first.status, person.status, consent.status, again.status, back.status],
+    asksAtOnce: again.html.includes('Connect this application?'),
+    cookies,
+    set: person.headers.get('set-cookie'),
+  }
+}
+
+/** The same questions with honest and with forged headers. */
+async function compare() {
+  const { path: authorize } = await register({ url })
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const { status, headers: told, text } = await get(path, headers)
+    const seen = {
+      status,
+      challenge: told['www-authenticate'],
+      location: told.location,
+      cookies: told['set-cookie']?.map((line) => line.replace(/=[^;]*/, '')),
+      // Each error has another request id.
+      body: status === 200 ? text : undefined,
+    }
+    const ids = /(interaction|authorize)\/[\w-]+|expires=[^;"]+/g
+    return JSON.parse(JSON.stringify(seen).replaceAll(ids, '$1')) as Partial<typeof seen>
+  }
+  const askAll = async (headers: Record<string, string>) => {
+    const metadata = '/.well-known/oauth-protected-resource/mcp'
+    return {
+      metadata: [
+        await ask(metadata, headers),
+        await ask('/.well-known/oauth-authorization-server', headers),
+      ],
+      refusal: await ask('/mcp', headers),
+      authorization: await ask(authorize, headers),
+    }
+  }
+  return { honest: await askAll({}), forged: await askAll(forged) }
+}
+
+const facts = {
+  connected: await connect(),
+  person: await signIn(),
+  answers: await compare(),
+}
+process.stdout.write(`${JSON.stringify(facts)}\n`)
+export type Facts = typeof facts
