@@ -39,6 +39,11 @@ export function tokenParameters(given: URLSearchParams, origin: string): URLSear
   if (meant.getAll('resource').some((one) => one !== resourceAt(origin))) {
     throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
   }
+  if (meant.get('grant_type') === 'refresh_token' && meant.getAll('scope').length === 1) {
+    // Who has a refresh token has been given what this scope is for.
+    const asked = meant.get('scope')!.split(' ')
+    meant.set('scope', asked.filter((scope) => scope !== offlineScope).join(' '))
+  }
   const isOfClient = meant.get('grant_type') === 'client_credentials'
   if (isOfClient && !meant.get('scope')) meant.set('scope', toolScope)
   return meant

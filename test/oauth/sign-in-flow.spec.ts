@@ -203,6 +203,21 @@ describe('a client that signs a person in', () => {
       await tokensOf(await refreshed(token, { scope: 'mcp' }))
     })
 
+    it('may ask for offline_access, first and at each refresh, and gets the same', async () => {
+      const asked = { scope: 'mcp offline_access' }
+      let tokens = await tokensOf(await exchange(await newCode(client, asked)))
+      for (const changes of [asked, {}, { scope: 'mcp' }, asked]) {
+        tokens = await tokensOf(await refreshed(tokens.refresh_token, changes))
+        expect(tokens.scope).to.equal('mcp')
+        expect(await listModels(tokens.access_token)).to.equal(200)
+      }
+    })
+
+    it('may ask for offline_access at a refresh alone', async () => {
+      const { refresh_token: token } = await tokensOf(await exchange(await newCode()))
+      await tokensOf(await refreshed(token, { scope: 'mcp offline_access' }))
+    })
+
     it('loses the connection when a refresh token is used again', async () => {
       const first = await tokensOf(await exchange(await newCode()))
       const second = await tokensOf(await refreshed(first.refresh_token))
