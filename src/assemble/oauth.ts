@@ -1,4 +1,3 @@
-import type { Announce } from '../accounts/announced.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
 import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
@@ -7,12 +6,12 @@ import { toolServerAddress } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createClientAttempts } from '../policy/client-attempts.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
 import type { Events } from '../telemetry/events.ts'
 import { assembleOAuthPages, type OAuthPagesOptions } from './oauth-pages.ts'
 
 type Options = OAuthPagesOptions & {
-  announce: Announce
   events: Events
   publicNet: PublicNet
   monotonic: () => number
@@ -57,6 +56,7 @@ export function assembleOAuth(options: Options) {
       }),
       monotonic,
     ),
+    clientAttempts: createClientAttempts({ entriesMax: limits.signInEntriesMax, monotonic }),
     pages: assembleOAuthPages(options),
     requestValuesMax: limits.requestValuesMax,
     onFault: events.faulted,

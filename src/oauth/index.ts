@@ -4,6 +4,7 @@ import type { OperationIdOf } from '../../generated/operations.ts'
 import type { Identify } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
+import { originOf } from '../http/connection.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { OperationCall } from '../http/operation.ts'
@@ -28,6 +29,7 @@ import { interactionErrorAnswer } from './pages/interaction-error.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
 import { assertPresentedKey } from './presented-key.ts'
+import { clientWithSecret } from './presented-secret.ts'
 
 type OAuthId = OperationIdOf<'client'>
 
@@ -44,6 +46,10 @@ type Options = {
   identify: Identify
   /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
   countRegistration: (address: string | null) => void
+  /** Slows down who guesses secrets of clients. Throws `rate_limit_exceeded`. */
+  clientAttempts: {
+    begin(attempt: { origin: string; clientId: string }): (isClient: boolean) => void
+  }
   /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
   requestValuesMax: number
@@ -96,8 +102,19 @@ export function createOAuthServer(options: Options): OAuthServer {
     const meant = authorizationParameters(new URLSearchParams(given), origin)
     return hand(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
   }
-  const post = (path: string) => (call: Call & { body: Buffer }) =>
-    hand(call, { method: 'POST', path, body: form(call.body.toString()) })
+  /** Hands on what a client asks with its secret, or without one. */
+  const post = async (call: Call, path: string, given: URLSearchParams) => {
+    const clientId = clientWithSecret(call.request, given)
+    const asked: Asked = { method: 'POST', path, body: form(String(given)) }
+    if (clientId === undefined) return hand(call, asked)
+    const origin = originOf(call.addressOf(call.request) ?? '')
+    const tried = options.clientAttempts.begin({ origin, clientId })
+    await hand(call, asked)
+    tried(call.response.statusCode !== 401)
+    return undefined
+  }
+  const postAsIs = (path: string) => (call: Call & { body: Buffer }) =>
+    post(call, path, new URLSearchParams(call.body.toString()))
   const interactions = lazyInteractions(async () => (await loaded()).interactions)
   const pages = { ...options.pages, interactions }
   return {
@@ -117,7 +134,7 @@ export function createOAuthServer(options: Options): OAuthServer {
       createToken: async (call) => {
         const given = new URLSearchParams(call.body.toString())
         const meant = tokenParameters(given, publicOrigin(call.request))
-        return hand(call, { method: 'POST', path: endpoints.token, body: form(String(meant)) })
+        return post(call, endpoints.token, meant)
       },
       registerClient: async (call) => {
         await assertPresentedKey(call.request, options.identify)
@@ -128,8 +145,8 @@ export function createOAuthServer(options: Options): OAuthServer {
         const body = { type: 'application/json', text }
         return hand(call, { method: 'POST', path: endpoints.registration, body })
       },
-      revokeToken: post(endpoints.revocation),
-      introspectToken: post(endpoints.introspection),
+      revokeToken: postAsIs(endpoints.revocation),
+      introspectToken: postAsIs(endpoints.introspection),
       listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
     },
     errorAnswer: (error, refused) =>

@@ -1,0 +1,24 @@
+import { expect } from 'chai'
+import { operations } from './contract.ts'
+import { expectError } from './expect-error.ts'
+import type { TestGateway } from './gateway.ts'
+
+const scoped = operations.filter(({ security = [] }) =>
+  security.some((one) => (one['bearer'] ?? []).some((scope) => scope !== 'inference')),
+)
+
+/** Holds that a token may do nothing that wants another scope than `inference`, or a session. */
+export async function expectNoAdministration(
+  gateway: Pick<TestGateway, 'fetch'>,
+  key: string,
+): Promise<void> {
+  expect(scoped.length).to.be.above(15)
+  for (const { path, method } of scoped) {
+    const url = path.replaceAll(/\{\w+\}/g, 'key_none')
+    const answer = await gateway.fetch(url, { key, method: method.toUpperCase() })
+    await expectError(answer, { status: 403, code: 'insufficient_scope' })
+  }
+  for (const url of ['/api/me', '/api/me/connections', '/api/sessions']) {
+    await expectError(await gateway.fetch(url, { key }), { status: 401, code: 'invalid_session' })
+  }
+}
