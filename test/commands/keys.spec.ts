@@ -77,6 +77,20 @@ describe('the commands for accounts and keys', () => {
     )
   })
 
+  it('make a client, whose two values are told once, as lines or as JSON', async () => {
+    const client = 'keys create --kind client --mode test --name service'
+    const made = await told<Schemas['CreatedApiKey']>(client)
+    expect(made).to.include({ kind: 'client', name: 'service', client_secret: made.key })
+    expect(made.client_id).to.match(/^client_/)
+    const { code, stdout } = await run(client)
+    expect(code).to.equal(0)
+    expect(stdout).to.match(/^CLIENT_ID=client_\w+\nCLIENT_SECRET=\S+\n$/)
+    const listed = await run('keys list --json')
+    expect(listed.stdout).to.include(made.id).and.to.not.include(made.key)
+    const [, secret = ''] = /CLIENT_SECRET=(\S+)/.exec(stdout)!
+    expect(listed.stdout).to.not.include(secret)
+  })
+
   for (const [words, message] of [
     ['accounts create', /^Say --name/],
     ['accounts create --name x --budget-usd 1', /^--budget-period is required/],
@@ -87,6 +101,11 @@ describe('the commands for accounts and keys', () => {
     ['keys create --mode test --name x --models a,', /^--models: a name is empty/],
     ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days takes/],
     ['keys create --mode test --name x --scope admin', /Did you mean '--scopes'/],
+    ['keys create --kind robot --mode test --name x', /^--kind must be one of/],
+    [
+      'keys create --kind client --mode test --name x --scopes admin',
+      /^--scopes must be 'inference'/,
+    ],
     ['keys rotate', /^Say which key/],
     ['keys rotate key_none --overlap-minutes 99999', /^--overlap-minutes must be at most 10080/],
     ['keys revoke key_none', /^There is no such key/],
