@@ -110,7 +110,9 @@ export function createOAuthServer(options: Options): OAuthServer {
     const origin = originOf(call.addressOf(call.request) ?? '')
     const tried = options.clientAttempts.begin({ origin, clientId })
     await hand(call, asked)
-    tried(call.response.statusCode !== 401)
+    const { statusCode } = call.response
+    // What is wrong otherwise may have been seen before the secret was.
+    if (statusCode === 200 || statusCode === 401) tried(statusCode === 200)
     return undefined
   }
   const postAsIs = (path: string) => (call: Call & { body: Buffer }) =>
