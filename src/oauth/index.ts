@@ -102,21 +102,7 @@ export function createOAuthServer(options: Options): OAuthServer {
     const meant = authorizationParameters(new URLSearchParams(given), origin)
     return hand(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
   }
-  /** Hands on what a client asks with its secret, or without one. */
-  const post = async (call: Call, path: string, given: URLSearchParams) => {
-    const clientId = clientWithSecret(call.request, given)
-    const asked: Asked = { method: 'POST', path, body: form(String(given)) }
-    if (clientId === undefined) return hand(call, asked)
-    const origin = originOf(call.addressOf(call.request) ?? '')
-    const tried = options.clientAttempts.begin({ origin, clientId })
-    await hand(call, asked)
-    const { statusCode } = call.response
-    // What is wrong otherwise may have been seen before the secret was.
-    if (statusCode === 200 || statusCode === 401) tried(statusCode === 200)
-    return undefined
-  }
-  const postAsIs = (path: string) => (call: Call & { body: Buffer }) =>
-    post(call, path, new URLSearchParams(call.body.toString()))
+  const post = clientForms(options.clientAttempts, hand)
   const interactions = lazyInteractions(async () => (await loaded()).interactions)
   const pages = { ...options.pages, interactions }
   return {
@@ -134,8 +120,7 @@ export function createOAuthServer(options: Options): OAuthServer {
           path: `${endpoints.authorization}/${encodeURIComponent(call.path.uid)}`,
         }),
       createToken: async (call) => {
-        const given = new URLSearchParams(call.body.toString())
-        const meant = tokenParameters(given, publicOrigin(call.request))
+        const meant = tokenParameters(formOf(call), publicOrigin(call.request))
         return post(call, endpoints.token, meant)
       },
       registerClient: async (call) => {
@@ -147,8 +132,8 @@ export function createOAuthServer(options: Options): OAuthServer {
         const body = { type: 'application/json', text }
         return hand(call, { method: 'POST', path: endpoints.registration, body })
       },
-      revokeToken: postAsIs(endpoints.revocation),
-      introspectToken: postAsIs(endpoints.introspection),
+      revokeToken: async (call) => post(call, endpoints.revocation, formOf(call)),
+      introspectToken: async (call) => post(call, endpoints.introspection, formOf(call)),
       listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
     },
     errorAnswer: (error, refused) =>
@@ -206,6 +191,29 @@ function lazyInteractions(find: () => Promise<Interactions>): Interactions {
     approve: async (call: PageCall, grantId) => (await find()).approve(call, grantId),
     refuse: async (call: PageCall) => (await find()).refuse(call),
   }
+}
+
+/** Hands on what clients ask with their secret, or without one. */
+function clientForms(
+  attempts: Options['clientAttempts'],
+  hand: (call: Call, asked: Asked) => Promise<undefined>,
+) {
+  return async (call: Call, path: string, given: URLSearchParams) => {
+    const clientId = clientWithSecret(call.request, given)
+    const asked: Asked = { method: 'POST', path, body: form(String(given)) }
+    if (clientId === undefined) return hand(call, asked)
+    const origin = originOf(call.addressOf(call.request) ?? '')
+    const tried = attempts.begin({ origin, clientId })
+    await hand(call, asked)
+    const { statusCode } = call.response
+    // What is wrong otherwise may have been seen before the secret was.
+    if (statusCode === 200 || statusCode === 401) tried(statusCode === 200)
+    return undefined
+  }
+}
+
+function formOf({ body }: { body: Buffer }): URLSearchParams {
+  return new URLSearchParams(body.toString())
 }
 
 function form(text: string): NonNullable<Asked['body']> {

@@ -125,10 +125,10 @@ forEachStore('client credentials', () => {
         expect(answer.status, await answer.text()).to.equal(200)
       for (let times = 0; times < 6; times++) await expectTaken(await guess(right, 'post'))
       for (const how of ['basic', 'post', 'basic', 'post', 'basic'] as const) {
-        await expectRefused(await guess('wrong', how), 401, 'invalid_client')
         const twice = { authorization: `Basic ${btoa(`${client.client_id}:wrong`)}` }
         const both = { ...asked, client_id: client.client_id!, client_secret: 'wrong' }
         await expectRefused(await postForm(gateway, path, both, twice), 400, 'invalid_request')
+        await expectRefused(await guess('wrong', how), 401, 'invalid_client')
       }
       for (const how of ['basic', 'post'] as const) {
         const slowed = await guess(right, how)
