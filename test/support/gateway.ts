@@ -91,6 +91,18 @@ export type TestGateway = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** Moves on with a clock, and stands still where a test sets it back. */
+function onlyForward(clock: () => number): () => number {
+  let seen = clock()
+  let elapsed = seen
+  return () => {
+    const now = clock()
+    elapsed += Math.max(0, now - seen)
+    seen = now
+    return elapsed
+  }
+}
+
 /** The day on which the suite lives: models retire and prices change by the clock. */
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
@@ -134,7 +146,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   const lines: string[] = []
   const log = createLog('debug', null, { write: (line) => void lines.push(line) })
   const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
-  const monotonic = options.monotonic ?? options.clock
+  const monotonic = options.monotonic ?? (options.clock && onlyForward(options.clock))
   const { publicNet = {}, moreTools = [] } = options
   const { server, accounts, people, store, toolServer, close } = await assemble({
     config,
