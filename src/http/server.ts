@@ -291,7 +291,8 @@ const closingSweepMs = 25
  */
 async function sweepUntil(closed: Promise<void>, closeSome: () => void): Promise<void> {
   closeSome()
-  const sweep = setInterval(closeSome, closingSweepMs)
+  // Behind a poll: after a turn that took long, what has come meanwhile is read before anything is closed.
+  const sweep = setInterval(() => setImmediate(closeSome), closingSweepMs)
   await closed
   clearInterval(sweep)
 }
