@@ -24,6 +24,12 @@ export async function generate(): Promise<Record<string, string>> {
   return {
     // Our type of a document says less than the generator's input type.
     'types.ts': banner + astToString(await openapiTS(own as never)),
+    // As those see it who ask: what has a default may be left out.
+    'client-types.ts':
+      banner +
+      astToString(
+        await openapiTS(structuredClone(document) as never, { defaultNonNullable: false }),
+      ),
     'operations.ts': operationsFile(own, operations),
     'tools.ts': toolsFile(tools),
     'tool-types.ts': await schemaTypes(

@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
 import { referenceFiles } from './api-reference.ts'
+import { dashboardAssets, dashboardPage } from './dashboard.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
 import { oneTimeLinkFiles } from './one-time-links.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
@@ -49,10 +50,19 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   router.get('/', ({ state }) => {
     state.answer = { status: 302, headers: { location: '/docs' }, pieces: [] }
   })
-  for (const [path, file] of Object.entries(files)) {
-    const answerTo = staticFile(file)
-    router.get(path, async ({ req, state }) => {
-      state.answer = await answerTo(req)
-    })
-  }
+  const served = { ...files, ...dashboardAssets() }
+  for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
+  // Behind those that are literal; an asset of another version is not there.
+  bindFile(router, '/dashboard', dashboardPage)
+  bindFile(router, dashboardPaths, dashboardPage)
+}
+
+/** Addresses of pages have no full stop; those of files do. */
+const dashboardPaths = /^\/dashboard\/[\w/-]*$/
+
+function bindFile(router: Router<ExchangeState>, path: string | RegExp, file: StaticFile): void {
+  const answerTo = staticFile(file)
+  router.get(path, async ({ req, state }) => {
+    state.answer = await answerTo(req)
+  })
 }

@@ -1,0 +1,109 @@
+import type { ComponentChildren } from 'preact'
+import { useSignal } from '@preact/signals'
+import { Icon } from '../elements/icon.tsx'
+import { addressOf, base, place } from '../data/place.ts'
+import { leave, mayAdminister, membership, signedIn, chooseAccount } from '../data/session.ts'
+import { useAct } from '../data/load.ts'
+import { Failure } from '../elements/failure.tsx'
+import { pages, type Page } from '../pages/index.ts'
+import { pageAt } from './shown.tsx'
+
+/** The frame of all pages: navigation, account, who is signed in. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const isOpen = useSignal(false)
+  return (
+    <div class="shell">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <a class="brand" href={base}>
+          Model-Access Gateway
+        </a>
+        <button
+          type="button"
+          class="plain menu"
+          aria-expanded={isOpen.value}
+          aria-controls="navigation"
+          onClick={() => (isOpen.value = !isOpen.value)}
+        >
+          <Icon name="menu" />
+          Menu
+        </button>
+      </header>
+      <div id="navigation" class={isOpen.value ? 'side open' : 'side'}>
+        <AccountChoice />
+        <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
+          <ul>
+            {pages.filter(isFor).map((page) => (
+              <li key={page.path}>
+                <a
+                  href={addressOf(page.path)}
+                  aria-current={pageAt(place.value.path) === page ? 'page' : undefined}
+                >
+                  <Icon name={page.icon} />
+                  {page.title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <SignedInAs />
+      </div>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function isFor(page: Page): boolean {
+  if (page.for === 'everybody') return true
+  return mayAdminister.value
+}
+
+function AccountChoice() {
+  const memberships = signedIn.value?.person.memberships ?? []
+  const chosen = membership.value
+  if (chosen === undefined) return <p class="account">&nbsp;</p>
+  if (memberships.length === 1) return <p class="account">{chosen.account_name}</p>
+  return (
+    <label class="account">
+      <span class="hidden">Account</span>
+      <select
+        value={chosen.account_id}
+        onChange={(event) => chooseAccount(event.currentTarget.value)}
+      >
+        {memberships.map(({ account_id: id, account_name: name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function SignedInAs() {
+  const signingOut = useAct(leave)
+  const person = signedIn.value?.person
+  if (person === undefined || person === null) return null
+  return (
+    <div class="who">
+      <p>
+        <strong>{person.name}</strong>
+        <br />
+        <span class="quiet">{person.email}</span>
+      </p>
+      <Failure error={signingOut.error} />
+      <button
+        type="button"
+        class="plain"
+        disabled={signingOut.isBusy}
+        onClick={() => void signingOut.run()}
+      >
+        Sign out
+      </button>
+    </div>
+  )
+}

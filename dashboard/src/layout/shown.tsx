@@ -1,0 +1,54 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Failure } from '../elements/failure.tsx'
+import { Waiting } from '../elements/waiting.tsx'
+import { toRefusal } from '../data/load.ts'
+import { membership, signedIn } from '../data/session.ts'
+import { addressOf, go, place } from '../data/place.ts'
+import type { Refusal } from '../data/api.ts'
+import { pages, type Page } from '../pages/index.ts'
+
+/** The page that the address names: the longest path that it begins with. */
+export function pageAt(path: string): Page | undefined {
+  if (path === '/') return pages[0]
+  const fits = pages.filter((page) => path === page.path || path.startsWith(`${page.path}/`))
+  return fits.toSorted((one, other) => other.path.length - one.path.length)[0]
+}
+
+type Ready = { page: Page; Page: ComponentType }
+
+/** Shows that page; an address of none says so. */
+export function Shown() {
+  const page = pageAt(place.value.path)
+  const [ready, setReady] = useState<Ready>()
+  const [error, setError] = useState<Refusal>()
+  const [tries, setTries] = useState(0)
+  useEffect(() => {
+    if (page === undefined) return
+    setError(undefined)
+    page.load().then(
+      ({ Page }) => setReady({ page, Page }),
+      // The files of another version are gone once the gateway has been updated.
+      (thrown: unknown) => setError(toRefusal(thrown)),
+    )
+    document.title = `${page.title} · Model-Access Gateway`
+  }, [page, tries])
+  if (page === undefined) return <Nowhere />
+  if (error !== undefined) return <Failure error={error} again={() => setTries(tries + 1)} />
+  if (ready?.page !== page) return <Waiting />
+  // Another account is another page.
+  return <ready.Page key={`${signedIn.value?.person.id} ${membership.value?.account_id}`} />
+}
+
+function Nowhere() {
+  return (
+    <section>
+      <h1>There is no such page</h1>
+      <p>
+        <button type="button" onClick={() => go(addressOf('/'))}>
+          Go to the first page
+        </button>
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,23 @@
+import type { ComponentType } from 'preact'
+import type { IconName } from '../elements/icon.tsx'
+
+/** A page of the dashboard, loaded when it is first shown. */
+export type Page = {
+  path: string
+  title: string
+  icon: IconName
+  /** Whom the navigation shows it to. */
+  for: 'everybody' | 'administrators' | 'operators'
+  load: () => Promise<{ Page: ComponentType }>
+}
+
+/** In the order of the navigation. */
+export const pages: readonly Page[] = [
+  {
+    path: '/keys',
+    title: 'API keys',
+    icon: 'key',
+    for: 'administrators',
+    load: () => import('./keys/index.tsx'),
+  },
+]
