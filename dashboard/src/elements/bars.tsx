@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks'
+
+export type Bar = {
+  /** Below the bar. */
+  label: string
+  /** From bottom to top, one for each series. */
+  values: readonly number[]
+}
+type Props = {
+  caption: string
+  series: readonly string[]
+  bars: readonly Bar[]
+  /** A value in words. */
+  tell: (value: number) => string
+}
+
+const height = 160
+const width = 800
+const gap = 0.25
+
+/** Stacked bars over time, and the same numbers as a table. */
+export function Bars({ caption, series, bars, tell }: Props) {
+  const [isTable, setTable] = useState(false)
+  const most = Math.max(...bars.map(sumOf), Number.MIN_VALUE)
+  return (
+    <figure class="bars">
+      <figcaption class="head">
+        <h2>{caption}</h2>
+        <button type="button" class="plain small" onClick={() => setTable(!isTable)}>
+          {isTable ? 'Show the plot' : 'Show the numbers'}
+        </button>
+      </figcaption>
+      {series.length > 1 && (
+        <ul class="legend">
+          {series.map((name, index) => (
+            <li key={name}>
+              <svg viewBox="0 0 10 10" aria-hidden="true">
+                <rect class={`series-${index % seriesColours}`} width="10" height="10" rx="2" />
+              </svg>
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isTable ? (
+        <Numbers {...{ caption, series, bars, tell }} />
+      ) : (
+        <Plot
+          {...{ bars, most, tell }}
+          label={`${caption}, as bars. The button above shows the numbers.`}
+        />
+      )}
+    </figure>
+  )
+}
+
+const seriesColours = 8
+
+function Plot({
+  bars,
+  most,
+  tell,
+  label,
+}: Pick<Props, 'bars' | 'tell'> & { most: number; label: string }) {
+  const step = width / Math.max(bars.length, 1)
+  return (
+    <>
+      <svg
+        class="plot"
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {bars.map((bar, index) => {
+          let top = height
+          return (
+            <g key={bar.label}>
+              <title>{`${bar.label}: ${tell(sumOf(bar))}`}</title>
+              {bar.values.map((value, at) => {
+                const size = (value / most) * (height - 4)
+                top -= size
+                return (
+                  <rect
+                    key={at}
+                    class={`series-${at % seriesColours}`}
+                    x={(index + gap / 2) * step}
+                    y={top}
+                    width={step * (1 - gap)}
+                    height={size}
+                  />
+                )
+              })}
+            </g>
+          )
+        })}
+      </svg>
+      <p class="axis">
+        <span>{bars[0]?.label}</span>
+        <span>at most {tell(most === Number.MIN_VALUE ? 0 : most)}</span>
+        <span>{bars.at(-1)?.label}</span>
+      </p>
+    </>
+  )
+}
+
+function Numbers({ caption, series, bars, tell }: Props) {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            {series.map((name) => (
+              <th scope="col" class="number" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map((bar) => (
+            <tr key={bar.label}>
+              <th scope="row">{bar.label}</th>
+              {bar.values.map((value, at) => (
+                <td class="number" key={at}>
+                  {tell(value)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function sumOf({ values }: Bar): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}

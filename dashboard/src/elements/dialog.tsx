@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+type Props = {
+  title: string
+  /** Closed by Escape or its button; not while something is under way that must be seen. */
+  onClose: () => void
+  isFast?: boolean
+  children: ComponentChildren
+}
+
+/** A dialog above the page, which the browser keeps the focus in. */
+export function Dialog({ title, onClose, isFast = false, children }: Props) {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = element.current!
+    dialog.showModal()
+    return () => dialog.close()
+  }, [])
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (!isFast) onClose()
+      }}
+    >
+      <div class="head">
+        <h2 id={id}>{title}</h2>
+        {!isFast && (
+          <button type="button" class="plain small" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        )}
+      </div>
+      {children}
+    </dialog>
+  )
+}

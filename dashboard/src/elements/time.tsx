@@ -1,0 +1,28 @@
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
+const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+
+/** A moment as in `5 minutes ago`; its title tells it in the reader's own zone. */
+export function Time({ at, never = 'never' }: { at: string | null; never?: string }) {
+  if (at === null) return <span class="quiet">{never}</span>
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={whole.format(date)}>
+      {ago(date.getTime(), Date.now())}
+    </time>
+  )
+}
+
+/** How far a time is from now, both in Unix milliseconds. */
+export function ago(atMs: number, nowMs: number): string {
+  const seconds = Math.round((atMs - nowMs) / 1000)
+  const step = steps.find(([, size]) => Math.abs(seconds) >= size)
+  if (step === undefined) return seconds > 0 ? 'in a moment' : 'just now'
+  return relative.format(Math.trunc(seconds / step[1]), step[0])
+}
