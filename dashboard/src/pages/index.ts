@@ -14,10 +14,24 @@ export type Page = {
 /** In the order of the navigation. */
 export const pages: readonly Page[] = [
   {
+    path: '/overview',
+    title: 'Overview',
+    icon: 'overview',
+    for: 'everybody',
+    load: () => import('./overview/index.tsx'),
+  },
+  {
     path: '/keys',
     title: 'API keys',
     icon: 'key',
     for: 'administrators',
     load: () => import('./keys/index.tsx'),
+  },
+  {
+    path: '/requests',
+    title: 'Requests',
+    icon: 'requests',
+    for: 'everybody',
+    load: () => import('./requests/index.tsx'),
   },
 ]
