@@ -122,20 +122,270 @@ export interface paths {
         put?: never;
         /**
          * Send a JSON-RPC message to the tool server
-         * @description Streamable HTTP transport of the Model Context Protocol, protocol version 2024-11-05 and up to
-         *     2025-11-25. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
-         *     of messages is answered as a batch.
+         * @description Streamable HTTP transport of the Model Context Protocol, in both of its eras. Revisions 2024-11-05
+         *     to 2025-11-25 begin with the method `initialize`. In revision 2026-07-28 each request says in
+         *     `params._meta` which revision it is of and what its client can do; `server/discover` tells what
+         *     there is, and `subscriptions/listen` holds an event stream open. The era of a request is what its
+         *     `_meta` says. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
+         *     of messages of the older era is answered as a batch.
          *
          *     The answer is JSON, unless the call carries a progress token or lasts longer than some seconds
          *     and the client accepts `text/event-stream`: then it is a stream of messages that ends with the
          *     answer. A tool that fails answers with a result that has `isError: true`.
+         *
+         *     The answer to `initialize` has an `Mcp-Session-Id`. A client that sends it back with its other
+         *     messages has its ids, cancellations and log level to itself.
          */
         post: operations["postMcp"];
         /**
          * End a session
-         * @description The tool server keeps no sessions; the request is accepted and changes nothing.
+         * @description Ends the session that the header `Mcp-Session-Id` names: its event streams, the calls of tools
+         *     that are in work, its log level. Without the header there is nothing to end.
          */
         delete: operations["deleteMcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the tool server as an OAuth resource
+         * @description The metadata of RFC 9728, also at `/.well-known/oauth-protected-resource/mcp`: which
+         *     authorization server gives tokens for the tool server.
+         */
+        get: operations["retrieveResourceMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the authorization server
+         * @description The metadata of RFC 8414, also at `/.well-known/oauth-authorization-server/mcp`. What is not
+         *     named there is not offered.
+         */
+        get: operations["retrieveServerMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the authorization server to OpenID clients
+         * @description The same metadata, for clients that look for it here, with what OpenID Connect Discovery
+         *     requires of it. The gateway gives no ID tokens.
+         */
+        get: operations["retrieveOpenIdConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask a person to let a client in
+         * @description The authorization endpoint of RFC 6749, for browsers. `response_type` is `code`, and PKCE with
+         *     `S256` is required (RFC 7636). `resource` is `{base_url}/mcp`, which is also the default
+         *     (RFC 8707), and `scope` is `mcp`. Answers carry `iss` (RFC 9207). While the redirect address
+         *     is not proved, errors are shown here.
+         */
+        get: operations["authorize"];
+        put?: never;
+        /**
+         * Ask a person to let a client in, with a form
+         * @description The same with its parameters in a form.
+         */
+        post: operations["authorizeByForm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/authorize/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Go on behind the decision
+         * @description Where the browser is sent behind the person's decision; it leads back to the client.
+         */
+        get: operations["resumeAuthorization"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/interaction/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the page on which a person decides
+         * @description Where /oauth/authorize sends the browser: to sign in, as POST /api/sessions does or with an API
+         *     key, and to say yes or no to the client. It needs the cookie that /oauth/authorize gave. Errors
+         *     are pages, too, and lead nowhere.
+         */
+        get: operations["showInteraction"];
+        put?: never;
+        /**
+         * Send a form of that page
+         * @description What its buttons send. Only the page itself can: the form is tied to the sign-in and to who is
+         *     signed in.
+         */
+        post: operations["answerInteraction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get an access token
+         * @description The token endpoint of RFC 6749, for `authorization_code`, `refresh_token` and
+         *     `client_credentials`. Access tokens last for an hour and are sent as a bearer token to
+         *     `/mcp` and `/v1`. A refresh token is replaced with each use.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register a client
+         * @description Dynamic registration (RFC 7591), open and limited by address. The answer tells what was
+         *     registered: what the gateway does not offer is left out. Redirect addresses are https, http on
+         *     this machine (with any port), or of a scheme of the client's own. Registered clients sign
+         *     people in; those of `client_credentials` are made by an administrator.
+         */
+        post: operations["registerClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a token
+         * @description The revocation endpoint of RFC 7009. A client revokes its own tokens alone; with a refresh
+         *     token end all tokens of its connection.
+         */
+        post: operations["revokeToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/introspect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask about a token
+         * @description The introspection endpoint of RFC 7662. A client is told of its own tokens alone.
+         */
+        post: operations["introspectToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/jwks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the public keys
+         * @description The authorization server's public keys as a JWK set (RFC 7517).
+         */
+        get: operations["listSigningKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -236,7 +486,8 @@ export interface paths {
         };
         /**
          * List the keys of the account
-         * @description Ended keys too, without the secret of any.
+         * @description API keys, connections of clients that people have signed in to, and clients of the account
+         *     itself; ended ones too, without the secret of any.
          */
         get: operations["listKeys"];
         put?: never;
@@ -244,6 +495,9 @@ export interface paths {
          * Create a key
          * @description Its secret is in this answer alone, and stored nowhere. A key without the scope `admin` hands
          *     out no more than it has itself; what it makes counts with its own limits and budget.
+         *
+         *     With `kind` `client` it is for a service that signs in with OAuth 2.0: its `client_id` and
+         *     `client_secret` get tokens for an hour from `/oauth/token` (grant type `client_credentials`).
          */
         post: operations["createKey"];
         delete?: never;
@@ -265,8 +519,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Ends it for good, with its streams and calls under way within two seconds. Its row stays for the
-         *     ledger. A key that is revoked already stays as it is.
+         * @description Ends it for good, with its streams and calls under way within two seconds; a connection or a client
+         *     with all its tokens. Its row stays for the ledger. A key that is revoked already stays as it is.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -274,7 +528,8 @@ export interface paths {
         /**
          * Change a key
          * @description What is left out stays as it is, and `null` lifts a restriction. It holds for all calls that begin
-         *     two seconds later or more.
+         *     two seconds later or more. Connections and clients are changed like keys; all that they may do
+         *     is to call models.
          */
         patch: operations["updateKey"];
         trace?: never;
@@ -291,7 +546,8 @@ export interface paths {
         /**
          * Replace a key
          * @description Makes a key that may do the same, and ends the old one after the overlap; until then both work.
-         *     They share their limits and their budget.
+         *     They share their limits and their budget. A client gets a new secret and keeps its `client_id`. A
+         *     connection has no secret and is refused.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -430,6 +686,48 @@ export interface paths {
         put: operations["changePassword"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the clients that one has connected
+         * @description Those that act in one's name after one signed in and said yes to them, in any account; ended
+         *     ones too. Whatever role one has.
+         */
+        get: operations["listConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/connections/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of one's own connections
+         * @description Ends it with all its tokens, streams and calls under way, within two seconds. One that has ended
+         *     already stays as it is.
+         */
+        delete: operations["endConnection"];
         options?: never;
         head?: never;
         patch?: never;
@@ -702,6 +1000,81 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        OAuthError: {
+            /** @description One of the codes of RFC 6749 and its extensions. */
+            error: string;
+            /** @description What is wrong, and the remedy. */
+            error_description?: string;
+            state?: string;
+            iss?: string;
+            scope?: string;
+        };
+        ResourceMetadata: {
+            resource: string;
+            authorization_servers: string[];
+            scopes_supported: string[];
+            bearer_methods_supported: string[];
+            resource_name?: string;
+            resource_documentation?: string;
+        };
+        ServerMetadata: {
+            issuer: string;
+            authorization_endpoint: string;
+            token_endpoint: string;
+            registration_endpoint?: string;
+            revocation_endpoint?: string;
+            introspection_endpoint?: string;
+            jwks_uri?: string;
+            scopes_supported?: string[];
+            response_types_supported: string[];
+            response_modes_supported?: string[];
+            grant_types_supported?: string[];
+            token_endpoint_auth_methods_supported?: string[];
+            token_endpoint_auth_signing_alg_values_supported?: string[];
+            revocation_endpoint_auth_methods_supported?: string[];
+            introspection_endpoint_auth_methods_supported?: string[];
+            code_challenge_methods_supported?: string[];
+            authorization_response_iss_parameter_supported?: boolean;
+            client_id_metadata_document_supported?: boolean;
+            service_documentation?: string;
+            subject_types_supported?: string[];
+            id_token_signing_alg_values_supported?: string[];
+        };
+        TokenAnswer: {
+            access_token: string;
+            token_type: string;
+            /** @description For how many seconds it holds. */
+            expires_in: number;
+            refresh_token?: string;
+            scope?: string;
+        };
+        ClientRegistration: {
+            client_name?: string;
+            redirect_uris?: string[];
+            application_type?: string;
+            grant_types?: string[];
+            response_types?: string[];
+            token_endpoint_auth_method?: string;
+            client_uri?: string;
+            logo_uri?: string;
+            policy_uri?: string;
+            tos_uri?: string;
+            contacts?: string[];
+            jwks?: Record<string, never>;
+            jwks_uri?: string;
+        };
+        RegisteredClient: {
+            client_id: string;
+            client_id_issued_at?: number;
+            client_secret?: string;
+            client_secret_expires_at?: number;
+            client_name?: string;
+            redirect_uris: string[];
+            application_type?: string;
+            grant_types?: string[];
+            response_types?: string[];
+            token_endpoint_auth_method?: string;
+        };
         /** @enum {string} */
         Switch: "true" | "false";
         /**
@@ -724,7 +1097,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -874,7 +1247,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -933,13 +1306,41 @@ export interface components {
         ApiKeyId: string;
         /** @enum {string} */
         ApiKeyState: "active" | "expired" | "revoked";
+        /**
+         * @description `key`: an API key. `connection`: what a person lets a client do after signing in (OAuth 2.0).
+         *     `client`: a service of the account, which gets tokens with its `client_id` and `client_secret`.
+         * @enum {string}
+         */
+        ApiKeyKind: "key" | "connection" | "client";
+        /**
+         * @description What is made; a connection is made by signing in alone.
+         * @enum {string}
+         */
+        GivenKeyKind: "key" | "client";
+        /** @description Whose tokens act with a connection or as a client. */
+        KeyClient: {
+            /** @description Its `client_id`, which may be the address of its own document. */
+            id: string;
+            /** @description How it called itself; nobody has checked that. */
+            name: string;
+            /**
+             * @description The host that people were sent back to, or the scheme of an application, as `cursor:`; null of
+             *     a client of the account.
+             */
+            redirect_host: string | null;
+        };
+        NullableKeyClient: components["schemas"]["KeyClient"] | null;
         ApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
+            kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
             name: string;
             mode: components["schemas"]["Mode"];
-            /** @description The beginning and the end of its secret, by which people know it. */
+            /**
+             * @description The beginning and the end of its secret, by which people know it; of a connection, the
+             *     beginning of its tokens.
+             */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
@@ -963,14 +1364,19 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            client: components["schemas"]["NullableKeyClient"];
         };
         CreatedApiKey: {
             id: components["schemas"]["ApiKeyId"];
             object: components["schemas"]["ApiKeyObject"];
+            kind: components["schemas"]["ApiKeyKind"];
             account_id: components["schemas"]["AccountId"];
             name: string;
             mode: components["schemas"]["Mode"];
-            /** @description The beginning and the end of its secret, by which people know it. */
+            /**
+             * @description The beginning and the end of its secret, by which people know it; of a connection, the
+             *     beginning of its tokens.
+             */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
@@ -994,8 +1400,13 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
-            /** @description The secret itself, told this once. */
+            client: components["schemas"]["NullableKeyClient"];
+            /** @description The secret itself, told this once; of a client the same as its `client_secret`. */
             key: string;
+            /** @description Of a client, what it signs in with. */
+            client_id?: string;
+            /** @description Of a client, the secret that it signs in with, told this once. */
+            client_secret?: string;
         };
         ApiKeyList: {
             object: components["schemas"]["ListObject"];
@@ -1013,9 +1424,11 @@ export interface components {
         /** @description A time to come, as 2027-11-22T12:00:00Z; null for never. */
         EndTime: string | null;
         NewApiKey: {
+            /** @description What to make; an API key, where it is left out. */
+            kind?: components["schemas"]["GivenKeyKind"];
             name: components["schemas"]["DisplayName"];
             mode: components["schemas"]["Mode"];
-            /** @description What it may do; to call models, where it is left out. */
+            /** @description What it may do; to call models, where it is left out, and always for a client. */
             scopes?: components["schemas"]["GivenScopes"];
             models?: components["schemas"]["GivenModels"];
             allowed_addresses?: components["schemas"]["GivenAddresses"];
@@ -2387,14 +2800,68 @@ export interface components {
             id: components["schemas"]["JsonRpcId"];
             method: string;
             params?: ({
-                _meta?: ({
-                    progressToken?: components["schemas"]["JsonRpcId"] | null;
-                } & {
-                    [key: string]: unknown;
-                }) | null;
+                _meta?: components["schemas"]["JsonRpcMeta"] | components["schemas"]["ModernMeta"] | null;
             } & {
                 [key: string]: unknown;
             }) | null;
+        };
+        JsonRpcMeta: {
+            progressToken?: components["schemas"]["JsonRpcId"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The `_meta` of each request of revision 2026-07-28. `logLevel` asks for log messages in the answer
+         *     to `tools/call`, which is then an event stream.
+         */
+        ModernMeta: {
+            "io.modelcontextprotocol/protocolVersion": components["schemas"]["ModernRevision"];
+            "io.modelcontextprotocol/clientCapabilities": {
+                [key: string]: unknown;
+            };
+            "io.modelcontextprotocol/clientInfo"?: {
+                name: string;
+                version: string;
+            } & {
+                [key: string]: unknown;
+            };
+            "io.modelcontextprotocol/logLevel"?: components["schemas"]["LogLevel"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The severities of RFC 5424, from the least to the greatest.
+         * @enum {string}
+         */
+        LogLevel: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+        /**
+         * @description The request of revision 2026-07-28 that holds an event stream open. Its first message is
+         *     `notifications/subscriptions/acknowledged`; each names the id of this request in its `_meta`.
+         */
+        SubscriptionsListen: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            id: components["schemas"]["JsonRpcId"];
+            /** @enum {string} */
+            method: "subscriptions/listen";
+            params: {
+                _meta: components["schemas"]["ModernMeta"];
+                notifications: components["schemas"]["SubscriptionFilter"];
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description What a client of `subscriptions/listen` wants to hear of. Only the list of tools changes here; the
+         *     acknowledgement leaves out what is never told.
+         */
+        SubscriptionFilter: {
+            toolsListChanged?: boolean;
+            promptsListChanged?: boolean;
+            resourcesListChanged?: boolean;
+            resourceSubscriptions?: string[];
+        } & {
+            [key: string]: unknown;
         };
         /** @description It has no `id`, and gets no answer. */
         JsonRpcNotification: {
@@ -2410,6 +2877,23 @@ export interface components {
             jsonrpc: "2.0";
             id: components["schemas"]["JsonRpcId"];
             result: {
+                /** @description The revision that `initialize` agrees on. */
+                protocolVersion?: components["schemas"]["LegacyRevision"];
+                /**
+                 * @description In every result of revision 2026-07-28.
+                 * @enum {string}
+                 */
+                resultType?: "complete";
+                /** @description How long a client may keep a list or what it discovered, in that revision. */
+                ttlMs?: number;
+                /**
+                 * @description Whether others may be given the same.
+                 * @enum {string}
+                 */
+                cacheScope?: "public" | "private";
+                /** @description The revisions that `_meta` may name; only of `server/discover`. */
+                supportedVersions?: components["schemas"]["ModernRevision"][];
+            } & {
                 [key: string]: unknown;
             };
         };
@@ -2420,8 +2904,11 @@ export interface components {
         };
         /**
          * @description A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,
-         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key, -32603 for
-         *     a fault of the gateway, -32000 for the rest. `data` is the error as the HTTP API words it.
+         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key or for a
+         *     session that is none, -32603 for a fault of the gateway, -32000 for the rest. In revision
+         *     2026-07-28 also -32020 for headers that
+         *     contradict the message, and -32022 for a revision that there is not, whose `data` lists those that
+         *     there are. Else `data` is the error as the HTTP API words it.
          */
         JsonRpcErrorResponse: {
             /** @enum {string} */
@@ -2430,14 +2917,22 @@ export interface components {
             error: components["schemas"]["JsonRpcError"];
         };
         /** @description A JSON-RPC 2.0 request, notification or response. */
-        JsonRpcMessage: components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
+        JsonRpcMessage: components["schemas"]["SubscriptionsListen"] | components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description One message, or a batch of them. */
         JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
         JsonRpcResponse: components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
         /** @description The response to one request, or those to the requests of a batch. */
         JsonRpcAnswer: components["schemas"]["JsonRpcResponse"] | components["schemas"]["JsonRpcResponse"][];
-        /** @enum {string} */
-        ProtocolRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
+        /**
+         * @description Begins with the method `initialize`.
+         * @enum {string}
+         */
+        LegacyRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
+        /**
+         * @description Is named by each request.
+         * @enum {string}
+         */
+        ModernRevision: "2026-07-28";
         ToolServer: {
             name: string;
             version: string;
@@ -2498,7 +2993,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
                  *         "type": "authentication_error",
                  *         "param": null,
                  *         "code": "missing_api_key",
@@ -3204,6 +3699,34 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /**
+         * @description The session has ended, or was given to another account. `initialize` without the header
+         *     `Mcp-Session-Id` begins another.
+         */
+        ToolServerNoSession: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": null,
+                 *       "error": {
+                 *         "code": -32001,
+                 *         "message": "Session not found: it has ended, or was not given to this account. Send 'initialize' without the header 'mcp-session-id' to begin another.",
+                 *         "data": {
+                 *           "type": "invalid_request_error",
+                 *           "param": "mcp-session-id",
+                 *           "code": "not_found"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
         /** @description The message is refused, with a JSON-RPC error. */
         ToolServerRefusal: {
             headers: {
@@ -3224,6 +3747,26 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
+        /** @description There is no such session, or no such method in revision 2026-07-28. */
+        ToolServerNotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "error": {
+                 *         "code": -32601,
+                 *         "message": "There is no method 'ping'."
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
         /** @description The API key is missing, invalid or expired. The challenge names the OAuth metadata. */
         ToolServerUnauthorized: {
             headers: {
@@ -3238,7 +3781,7 @@ export interface components {
                  *       "id": null,
                  *       "error": {
                  *         "code": -32001,
-                 *         "message": "There is no API key. Send it as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
                  *         "data": {
                  *           "type": "authentication_error",
                  *           "param": null,
@@ -3300,6 +3843,148 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
+            };
+        };
+        /** @description The request is refused, in the words of RFC 6749. */
+        OAuthRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description Who asks is not the client, or has no right to. */
+        OAuthUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["OAuthChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The path does not take the method; `Allow` names those it takes. */
+        OAuthMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description There is too much at the moment; `Retry-After` says when to ask again. */
+        OAuthBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The request is refused, in the words of RFC 6749, as a page for browsers. */
+        OAuthPageRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description Who asks is not the client, or has no right to, as a page for browsers. */
+        OAuthPageUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["OAuthChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description The path does not take the method; `Allow` names those it takes, as a page for browsers. */
+        OAuthPageMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
+        /** @description There is too much at the moment; `Retry-After` says when to ask again, as a page for browsers. */
+        OAuthPageBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_grant",
+                 *       "error_description": "grant request is invalid"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"];
+                /** @example <!doctype html> */
+                "text/html": string;
             };
         };
     };
@@ -3444,10 +4129,29 @@ export interface components {
          */
         CallsKey: components["schemas"]["AnyId"];
         /**
-         * @description The revision of the Model Context Protocol that client and server agreed on.
+         * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+         *     alone; messages without it share what the key has without one.
+         * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+         */
+        ToolSessionHeader: string;
+        /**
+         * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+         *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+         *     older revision does not contradict a `_meta` of 2026-07-28.
          * @example 2025-06-18
          */
-        ProtocolVersionHeader: components["schemas"]["ProtocolRevision"];
+        ProtocolVersionHeader: string;
+        /**
+         * @description The method of the message; required by revision 2026-07-28.
+         * @example tools/call
+         */
+        McpMethodHeader: string;
+        /**
+         * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
+         *     written as `=?base64?<base64 of its UTF-8>?=`.
+         * @example list-models
+         */
+        McpNameHeader: string;
         /**
          * @description Names the request for a day, so that it can be sent again: the same key with the same request
          *     is given the answer of the first, which is charged once. While the first is being answered, and
@@ -3492,6 +4196,16 @@ export interface components {
         };
     };
     headers: {
+        /**
+         * @description Names the session that this answer to `initialize` begins. Further requests send it back.
+         * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+         */
+        ToolSession: string;
+        /**
+         * @description The address to go on at.
+         * @example /oauth/interaction/V1StGXR8_Z5jdHi6B-myT
+         */
+        Location: string;
         /**
          * @description Names this answer in the logs and in the ledger.
          * @example req_01a202c5d236fab9fecc777406b8e6c8
@@ -3607,6 +4321,11 @@ export interface components {
          * @example "requests-per-account";q=6000;w=60, "concurrency-per-key";q=10;qu="concurrent-requests"
          */
         RateLimitPolicy: string;
+        /**
+         * @description How the client may say who it is (RFC 6749 section 5.2).
+         * @example Basic realm="https://gateway.example"
+         */
+        OAuthChallenge: string;
         /**
          * @description After how many seconds another try makes sense, at most 60.
          * @example 1
@@ -4200,10 +4919,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -4243,6 +4970,7 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["ToolServerBusy"];
@@ -4256,10 +4984,29 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
+                /**
+                 * @description The method of the message; required by revision 2026-07-28.
+                 * @example tools/call
+                 */
+                "mcp-method"?: components["parameters"]["McpMethodHeader"];
+                /**
+                 * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
+                 *     written as `=?base64?<base64 of its UTF-8>?=`.
+                 * @example list-models
+                 */
+                "mcp-name"?: components["parameters"]["McpNameHeader"];
                 /**
                  * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
                  *     the cache.
@@ -4301,6 +5048,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "Mcp-Session-Id": components["headers"]["ToolSession"];
                     "x-accel-buffering": components["headers"]["Buffering"];
                     [name: string]: unknown;
                 };
@@ -4327,10 +5075,12 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNotFound"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ToolServerRefusal"];
             415: components["responses"]["ToolServerRefusal"];
+            429: components["responses"]["ToolServerBusy"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
@@ -4341,10 +5091,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol that client and server agreed on.
+                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
+                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
+                 *     older revision does not contradict a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
+                /**
+                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
+                 *     alone; messages without it share what the key has without one.
+                 * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
+                 */
+                "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
             };
             path?: never;
             cookie?: never;
@@ -4362,11 +5120,709 @@ export interface operations {
             400: components["responses"]["ToolServerRefusal"];
             401: components["responses"]["ToolServerUnauthorized"];
             403: components["responses"]["ToolServerRefusal"];
+            404: components["responses"]["ToolServerNoSession"];
             405: components["responses"]["ToolServerMethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["ToolServerRefusal"];
             503: components["responses"]["ToolServerBusy"];
+        };
+    };
+    retrieveResourceMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "resource": "https://gateway.example/mcp",
+                     *       "authorization_servers": [
+                     *         "https://gateway.example"
+                     *       ],
+                     *       "scopes_supported": [
+                     *         "mcp"
+                     *       ],
+                     *       "bearer_methods_supported": [
+                     *         "header"
+                     *       ],
+                     *       "resource_name": "Model-Access Gateway"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResourceMetadata"];
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    retrieveServerMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://gateway.example",
+                     *       "authorization_endpoint": "https://gateway.example/oauth/authorize",
+                     *       "token_endpoint": "https://gateway.example/oauth/token",
+                     *       "registration_endpoint": "https://gateway.example/oauth/register",
+                     *       "revocation_endpoint": "https://gateway.example/oauth/revoke",
+                     *       "introspection_endpoint": "https://gateway.example/oauth/introspect",
+                     *       "jwks_uri": "https://gateway.example/oauth/jwks",
+                     *       "scopes_supported": [
+                     *         "mcp",
+                     *         "offline_access"
+                     *       ],
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "response_modes_supported": [
+                     *         "query",
+                     *         "fragment",
+                     *         "form_post"
+                     *       ],
+                     *       "grant_types_supported": [
+                     *         "authorization_code",
+                     *         "refresh_token",
+                     *         "client_credentials"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none",
+                     *         "client_secret_basic",
+                     *         "client_secret_post",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "token_endpoint_auth_signing_alg_values_supported": [
+                     *         "RS256",
+                     *         "PS256",
+                     *         "ES256",
+                     *         "EdDSA"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "authorization_response_iss_parameter_supported": true,
+                     *       "client_id_metadata_document_supported": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServerMetadata"];
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    retrieveOpenIdConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://gateway.example",
+                     *       "authorization_endpoint": "https://gateway.example/oauth/authorize",
+                     *       "token_endpoint": "https://gateway.example/oauth/token",
+                     *       "response_types_supported": [
+                     *         "code"
+                     *       ],
+                     *       "code_challenge_methods_supported": [
+                     *         "S256"
+                     *       ],
+                     *       "subject_types_supported": [
+                     *         "public"
+                     *       ],
+                     *       "id_token_signing_alg_values_supported": [
+                     *         "RS256"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServerMetadata"];
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    authorize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    authorizeByForm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "response_type": "code",
+                 *       "client_id": "V1StGXR8",
+                 *       "redirect_uri": "http://127.0.0.1:33418/",
+                 *       "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+                 *       "code_challenge_method": "S256"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    resumeAuthorization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To where the person signs in and decides, or back to the client. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is refused, and no address of it is followed. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "invalid_redirect_uri",
+                     *       "error_description": "redirect_uri did not match any of the client's registered redirect_uris"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthError"];
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    showInteraction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["OAuthPageRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    answerInteraction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example V1StGXR8_Z5jdHi6B-myT */
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "csrf_token": "9fQa2x",
+                 *       "action": "deny"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html> */
+                    "text/html": string;
+                };
+            };
+            /** @description To the page, which is the next one now. */
+            303: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["OAuthPageRefusal"];
+            401: components["responses"]["OAuthPageUnauthorized"];
+            403: components["responses"]["OAuthPageRefusal"];
+            404: components["responses"]["OAuthPageRefusal"];
+            405: components["responses"]["OAuthPageMethodNotAllowed"];
+            408: components["responses"]["OAuthPageRefusal"];
+            413: components["responses"]["OAuthPageRefusal"];
+            415: components["responses"]["OAuthPageRefusal"];
+            429: components["responses"]["OAuthPageBusy"];
+            431: components["responses"]["OAuthPageRefusal"];
+            500: components["responses"]["OAuthPageRefusal"];
+            503: components["responses"]["OAuthPageBusy"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "authorization_code",
+                 *       "code": "mag_code_Zk3rJ0",
+                 *       "redirect_uri": "http://127.0.0.1:33418/",
+                 *       "client_id": "V1StGXR8",
+                 *       "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "mag_oauth_5nRk1c",
+                     *       "token_type": "Bearer",
+                     *       "expires_in": 3600,
+                     *       "refresh_token": "mag_refresh_9fQa2x",
+                     *       "scope": "mcp"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenAnswer"];
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    registerClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "Editor",
+                 *       "redirect_uris": [
+                 *         "http://127.0.0.1:33418/"
+                 *       ],
+                 *       "token_endpoint_auth_method": "none"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientRegistration"];
+            };
+        };
+        responses: {
+            /** @description The client. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "V1StGXR8",
+                     *       "client_name": "Editor",
+                     *       "redirect_uris": [
+                     *         "http://127.0.0.1:33418/"
+                     *       ],
+                     *       "application_type": "native",
+                     *       "grant_types": [
+                     *         "authorization_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "response_types": [
+                     *         "code"
+                     *       ],
+                     *       "token_endpoint_auth_method": "none"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RegisteredClient"];
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "V1StGXR8",
+                 *       "token": "mag_refresh_9fQa2x"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The token does not hold any more, or never did. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    introspectToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "V1StGXR8",
+                 *       "token": "mag_refresh_9fQa2x"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Whether the token holds, and what for. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "active": false
+                     *     }
+                     */
+                    "application/json": {
+                        active: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            401: components["responses"]["OAuthUnauthorized"];
+            403: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            413: components["responses"]["OAuthRefusal"];
+            415: components["responses"]["OAuthRefusal"];
+            429: components["responses"]["OAuthBusy"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
+        };
+    };
+    listSigningKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "kty": "RSA",
+                     *           "use": "sig",
+                     *           "kid": "2026-11",
+                     *           "e": "AQAB",
+                     *           "n": "sXchDaQebHnPiGvyDOAT4saGEUetSyo9"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/jwk-set+json": {
+                        keys: Record<string, never>[];
+                    };
+                };
+            };
+            400: components["responses"]["OAuthRefusal"];
+            405: components["responses"]["OAuthMethodNotAllowed"];
+            408: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthRefusal"];
+            500: components["responses"]["OAuthRefusal"];
+            503: components["responses"]["OAuthBusy"];
         };
     };
     listAccounts: {
@@ -4869,6 +6325,11 @@ export interface operations {
                  */
                 state?: components["schemas"]["ApiKeyState"];
                 /**
+                 * @description Only keys of this kind.
+                 * @example connection
+                 */
+                kind?: components["schemas"]["ApiKeyKind"];
+                /**
                  * @description Only keys of this mode.
                  * @example live
                  */
@@ -4901,6 +6362,7 @@ export interface operations {
                      *         {
                      *           "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *           "object": "api_key",
+                     *           "kind": "key",
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "name": "build server",
                      *           "mode": "live",
@@ -4933,7 +6395,8 @@ export interface operations {
                      *           "revoked_at": null,
                      *           "last_used_at": null,
                      *           "replaced_by": null,
-                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "client": null
                      *         }
                      *       ]
                      *     }
@@ -5005,6 +6468,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -5038,6 +6502,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -5090,6 +6555,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -5122,7 +6588,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -5172,6 +6639,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -5204,7 +6672,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -5267,6 +6736,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -5299,7 +6769,8 @@ export interface operations {
                      *       "revoked_at": null,
                      *       "last_used_at": null,
                      *       "replaced_by": null,
-                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null
                      *     }
                      */
                     "application/json": components["schemas"]["ApiKey"];
@@ -5362,6 +6833,7 @@ export interface operations {
                      * @example {
                      *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *       "object": "api_key",
+                     *       "kind": "key",
                      *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *       "name": "build server",
                      *       "mode": "live",
@@ -5395,6 +6867,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
                      */
@@ -5885,6 +7358,137 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnections: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order?: components["parameters"]["PageOrder"];
+                /**
+                 * @description Only keys in this state.
+                 * @example active
+                 */
+                state?: components["schemas"]["ApiKeyState"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of connections. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "key_2d3e4f6f1d1c2f8a0b4f0c9d3e5a7b1c",
+                     *           "object": "api_key",
+                     *           "kind": "connection",
+                     *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "name": "Claude",
+                     *           "mode": "live",
+                     *           "hint": "mag_oauth_…",
+                     *           "state": "active",
+                     *           "scopes": [
+                     *             "inference"
+                     *           ],
+                     *           "models": null,
+                     *           "allowed_addresses": null,
+                     *           "limits": {
+                     *             "requests_per_minute": 600,
+                     *             "tokens_per_minute": null,
+                     *             "images_per_minute": null,
+                     *             "concurrency": 10
+                     *           },
+                     *           "budget": {
+                     *             "amount": {
+                     *               "usd": "25",
+                     *               "nano_usd": 25000000000
+                     *             },
+                     *             "period": "month"
+                     *           },
+                     *           "created_at": "2026-11-22T12:00:00.000Z",
+                     *           "expires_at": null,
+                     *           "revoked_at": null,
+                     *           "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *           "replaced_by": null,
+                     *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "client": {
+                     *             "id": "https://claude.ai/oauth/client-metadata",
+                     *             "name": "Claude",
+                     *             "redirect_host": "claude.ai"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The key.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["KeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -46,8 +46,6 @@ function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
 }
 
-<<<<<<< HEAD
-=======
 /** The values of each enumeration of the contract, for pages that offer them. */
 function clientValues({ components }: Document): string {
   const lists = Object.entries(components.schemas).flatMap(([name, { enum: values }]) =>
@@ -58,16 +56,6 @@ function clientValues({ components }: Document): string {
   return `${banner}${lists.join('\n')}\n`
 }
 
-function toolsFile(tools: Tool[]): string {
-  return `${banner}
-/** What \`tools/list\` answers: mcp-tools.json to the letter. */
-export const tools = ${JSON.stringify(tools, null, 2)} as const
-
-export type ToolName = (typeof tools)[number]['name']
-`
-}
-
->>>>>>> 9d0a5e5 (dashboard: keys are created, shown once with lines that work, rotated and revoked)
 if (import.meta.main) {
   mkdirSync(new URL('generated/', root), { recursive: true })
   for (const [name, text] of Object.entries(await generate())) {

@@ -1,5 +1,5 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
-import './style.css'
+import './style/index.css'
 
 render(<App />, document.querySelector('#app')!)

@@ -1,0 +1,98 @@
+import createClient from 'openapi-fetch'
+import type { components, paths } from '../../../generated/client-types.ts'
+
+export type Schemas = components['schemas']
+
+/** Why the gateway did not do what it was asked; `param` names the member at fault. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly status: number
+  readonly code: string
+  readonly param: string | undefined
+  /** Of the request, which GET /api/requests/{id} takes; undefined where no answer came. */
+  readonly requestId: string | undefined
+
+  constructor(
+    message: string,
+    told: {
+      status: number
+      code?: string
+      param?: string | undefined
+      requestId?: string | undefined
+    },
+  ) {
+    super(message)
+    this.status = told.status
+    this.code = told.code ?? 'unknown'
+    this.param = told.param
+    this.requestId = told.requestId
+  }
+}
+
+let csrfToken: string | undefined
+/** What requests that change something carry from now on. */
+export const setCsrfToken = (token: string | undefined): void => void (csrfToken = token)
+
+/** Called when a request shows that nobody is signed in. */
+let onSignedOut = (): void => undefined
+export const whenSignedOut = (listener: () => void): void => void (onSignedOut = listener)
+
+/** Beyond this an answer is not waited for. */
+const answerTimeoutMs = 30_000
+
+const client = createClient<paths>({
+  baseUrl: location.origin,
+  credentials: 'same-origin',
+  fetch: async (request: Request) => {
+    if (csrfToken !== undefined && request.method !== 'GET') {
+      request.headers.set('x-csrf-token', csrfToken)
+    }
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(answerTimeoutMs)])
+    try {
+      return await fetch(request, { signal })
+    } catch (error) {
+      if (request.signal.aborted) throw error
+      const isLate = signal.aborted
+      throw new Refusal(
+        isLate
+          ? `The gateway has not answered within ${answerTimeoutMs / 1000} s. Try again.`
+          : 'The gateway cannot be reached. Look whether it runs, and try again.',
+        { status: 0, code: isLate ? 'timeout' : 'unreachable' },
+      )
+    }
+  },
+})
+
+/** The operations of the contract (openapi.yaml), typed by it. */
+export const { GET, POST, PUT, PATCH, DELETE } = client
+
+type Outcome<T> = { data?: T; error?: unknown; response: Response }
+
+/** The body of an answer. Throws a Refusal. */
+export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
+  const { data, error, response } = await asked
+  if (response.ok) return data as T
+  const refusal = refusalOf(error, response)
+  if (refusal.code === 'invalid_session') onSignedOut()
+  throw refusal
+}
+
+/** What an answer says about why it is none. */
+export function refusalOf(body: unknown, response: Response): Refusal {
+  const { error } = (body ?? {}) as Partial<Schemas['ErrorResponse']>
+  const { status } = response
+  const requestId = response.headers.get('x-request-id') ?? undefined
+  if (error === undefined || typeof error.message !== 'string') {
+    return new Refusal(`The gateway answers ${status}. Try again in a moment.`, {
+      status,
+      requestId,
+    })
+  }
+  const { message, code, param } = error
+  return new Refusal(message, {
+    status,
+    code: code ?? 'unknown',
+    param: param ?? undefined,
+    requestId,
+  })
+}

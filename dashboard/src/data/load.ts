@@ -1,0 +1,86 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Refusal } from './api.ts'
+
+/** What was asked for: the last answer stays while the next one is awaited, and when that fails. */
+export type Loaded<T> = {
+  data: T | undefined
+  error: Refusal | undefined
+  isLoading: boolean
+  /** Asks again. */
+  again(): void
+}
+
+type Options = { everyMs?: number }
+
+/**
+ * Asks when a component is shown, again when `key` changes, and every `everyMs` while the page is
+ * seen. Answers that come too late are dropped.
+ */
+export function useLoad<T>(
+  key: string,
+  ask: (signal: AbortSignal) => Promise<T>,
+  { everyMs }: Options = {},
+): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data?: T; error?: Refusal }>({ key })
+  const [isLoading, setLoading] = useState(true)
+  const [asked, setAsked] = useState(0)
+  const latest = useRef(ask)
+  latest.current = ask
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setLoading(true)
+    latest
+      .current(signal)
+      .then(
+        (data) => signal.aborted || setState({ key, data }),
+        (thrown: unknown) => {
+          if (signal.aborted) return
+          const error = toRefusal(thrown)
+          setState((before) => (before.key === key ? { ...before, error } : { key, error }))
+        },
+      )
+      .finally(() => signal.aborted || setLoading(false))
+    return () => controller.abort()
+  }, [key, asked])
+  useEffect(() => {
+    if (everyMs === undefined) return undefined
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') setAsked((count) => count + 1)
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  const isOfKey = state.key === key
+  return {
+    data: isOfKey ? state.data : undefined,
+    error: isOfKey ? state.error : undefined,
+    isLoading,
+    again: () => setAsked((count) => count + 1),
+  }
+}
+
+/** Anything that was thrown, as something to show. */
+export function toRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new Refusal(`The dashboard failed: ${message}. Reload the page.`, { status: 0 })
+}
+
+/** Does something once at a time; while it is done, `isBusy`. */
+export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>) {
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<Refusal>()
+  const run = async (...given: A): Promise<void> => {
+    if (isBusy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await act(...given)
+    } catch (thrown) {
+      setError(toRefusal(thrown))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { run, isBusy, error, forget: () => setError(undefined) }
+}

@@ -1,0 +1,53 @@
+import { signal } from '@preact/signals'
+
+/** Where the dashboard lives. */
+export const base = '/dashboard'
+
+type Place = { path: string; query: URLSearchParams }
+
+function read(): Place {
+  const path = location.pathname.slice(base.length).replace(/\/+$/, '') || '/'
+  return { path, query: new URLSearchParams(location.search) }
+}
+
+/** The page that the address names, below `/dashboard`, and its query. */
+export const place = signal(read())
+
+addEventListener('popstate', () => (place.value = read()))
+
+/** The address of a page of the dashboard. */
+export function addressOf(path: string, query: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(query).filter((one): one is [string, string] => Boolean(one[1]))
+  const text = new URLSearchParams(given).toString()
+  return `${base}${path === '/' ? '' : path}${text === '' ? '' : `?${text}`}`
+}
+
+/** Shows a page; `replace` leaves no step back. */
+export function go(address: string, { replace = false } = {}): void {
+  history[replace ? 'replaceState' : 'pushState'](null, '', address)
+  const before = place.value.path
+  place.value = read()
+  if (place.value.path !== before) scrollTo(0, 0)
+}
+
+/** Changes the query of the page that is shown; undefined takes a parameter out. */
+export function setQuery(change: Record<string, string | undefined>): void {
+  const query = { ...Object.fromEntries(place.value.query), ...change }
+  go(addressOf(place.value.path, query), { replace: true })
+}
+
+/** Follows links within the dashboard without loading it anew. */
+export function followLinks(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0) return
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+  const link = (event.target as Element).closest?.('a[href]')
+  if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download')) {
+    return
+  }
+  const isOurs =
+    link.origin === location.origin &&
+    (link.pathname === base || link.pathname.startsWith(`${base}/`))
+  if (!isOurs) return
+  event.preventDefault()
+  go(link.pathname + link.search)
+}

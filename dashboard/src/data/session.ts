@@ -1,0 +1,64 @@
+import { computed, signal } from '@preact/signals'
+import { bodyOf, DELETE, GET, Refusal, setCsrfToken, whenSignedOut, type Schemas } from './api.ts'
+
+export type SignedIn = Schemas['SignedIn']
+type Membership = Schemas['Membership']
+
+/** Who is signed in; null for nobody, undefined while that is not known. */
+export const signedIn = signal<SignedIn | null | undefined>(undefined)
+/** Why that could not be asked. */
+export const sessionError = signal<Refusal | undefined>(undefined)
+
+const keptAccount = 'gateway_account'
+const chosenAccountId = signal(localStorage.getItem(keptAccount) ?? undefined)
+
+/** The account that the pages are about, and what the person is in it. */
+export const membership = computed<Membership | undefined>(() => {
+  const memberships = signedIn.value?.person.memberships ?? []
+  return memberships.find((one) => one.account_id === chosenAccountId.value) ?? memberships[0]
+})
+
+/** Whether the person may administer the account. */
+export const mayAdminister = computed(() => membership.value?.role !== 'member')
+
+/** What names the account to the gateway; nothing for the first one, which it takes by default. */
+export function accountQuery(): { account_id?: string } {
+  const id = membership.value?.account_id
+  return id === undefined || id === signedIn.value?.person.memberships[0]?.account_id
+    ? {}
+    : { account_id: id }
+}
+
+export function chooseAccount(id: string): void {
+  localStorage.setItem(keptAccount, id)
+  chosenAccountId.value = id
+}
+
+/** Takes over what signing in has answered. */
+export function enter(body: SignedIn): void {
+  setCsrfToken(body.csrf_token)
+  sessionError.value = undefined
+  signedIn.value = body
+}
+
+export async function leave(): Promise<void> {
+  await bodyOf(DELETE('/api/sessions/current'))
+  forget()
+}
+
+function forget(): void {
+  setCsrfToken(undefined)
+  signedIn.value = null
+}
+
+/** Asks who is signed in. */
+export async function look(): Promise<void> {
+  try {
+    enter(await bodyOf(GET('/api/sessions/current')))
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) forget()
+    else sessionError.value = error as Refusal
+  }
+}
+
+whenSignedOut(forget)
