@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { budgetForm, limitsForm } from '../core/allowance-form.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
@@ -11,6 +11,7 @@ import type { Audit } from './audit.ts'
 import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
+import { listPage } from './list-page.ts'
 
 type Schemas = components['schemas']
 type Account = Schemas['Account']
@@ -63,13 +64,7 @@ export function createAccounts(options: Options): Accounts {
       await find(db, accountId, 'account_id')
       return { ...caller, accountId }
     },
-    list: async (by, page) => {
-      const rows = await select(db, by, page).execute()
-      return pageOf(rows, page.limit, {
-        placeOf: ({ created_at: at, id }) => [at, id],
-        tell: accountForm,
-      })
-    },
+    list: (by, page) => listPage(select(db, by), page, { time: 'created_at', tell: accountForm }),
     retrieve: async (by, id) => {
       assertTheirs(by, id)
       return accountForm(await find(db, id))
@@ -90,22 +85,9 @@ export function createAccounts(options: Options): Accounts {
   }
 }
 
-function select(
-  db: Kysely<Tables>,
-  { accountId, isOperator }: Administrator,
-  { limit, cursor, order }: PageRequest,
-) {
-  let rows = db.selectFrom('accounts').selectAll()
-  if (!isOperator) rows = rows.where('id', '=', accountId)
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
-  }
-  return rows
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
+function select(db: Kysely<Tables>, { accountId, isOperator }: Administrator) {
+  const rows = db.selectFrom('accounts').selectAll()
+  return isOperator ? rows : rows.where('id', '=', accountId)
 }
 
 async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<AccountsTable> {

@@ -1,10 +1,11 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { AuditEventsTable, Tables } from '../storage/tables.ts'
+import { listPage } from './list-page.ts'
 
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
@@ -41,28 +42,15 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
       }
       await transaction.insertInto('audit_events').values(row).execute()
     },
-    list: async (filter, page) => {
-      const rows = await select(db, filter, page).execute()
-      return pageOf(rows, page.limit, { placeOf: ({ at, id }) => [at, id], tell: toEvent })
-    },
+    list: (filter, page) => listPage(select(db, filter), page, { time: 'at', tell: toEvent }),
   }
 }
 
-function select(db: Kysely<Tables>, filter: Filter, { limit, cursor, order }: PageRequest) {
-  const { accountId, action, target } = filter
-  const newer = order === 'asc'
+function select(db: Kysely<Tables>, { accountId, action, target }: Filter) {
   let rows = db.selectFrom('audit_events').selectAll().where('account_id', '=', accountId)
   if (action !== undefined) rows = rows.where('action', '=', action)
   if (target !== undefined) rows = rows.where('target', '=', target)
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(newer ? '>' : '<')
-    rows = rows.where(sql<boolean>`(at, id) ${beyond} (${at}, ${id})`)
-  }
   return rows
-    .orderBy('at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
 }
 
 function toEvent(row: AuditEventsTable): AuditEvent {

@@ -1,14 +1,15 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { InvitationsTable, Tables } from '../storage/tables.ts'
 import { digestOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
+import { listPage } from './list-page.ts'
 import { alreadyMember } from './memberships.ts'
 import { createToken } from './one-time-token.ts'
 import { plainEmail } from './people.ts'
@@ -46,12 +47,9 @@ export function createInvitations(options: Options): Invitations {
   const { audit, clock, baseUrl } = options
   const { db } = options.store
   return {
-    list: async (accountId, page) => {
-      const rows = await select(db, { accountId, now: clock() }, page)
-      return pageOf(rows, page.limit, {
-        placeOf: ({ created_at: at, id }) => [at, id],
-        tell: toInvitation,
-      })
+    list: (accountId, page) => {
+      const rows = open(db, accountId).where('expires_at', '>', clock())
+      return listPage(rows, page, { time: 'created_at', tell: toInvitation })
     },
     create: (caller, asked, actor) =>
       db.transaction().execute(async (transaction) => {
@@ -178,24 +176,6 @@ function open(db: Kysely<Tables>, accountId: string) {
     .selectAll()
     .where('account_id', '=', accountId)
     .where('used_at', 'is', null)
-}
-
-function select(
-  db: Kysely<Tables>,
-  { accountId, now }: { accountId: string; now: number },
-  { limit, cursor, order }: PageRequest,
-) {
-  let rows = open(db, accountId).where('expires_at', '>', now)
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
-  }
-  return rows
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
-    .execute()
 }
 
 function toInvitation(row: InvitationsTable): Invitation {

@@ -1,6 +1,5 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import { placeIn, type PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 
@@ -43,11 +42,10 @@ export function inState<Row>(
       )
 }
 
-/** One row more than the page has, where there are more. */
+/** The keys that pass a filter at a Unix time in milliseconds. */
 export function selectKeys(
   db: Kysely<Tables>,
   { accountId, kind, createdBy, state, mode, name }: KeyFilter,
-  { limit, cursor, order }: PageRequest,
   nowMs: number,
 ) {
   let rows = db.selectFrom('api_keys').selectAll()
@@ -62,13 +60,5 @@ export function selectKeys(
     const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
     rows = rows.where(sql<boolean>`lower(name) like ${plain} escape '\\'`)
   }
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
-  }
   return rows
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
@@ -19,6 +19,7 @@ import {
 } from './key-bounds.ts'
 import { keyForm, keySettings, timeText } from './key-form.ts'
 import { selectKeys, type KeyFilter } from './key-list.ts'
+import { listPage } from './list-page.ts'
 import { keyColumns, type ModelIds } from './key-settings.ts'
 import { letSignIn } from './oauth/account-clients.ts'
 import { endWithKey, followKey } from './oauth/bound-connections.ts'
@@ -66,13 +67,8 @@ export function createKeys(options: Options): Keys {
       ? { ...form(row), key }
       : { ...form(row), key, client_id: row.client_id, client_secret: key }
   return {
-    list: async (filter, page) => {
-      const rows = await selectKeys(db, filter, page, clock()).execute()
-      return pageOf(rows, page.limit, {
-        placeOf: ({ created_at: at, id }) => [at, id],
-        tell: form,
-      })
-    },
+    list: (filter, page) =>
+      listPage(selectKeys(db, filter, clock()), page, { time: 'created_at', tell: form }),
     retrieve: async (which) => form(await find(db, which)),
     create: async (giver, accountId, asked) => {
       return created(await create(options, giver, { accountId, asked }))

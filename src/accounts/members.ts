@@ -1,12 +1,13 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { timeText } from './key-form.ts'
+import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
 import { endConnectionsOf } from './oauth/bound-connections.ts'
 import { assertMayChange } from './role.ts'
@@ -32,13 +33,8 @@ type RoleChange = { role: Role; actor: Actor }
 /** Who belongs to an account, as its administrators see and change it. */
 export function createMembers({ store: { db }, audit, clock }: Options): Members {
   return {
-    list: async (accountId, page) => {
-      const rows = await select(db, accountId, page)
-      return pageOf(rows, page.limit, {
-        placeOf: ({ joined_at: at, id }) => [at, id],
-        tell: toMember,
-      })
-    },
+    list: (accountId, page) =>
+      listPage(members(db, accountId), page, { time: 'joined_at', tell: toMember }),
     changeRole: (caller, personId, { role, actor }) =>
       db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
@@ -123,20 +119,6 @@ async function assertOtherOwner(
   if (other !== undefined) return
   const text = 'This is the last owner of the account. Make somebody else an owner first.'
   throw new GatewayError('last_owner', text)
-}
-
-function select(db: Kysely<Tables>, accountId: string, { limit, cursor, order }: PageRequest) {
-  let rows = members(db, accountId)
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(members.joined_at, people.id) ${beyond} (${at}, ${id})`)
-  }
-  return rows
-    .orderBy('members.joined_at', order)
-    .orderBy('people.id', order)
-    .limit(limit + 1)
-    .execute()
 }
 
 function toMember({ joined_at: joinedAt, ...row }: MemberRow): Member {

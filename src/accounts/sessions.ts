@@ -1,15 +1,16 @@
 import { createHmac } from 'node:crypto'
-import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
+import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { SessionsTable, Tables } from '../storage/tables.ts'
 import { digestOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
 import { notLookedUp } from './identify.ts'
+import { listPage } from './list-page.ts'
 import { accountToActFor, actingFor, membershipsOf } from './memberships.ts'
 import { createToken } from './one-time-token.ts'
 
@@ -91,12 +92,14 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
       if (row === undefined) throw sessionOver()
       return toSession(row, sessionId)
     },
-    list: async ({ person }, page) => {
-      const rows = await select(db, person.id, page, clock() - limits.sessionIdleSeconds * 1000)
-      return pageOf(rows, page.limit, {
-        placeOf: ({ created_at: at, id }) => [at, id],
-        tell: (row) => toSession(row, person.sessionId),
-      })
+    list: ({ person }, page) => {
+      const rows = db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('person_id', '=', person.id)
+        .where('last_used_at', '>', clock() - limits.sessionIdleSeconds * 1000)
+      const tell = (row: SessionsTable) => toSession(row, person.sessionId)
+      return listPage(rows, page, { time: 'created_at', tell })
     },
     end: ({ person, accountId }, sessionId, actor) =>
       db.transaction().execute(async (transaction) => {
@@ -205,29 +208,6 @@ async function noteUse(db: Kysely<Tables>, id: string, now: number): Promise<voi
   const noted = db.updateTable('sessions').set({ last_used_at: now }).where('id', '=', id)
   // Who only reads may do so while nothing can be written.
   await noted.execute().catch(() => undefined)
-}
-
-function select(
-  db: Kysely<Tables>,
-  personId: string,
-  { limit, cursor, order }: PageRequest,
-  usedAfter: number,
-): Promise<SessionsTable[]> {
-  let rows = db
-    .selectFrom('sessions')
-    .selectAll()
-    .where('person_id', '=', personId)
-    .where('last_used_at', '>', usedAfter)
-  if (cursor !== undefined) {
-    const [at, id] = placeIn(cursor, ['number', 'string'])
-    const beyond = sql.raw(order === 'asc' ? '>' : '<')
-    rows = rows.where(sql<boolean>`(created_at, id) ${beyond} (${at}, ${id})`)
-  }
-  return rows
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(limit + 1)
-    .execute()
 }
 
 function toSession(row: SessionsTable, currentId: string): Session {
