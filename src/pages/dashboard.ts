@@ -21,16 +21,18 @@ const types: Readonly<Record<string, string>> = {
 const assetHeaders = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 /** The page of the dashboard, for every address below `/dashboard`; its script shows what it names. */
-export const dashboardPage: StaticFile = {
-  type: 'text/html; charset=utf-8',
-  content: existsSync(built)
-    ? new URL('index.html', built)
-    : `<!doctype html><html lang="en"><title>The dashboard is not built</title>
+export function dashboardPage(): StaticFile {
+  return {
+    type: 'text/html; charset=utf-8',
+    content: existsSync(built) ? new URL('index.html', built) : notBuilt,
+    headers: pageHeaders,
+  }
+}
+
+const notBuilt = `<!doctype html><html lang="en"><title>The dashboard is not built</title>
 <h1>The dashboard is not built</h1>
 <p>Run <code>npm ci</code> and <code>npm start</code> where the gateway is installed.</p></html>
-`,
-  headers: pageHeaders,
-}
+`
 
 /** The files that the page loads, by path. */
 export function dashboardAssets(): Readonly<Record<string, StaticFile>> {

@@ -53,8 +53,8 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   const served = { ...files, ...dashboardAssets() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
   // Behind those that are literal; an asset of another version is not there.
-  bindFile(router, '/dashboard', dashboardPage)
-  bindFile(router, dashboardPaths, dashboardPage)
+  bindFile(router, '/dashboard', dashboardPage())
+  bindFile(router, dashboardPaths, dashboardPage())
 }
 
 /** Addresses of pages have no full stop; those of files do. */

@@ -21,7 +21,7 @@ import { makeFolder } from './folder.ts'
 import { createTestPeople, type TestPeople } from './people.ts'
 import { revokeStoredKeys, storeKey, type StoredKey } from './keys.ts'
 
-type Options = {
+export type GatewayOptions = {
   variables?: Variables
   /** What gateway.yaml holds. */
   file?: { limits?: object; [setting: string]: unknown }
@@ -79,9 +79,9 @@ export type TestGateway = {
   /** Posts JSON with the test key, or the key that is given. */
   post(path: string, body: unknown, init?: CallOptions): Promise<Response>
   /** Writes gateway.yaml anew, as text where it is to be no YAML, and sets variables as `.env` would. */
-  rewrite(file: Options['file'] | string, variables?: Variables): void
+  rewrite(file: GatewayOptions['file'] | string, variables?: Variables): void
   /** Reloads the settings as an operator; `rewrite` with these before it. */
-  reload(file?: Options['file'] | string, variables?: Variables): Promise<Response>
+  reload(file?: GatewayOptions['file'] | string, variables?: Variables): Promise<Response>
   /** What a reload of the catalog tells the clients of the tool server. */
   announceToolsChanged(): void
   /** What a signal to stop does to the server; the ledger can still be read. */
@@ -106,6 +106,9 @@ function onlyForward(clock: () => number): () => number {
 /** The day on which the suite lives: models retire and prices change by the clock. */
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
+/** The time of that day, which goes on as time does. */
+export const suiteClock = (): number => Math.floor(today + performance.now())
+
 /** Nobody waits to be told of the end of a test. */
 const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
 /** Nobody waits for the hashes of passwords either. */
@@ -114,7 +117,7 @@ const quickHashes = { password_memory_kib: 1024 }
 const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: null }
 
 /** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
-export async function startGateway(options: Options = {}): Promise<TestGateway> {
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')
   const { beside, redisUrl, primary } = options
@@ -145,7 +148,7 @@ export async function startGateway(options: Options = {}): Promise<TestGateway> 
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
   const log = createLog('debug', null, { write: (line) => void lines.push(line) })
-  const { clock = () => Math.floor(today + performance.now()), sleep, random } = options
+  const { clock = suiteClock, sleep, random } = options
   const monotonic = options.monotonic ?? (options.clock && onlyForward(options.clock))
   const { publicNet = {}, moreTools = [] } = options
   const { server, accounts, people, store, toolServer, close } = await assemble({

@@ -31,7 +31,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
           Menu
         </button>
       </header>
-      <div id="navigation" class={isOpen.value ? 'side open' : 'side'}>
+      <aside
+        id="navigation"
+        class={isOpen.value ? 'side open' : 'side'}
+        aria-label="Account and pages"
+      >
         <AccountChoice />
         <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
           <ul>
@@ -49,7 +53,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           </ul>
         </nav>
         <SignedInAs />
-      </div>
+      </aside>
       <main id="content" tabIndex={-1}>
         {children}
       </main>
