@@ -33,3 +33,4 @@ export const ModalityValues = ["text","image","audio","video","pdf"] as const
 export const ModelStatusValues = ["active","deprecated","deactivated"] as const
 export const LogLevelValues = ["debug","info","notice","warning","error","critical","alert","emergency"] as const
 export const LegacyRevisionValues = ["2024-11-05","2025-03-26","2025-06-18","2025-11-25"] as const
+export const scopesByRole = {"owner":["inference","usage:read","keys:write","admin"],"admin":["inference","usage:read","keys:write","admin"],"member":["inference","usage:read"]} as const

@@ -24,6 +24,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -46,6 +47,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -67,6 +69,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -84,6 +87,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -96,6 +100,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -120,6 +125,7 @@ export const operations = [
     ],
     "protocol": "json-rpc",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -135,6 +141,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "json-rpc",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -150,6 +157,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "json-rpc",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -162,6 +170,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/.well-known/oauth-protected-resource/mcp"
     ]
@@ -176,6 +185,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/.well-known/oauth-authorization-server/mcp"
     ]
@@ -190,6 +200,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/.well-known/openid-configuration/mcp"
     ]
@@ -204,6 +215,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/authorize"
     ]
@@ -220,6 +232,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/authorize"
     ]
@@ -234,6 +247,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -246,6 +260,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -260,6 +275,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -274,6 +290,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/token"
     ]
@@ -290,6 +307,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": [
       "/register"
     ]
@@ -306,6 +324,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -320,6 +339,7 @@ export const operations = [
     ],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -332,6 +352,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "oauth",
     "access": "client",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -348,6 +369,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -362,6 +384,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": true,
     "alsoAt": []
   },
   {
@@ -374,6 +397,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -388,6 +412,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -407,6 +432,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -419,6 +445,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -440,6 +467,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -456,6 +484,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -470,6 +499,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -486,6 +516,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -500,6 +531,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -516,6 +548,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -530,6 +563,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "public",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -544,6 +578,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "public",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -560,6 +595,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -572,6 +608,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -584,6 +621,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -596,6 +634,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -608,6 +647,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -622,6 +662,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -636,6 +677,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -653,6 +695,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -665,6 +708,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "person",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -682,6 +726,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -698,6 +743,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -714,6 +760,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -728,6 +775,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -745,6 +793,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -759,6 +808,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -773,6 +823,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "anyone",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -787,6 +838,7 @@ export const operations = [
     ],
     "protocol": "rest",
     "access": "public",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -818,6 +870,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -847,6 +900,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -873,6 +927,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -901,6 +956,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -915,6 +971,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": false,
     "alsoAt": []
   },
   {
@@ -927,6 +984,7 @@ export const operations = [
     "bodyTypes": [],
     "protocol": "rest",
     "access": "caller",
+    "forOperators": true,
     "alsoAt": []
   }
 ] as const
@@ -942,6 +1000,26 @@ export type RestOperationId = Extract<(typeof operations)[number], { protocol: '
 export type Access = 'caller' | 'person' | 'anyone' | 'public' | 'client'
 /** The operations with this access. */
 export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
+
+/** What a person of each role may do in the account. */
+export const scopesByRole = {
+  "owner": [
+    "inference",
+    "usage:read",
+    "keys:write",
+    "admin"
+  ],
+  "admin": [
+    "inference",
+    "usage:read",
+    "keys:write",
+    "admin"
+  ],
+  "member": [
+    "inference",
+    "usage:read"
+  ]
+} as const
 
 /** The members that the contract lists of each JSON body. */
 export const bodyMembers = {

@@ -4,7 +4,7 @@ import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
 import { checkFiles } from './generate/checks.ts'
 import { banner, operationsOf, type Document, type Schema } from './generate/document.ts'
-import { operationsFile } from './generate/operations.ts'
+import { operationsFile, scopesByRole } from './generate/operations.ts'
 import { ownDocument } from './generate/own-document.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
@@ -46,14 +46,15 @@ function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
 }
 
-/** The values of each enumeration of the contract, for pages that offer them. */
-function clientValues({ components }: Document): string {
-  const lists = Object.entries(components.schemas).flatMap(([name, { enum: values }]) =>
+/** The values of each enumeration of the contract, and what roles may do, for pages that offer them. */
+function clientValues(document: Document): string {
+  const lists = Object.entries(document.components.schemas).flatMap(([name, { enum: values }]) =>
     Array.isArray(values) && values.length > 1
       ? [`export const ${name}Values = ${JSON.stringify(values)} as const`]
       : [],
   )
-  return `${banner}${lists.join('\n')}\n`
+  const scopes = `export const scopesByRole = ${JSON.stringify(scopesByRole(document))} as const`
+  return `${banner}${[...lists, scopes].join('\n')}\n`
 }
 
 if (import.meta.main) {

@@ -18,6 +18,8 @@ export type Operation = {
   security?: Security
   /** A protocol whose face parses bodies and formats errors itself; absent for `rest`. */
   'x-protocol'?: string
+  /** Whether it is for those who run the gateway, whatever scopes others have. */
+  'x-operators-only'?: boolean
   /** Further paths that the operation is found at. */
   'x-also-at'?: string[]
   parameters?: Parameter[]

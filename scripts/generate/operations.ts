@@ -25,6 +25,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
     access: accessOf(operation, document),
+    forOperators: operation['x-operators-only'] === true,
     alsoAt: operation['x-also-at'] ?? [],
   }))
   return `${banner}
@@ -45,6 +46,9 @@ export type RestOperationId = Extract<(typeof operations)[number], { protocol: '
 export type Access = 'caller' | 'person' | 'anyone' | 'public' | 'client'
 /** The operations with this access. */
 export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
+
+/** What a person of each role may do in the account. */
+export const scopesByRole = ${JSON.stringify(scopesByRole(document), null, 2)} as const
 
 /** The members that the contract lists of each JSON body. */
 export const bodyMembers = ${JSON.stringify(bodyMembers(document, rows), null, 2)} as const
@@ -69,6 +73,11 @@ function accessOf(operation: Operation, document: Document): string {
   if (schemes.length === 0) return 'public'
   if (schemes.some((names) => names.length === 0)) return 'anyone'
   return schemes.every(([name]) => name === 'session') ? 'person' : 'caller'
+}
+
+/** The scopes of each role, as the schema of roles lists them. */
+export function scopesByRole({ components }: Document): unknown {
+  return components.schemas['Role']!['x-scopes']
 }
 
 function bodyMembers(document: Document, rows: OperationRow[]): Record<string, string[]> {

@@ -70,7 +70,6 @@ export function createAccounts(options: Options): Accounts {
       return accountForm(await find(db, id))
     },
     create: async (by, asked) => {
-      if (!by.isOperator) throw forOperators('Accounts are created')
       const id = newId('acc')
       const none = { created_at: clock(), is_operator: 0, ...noAllowance }
       const row = { id, name: asked.name, ...none, ...allowanceColumns(asked) }
@@ -100,8 +99,8 @@ function assertTheirs({ accountId, isOperator }: Administrator, id: string): voi
   if (!isOperator && id !== accountId) throw noAccount('id')
 }
 
-function forOperators(what: string, param?: string): GatewayError {
-  const text = `${what} by those who run the gateway: ask them, or use an admin key of the first account.`
+function forOperators(param: string): GatewayError {
+  const text = `'${param}' of an account is changed by those who run the gateway: ask them, or use an admin key of the first account.`
   return new GatewayError('insufficient_scope', text, { param })
 }
 
@@ -120,7 +119,7 @@ function update(
   const { name } = change
   const reserved = (['limits', 'budget'] as const).find((member) => change[member] !== undefined)
   if (reserved !== undefined && !by.isOperator) {
-    throw forOperators(`'${reserved}' of an account is changed`, reserved)
+    throw forOperators(reserved)
   }
   const columns = { ...(name === undefined ? {} : { name }), ...allowanceColumns(change) }
   return store.db.transaction().execute(async (transaction) => {

@@ -1,11 +1,6 @@
+import { scopesByRole } from '../../generated/operations.ts'
 import type { Caller, Role, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-
-const scopesByRole: Record<Role, readonly Scope[]> = {
-  member: ['inference', 'usage:read'],
-  admin: ['inference', 'usage:read', 'keys:write', 'admin'],
-  owner: ['inference', 'usage:read', 'keys:write', 'admin'],
-}
 
 /** What a person of this role may do in the account. */
 export function scopesOf(role: Role): readonly Scope[] {

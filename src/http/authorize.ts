@@ -4,7 +4,7 @@ import type {
   OpenAPIBackend,
   Operation as BackendOperation,
 } from 'openapi-backend'
-import { operations, type Access } from '../../generated/operations.ts'
+import { operations } from '../../generated/operations.ts'
 import type { Caller, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { createAddressCheck } from './allowed-addresses.ts'
@@ -48,17 +48,17 @@ export function authorizerOf(
   if (security.some((one) => Object.keys(one).length > 1)) {
     throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
   }
+  const { access, forOperators } = operations.find(({ id }) => id === operationId)!
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
       handle: securityHandlers[scheme]!,
       // The contract's, which its tests hold to be those of the schema.
-      scopes: scopes as Scope[],
+      needed: { scopes: scopes as Scope[], forOperators },
     })),
   )
-  const access = accessOf(operationId)
   const atHome = createAddressCheck(addressOf)
   return (request) => {
-    for (const { handle, scopes } of asked) {
+    for (const { handle, needed } of asked) {
       // `registerHandlers` registers handlers of `SecurityHandlers` only.
       const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller === undefined) continue
@@ -67,21 +67,17 @@ export function authorizerOf(
       if (accountId !== undefined) {
         return Promise.resolve(caller)
           .then((known) => actFor!(atHome(known, request), accountId))
-          .then((acting) => permitted(acting, scopes))
+          .then((acting) => permitted(acting, needed))
       }
       return caller instanceof Promise
-        ? caller.then((known) => permitted(atHome(known, request), scopes))
-        : permitted(atHome(caller, request), scopes)
+        ? caller.then((known) => permitted(atHome(known, request), needed))
+        : permitted(atHome(caller, request), needed)
     }
     // Registered from `SecurityHandlers` too.
     return handlers['unauthorizedHandler']!(noContext, request, access) as ReturnType<
       SecurityHandlers['unauthorized']
     >
   }
-}
-
-function accessOf(operationId: string | undefined): Access {
-  return operations.find(({ id }) => id === operationId)!.access
 }
 
 /** Somebody whose session is over is anyone. */
@@ -100,12 +96,19 @@ function accountAsked({ url = '' }: IncomingMessage): string | undefined {
 /** The query parameter that names the account to act for. */
 export const accountParameter = 'account_id'
 
-/** The caller, who has these scopes. Throws `insufficient_scope`. */
-function permitted(caller: Caller, scopes: readonly Scope[]): Caller {
+type Needed = { scopes: readonly Scope[]; forOperators: boolean }
+
+/** The caller, who may do what needs this. Throws `insufficient_scope`. */
+function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   for (const scope of scopes) {
     if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) {
       throw without(scope, caller)
     }
+  }
+  if (forOperators && !caller.isOperator) {
+    const text =
+      'This is for those who run the gateway: ask them, or use an admin key of the first account.'
+    throw new GatewayError('insufficient_scope', text)
   }
   return caller
 }

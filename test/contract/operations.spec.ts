@@ -5,6 +5,8 @@ import { answered } from './promised.ts'
 import './operations.ts'
 import './administration.ts'
 import './in-trouble.ts'
+import './permissions.ts'
+import './other-origins.ts'
 
 describe('every status that the contract lists', () => {
   it('has been answered above', () => {

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { scopesByRole } from '../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, Refusal, setCsrfToken, whenSignedOut, type Schemas } from './api.ts'
 
 export type SignedIn = Schemas['SignedIn']
@@ -19,7 +20,14 @@ export const membership = computed<Membership | undefined>(() => {
 })
 
 /** Whether the person may administer the account. */
-export const mayAdminister = computed(() => membership.value?.role !== 'member')
+export const mayAdminister = computed(() => {
+  const role = membership.value?.role
+  // Whoever acts for the account of others does so as an owner.
+  return role === undefined || allows(scopesByRole[role], 'admin')
+})
+
+const allows = (scopes: readonly Schemas['Scope'][], scope: Schemas['Scope']) =>
+  scopes.includes(scope)
 
 /** What names the account to the gateway; nothing for the first one, which it takes by default. */
 export function accountQuery(): { account_id?: string } {
