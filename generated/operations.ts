@@ -712,6 +712,19 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "leaveAccount",
+    "method": "delete",
+    "path": "/api/me/memberships/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listMembers",
     "method": "get",
     "path": "/api/members",

@@ -39,11 +39,15 @@ export function announcedSessions(sessions: Sessions, announce: Announce): Sessi
 
 /** Members whose going, which ends their connections and may end their sessions, is told. */
 export function announcedMembers(members: Members, announce: Announce): Members {
-  const remove = behind(members.remove, (_, [{ accountId }]) => {
+  const tell = (accountId: string) => {
     announce({ kind: 'account_changed', accountId })
     announce(sessionsChanged)
-  })
-  return { ...members, remove }
+  }
+  return {
+    ...members,
+    remove: behind(members.remove, (_, [{ accountId }]) => tell(accountId)),
+    leave: behind(members.leave, (_, [, accountId]) => tell(accountId)),
+  }
 }
 
 /** People whose new password, which ends their other sessions, is told. */

@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import type { Actor, Caller, Role } from '../core/caller.ts'
+import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
@@ -27,11 +27,15 @@ export type Members = {
   changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
   /** Ends what a person may in the account at once. */
   remove(caller: Caller, personId: string, actor: Actor): Promise<void>
+  /** Ends a person's own membership, whatever their role. Throws `not_found`, `last_owner`. */
+  leave(person: PersonCaller, accountId: string, actor: Actor): Promise<void>
 }
 type RoleChange = { role: Role; actor: Actor }
 
-/** Who belongs to an account, as its administrators see and change it. */
-export function createMembers({ store: { db }, audit, clock }: Options): Members {
+/** Who belongs to an account, as its administrators and they themselves see and change it. */
+export function createMembers(options: Options): Members {
+  const { db } = options.store
+  const { audit } = options
   return {
     list: (accountId, page) =>
       listPage(members(db, accountId), page, { time: 'joined_at', tell: toMember }),
@@ -60,30 +64,43 @@ export function createMembers({ store: { db }, audit, clock }: Options): Members
       db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
         assertMayChange(caller, row.role)
-        if (row.role === 'owner') await assertOtherOwner(transaction, row)
-        await transaction
-          .deleteFrom('members')
-          .where('account_id', '=', caller.accountId)
-          .where('person_id', '=', personId)
-          .execute()
-        await endConnectionsOf(
-          transaction,
-          { personId, accountId: caller.accountId },
-          { by: actor, audit, now: clock() },
-        )
-        const left = await membershipsOf(transaction, personId)
-        if (left.length === 0) await endOtherSessions(transaction, personId, null)
-        await audit.write(transaction, actor, {
-          account_id: caller.accountId,
-          action: 'member.delete',
-          target: personId,
-          before: { email: row.email, role: row.role },
-        })
+        await remove(transaction, row, actor, options)
+      }),
+    leave: ({ person }, accountId, actor) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await findMember(transaction, accountId, person.id)
+        if (row === undefined) {
+          const text = 'You are a member of no such account. GET /api/me lists yours.'
+          throw new GatewayError('not_found', text, { param: 'id' })
+        }
+        await remove(transaction, row, actor, options)
       }),
   }
 }
 
 type MemberRow = Awaited<ReturnType<typeof find>>
+
+/** Ends what a member may in the account. Throws `last_owner`. */
+async function remove(
+  transaction: Transaction<Tables>,
+  row: MemberRow,
+  actor: Actor,
+  { audit, clock }: Options,
+): Promise<void> {
+  if (row.role === 'owner') await assertOtherOwner(transaction, row)
+  const { account_id: accountId, id: personId, email, role } = row
+  await transaction
+    .deleteFrom('members')
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .execute()
+  const ending = { by: actor, audit, now: clock() }
+  await endConnectionsOf(transaction, { personId, accountId }, ending)
+  const left = await membershipsOf(transaction, personId)
+  if (left.length === 0) await endOtherSessions(transaction, personId, null)
+  const act = { account_id: accountId, action: 'member.delete', target: personId } as const
+  await audit.write(transaction, actor, { ...act, before: { email, role } })
+}
 
 function members(db: Kysely<Tables>, accountId: string) {
   return db
@@ -94,10 +111,12 @@ function members(db: Kysely<Tables>, accountId: string) {
     .where('members.account_id', '=', accountId)
 }
 
+function findMember(db: Kysely<Tables>, accountId: string, personId: string) {
+  return members(db, accountId).where('members.person_id', '=', personId).executeTakeFirst()
+}
+
 async function find(db: Kysely<Tables>, accountId: string, personId: string) {
-  const row = await members(db, accountId)
-    .where('members.person_id', '=', personId)
-    .executeTakeFirst()
+  const row = await findMember(db, accountId, personId)
   if (row !== undefined) return row
   const text = 'The account has no such member. GET /api/members lists them.'
   throw new GatewayError('not_found', text, { param: 'id' })

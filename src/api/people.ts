@@ -7,6 +7,7 @@ import { createSession } from './create-session.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
 import { deleteSession } from './delete-session.ts'
 import { inviteMember } from './invite-member.ts'
+import { leaveAccount } from './leave-account.ts'
 import { listInvitations } from './list-invitations.ts'
 import { listMembers } from './list-members.ts'
 import { listSessions } from './list-sessions.ts'
@@ -30,7 +31,8 @@ export type PeopleOptions = {
   newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'>
   members: Parameters<typeof listMembers>[0] &
     Parameters<typeof updateMember>[0] &
-    Parameters<typeof removeMember>[0]
+    Parameters<typeof removeMember>[0] &
+    Parameters<typeof leaveAccount>[0]
   invitations: Parameters<typeof listInvitations>[0] &
     Parameters<typeof inviteMember>[0] &
     Parameters<typeof withdrawInvitation>[0]
@@ -54,6 +56,7 @@ export function peopleOperations(options: PeopleOptions) {
     inviteMember: inviteMember(invitations),
     updateMember: updateMember(members),
     removeMember: removeMember(members),
+    leaveAccount: leaveAccount(members),
     listInvitations: listInvitations(invitations),
     withdrawInvitation: withdrawInvitation(invitations),
     acceptInvitation: acceptInvitation({ ...newcomers, cookie }),

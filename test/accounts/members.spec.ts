@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
+import { storeConnection } from '../support/connections.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const grace = { name: 'Grace', password: 'correct horse battery' }
@@ -174,6 +175,43 @@ forEachStore('members and invitations', () => {
     const over = { status: 401, code: 'invalid_session' }
     await expectError(await send('GET', '/api/usage', admin), over)
     await expectError(await send('DELETE', path, owner), { status: 404, code: 'not_found' })
+  })
+
+  it('leave by themselves, whatever their role, and lose nothing elsewhere', async () => {
+    const leave = (person: SignedInPerson, id = accountId) =>
+      send('DELETE', `/api/me/memberships/${id}`, person)
+    const elsewhere = await gateway.createAccount()
+    await expectError(await leave(member, elsewhere), { status: 404, code: 'not_found' })
+    await gateway.people.join(member.personId, elsewhere, 'owner')
+    expect((await leave(member)).status).to.equal(204)
+    await expectError(await leave(member), { status: 404, code: 'not_found' })
+    await expectError(await leave(member, elsewhere), { status: 409, code: 'last_owner' })
+    expect((await send('GET', '/api/members', member)).status).to.equal(200)
+    expect((await leave(admin)).status).to.equal(204)
+    // It was the only account of theirs.
+    const over = { status: 401, code: 'invalid_session' }
+    await expectError(await send('GET', '/api/me', admin), over)
+    expect((await listed('/api/members')).map(({ id }) => id)).to.deep.equal([owner.personId])
+    const { data } = (await (await send('GET', '/api/audit', owner)).json()) as {
+      data: { action: string; by: string; target: string }[]
+    }
+    const left = data.filter(
+      ({ action, by, target }) => action === 'member.delete' && by === target,
+    )
+    expect(left.map(({ target }) => target)).to.have.members([member.personId, admin.personId])
+  })
+
+  it('leave with their connections, and with their own page alone', async () => {
+    const connection = { createdBy: member.personId, accountId }
+    const id = await storeConnection(gateway, connection)
+    const path = `/api/me/memberships/${accountId}`
+    const bare = { cookie: member.headers.cookie }
+    const csrf = { status: 403, code: 'csrf_failed' }
+    const forged = await gateway.fetch(path, { method: 'DELETE', key: null, headers: bare })
+    await expectError(forged, csrf)
+    expect((await send('DELETE', path, member)).status).to.equal(204)
+    const key = await send('GET', `/api/keys/${id}`, owner)
+    expect(((await key.json()) as { state: string }).state).to.equal('revoked')
   })
 
   it('of one account are out of reach of another', async () => {

@@ -66,7 +66,7 @@ describe('what administrators are told', () => {
 
   it('answers 409 for a member who is invited, and for the last owner', async () => {
     const accountId = await gateway.createAccount()
-    const { personId: id, email } = await gateway.people.signIn({ accountId })
+    const { personId: id, email, headers } = await gateway.people.signIn({ accountId })
     const query = `?account_id=${accountId}`
     const refused = async (name: string, prepared: Prepared, code: string) => {
       const row = operation(name)
@@ -75,6 +75,9 @@ describe('what administrators are told', () => {
     await refused('inviteMember', { body: { email, role: 'admin' } }, 'already_member')
     await refused('updateMember', { path: { id }, body: { role: 'member' } }, 'last_owner')
     await refused('removeMember', { path: { id } }, 'last_owner')
+    const leave = operation('leaveAccount')
+    const prepared = { path: { id: accountId }, headers }
+    expectRefused(leave, await ask(gateway, leave, {}, { prepared }), 409, 'last_owner')
   })
 
   it('answers 401 and 409 to newcomers who are known', async () => {

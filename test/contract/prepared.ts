@@ -81,6 +81,11 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       const { personId: createdBy, headers } = await gateway.people.signIn()
       return { path: { id: await storeConnection(gateway, { createdBy }) }, headers }
     },
+    leaveAccount: async (gateway) => {
+      const id = await gateway.createAccount()
+      const { headers } = await gateway.people.signIn({ accountId: id, role: 'member' })
+      return { path: { id }, headers }
+    },
     deleteSession: async ({ people }) => {
       const signedIn = await people.signIn()
       const { sessionId } = await people.signInAgain(signedIn)
