@@ -1,11 +1,22 @@
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
 import { vendors } from '../src/providers/index.ts'
 import { contract } from './support/contract.ts'
+import {
+  circlesOf,
+  filesImportedBy,
+  importsOf,
+  isLong,
+  longFunctionsOf,
+  looseExportsOf,
+  nodesOf,
+  poorNamesOf,
+  readSource,
+  type SourceFile,
+} from './support/source-files.ts'
+// Here, so that one file tells of all of the house.
+import './dashboard/house.ts'
 
-const root = join(import.meta.dirname, '..')
 const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
 const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
 const parts = [...callParts, 'storage', 'telemetry', 'peers']
@@ -70,26 +81,13 @@ const processMembers: Record<string, string[]> = {
   exitCode: ['main.ts', 'command-line.ts'],
 }
 const schemaNames = new Set(Object.keys(contract.components.schemas))
-const bannedNames = /(^|[-./])(utils?|helpers?|common|shared|managers?|services?|misc)([-./]|$)/
-
-type SourceFile = { name: string; text: string; tree: ts.SourceFile }
-
-function read(pattern: string): SourceFile[] {
-  return globSync(pattern, { cwd: root }).map((name) => {
-    const text = readFileSync(join(root, name), 'utf8')
-    return { name, text, tree: ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true) }
-  })
-}
-
-const source = read('src/**/*.ts')
-const everything = [...source, ...read('test/**/*.ts'), ...read('scripts/**/*.ts')]
+const source = readSource('src/**/*.ts')
+const everything = [...source, ...readSource('test/**/*.ts'), ...readSource('scripts/**/*.ts')]
 
 describe('the source', () => {
   it('imports in one direction', () => {
     const wrong = source.flatMap((file) =>
-      importsOf(file)
-        .filter((target) => target.startsWith('.'))
-        .map((target) => join(dirname(file.name), target))
+      filesImportedBy(file)
         .filter((target) => !isAllowed(file.name, target))
         .map((target) => `${file.name} -> ${target}`),
     )
@@ -97,15 +95,7 @@ describe('the source', () => {
   })
 
   it('has no file that imports itself over others, types included', () => {
-    const imports = new Map(
-      source.map((file) => [
-        file.name,
-        importsOf(file)
-          .filter((target) => target.startsWith('.'))
-          .map((target) => join(dirname(file.name), target)),
-      ]),
-    )
-    expect(circlesOf(imports)).to.deep.equal([])
+    expect(circlesOf(source)).to.deep.equal([])
   })
 
   it('has a core that knows no server, store, network or renderer', () => {
@@ -143,35 +133,17 @@ describe('the source', () => {
   })
 
   it('has no default export and no any', () => {
-    const wrong = everything.flatMap(({ name, tree }) =>
-      nodesOf(tree).flatMap((node) => {
-        if (node.kind === ts.SyntaxKind.AnyKeyword) return `${name}: any`
-        const isDefault =
-          (ts.isExportAssignment(node) && !node.isExportEquals) ||
-          node.kind === ts.SyntaxKind.DefaultKeyword
-        return isDefault && !ts.isDefaultClause(node.parent) ? `${name}: export default` : []
-      }),
-    )
-    expect(wrong).to.deep.equal([])
+    expect(everything.flatMap(looseExportsOf)).to.deep.equal([])
   })
 
   it('has no file of more than 300 lines and no function of more than 70', () => {
-    const files = everything
-      .filter(({ text }) => text.trimEnd().split('\n').length > 300)
-      .map(({ name }) => name)
-    const functions = source.flatMap(({ name, tree }) =>
-      nodesOf(tree)
-        .filter((node) => ts.isFunctionLike(node) && linesOf(tree, node) > 70)
-        .map((node) => `${name}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`),
-    )
+    const files = everything.filter(isLong).map(({ name }) => name)
+    const functions = source.flatMap(longFunctionsOf)
     expect([...files, ...functions]).to.deep.equal([])
   })
 
   it('has names that say what is in a file', () => {
-    const names = everything.map(({ name }) => name)
-    expect(names.filter((name) => bannedNames.test(name))).to.deep.equal([])
-    const kebab = /^([a-z0-9]+(-[a-z0-9]+)*\/)+[a-z0-9]+(-[a-z0-9]+)*(\.spec)?\.ts$/
-    expect(names.filter((name) => !kebab.test(name))).to.deep.equal([])
+    expect(poorNamesOf(everything.map(({ name }) => name))).to.deep.equal([])
   })
 
   it('leaves nothing to be done later', () => {
@@ -204,53 +176,12 @@ function isAllowedProvider(from: string, to: string): boolean {
   return open.has(other)
 }
 
-/** Each way on which following imports comes back to where it began. */
-function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
-  const circles: string[] = []
-  const done = new Set<string>()
-  const visit = (name: string, way: readonly string[]): void => {
-    const start = way.indexOf(name)
-    if (start >= 0) circles.push([...way.slice(start), name].join(' -> '))
-    if (start >= 0 || done.has(name)) return
-    for (const target of imports.get(name) ?? []) visit(target, [...way, name])
-    done.add(name)
-  }
-  for (const name of imports.keys()) visit(name, [])
-  return circles
-}
-
-function importsOf({ tree }: SourceFile): string[] {
-  return nodesOf(tree).flatMap((node) => {
-    const { moduleSpecifier } = node as ts.ImportDeclaration | ts.ExportDeclaration
-    const isStatement = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
-    if (isStatement && moduleSpecifier) return (moduleSpecifier as ts.StringLiteral).text
-    if (ts.isImportTypeNode(node)) return node.argument.getText().slice(1, -1)
-    const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
-    return isCall && ts.isStringLiteral(node.arguments[0]!) ? node.arguments[0].text : []
-  })
-}
-
 function processMembersIn({ tree }: SourceFile): string[] {
   return nodesOf(tree).flatMap((node) =>
     ts.isPropertyAccessExpression(node) && node.expression.getText() === 'process'
       ? node.name.text
       : [],
   )
-}
-
-function nodesOf(tree: ts.Node): ts.Node[] {
-  const found: ts.Node[] = []
-  const visit = (node: ts.Node): void => {
-    found.push(node)
-    ts.forEachChild(node, visit)
-  }
-  visit(tree)
-  return found
-}
-
-function linesOf(tree: ts.SourceFile, node: ts.Node): number {
-  const line = (at: number) => tree.getLineAndCharacterOfPosition(at).line
-  return line(node.getEnd()) - line(node.getStart()) + 1
 }
 
 /** The identifiers and texts of a file, also those in types, without comments and imports. */

@@ -1,0 +1,136 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import ts from 'typescript'
+import { projectFolder } from '../support/program.ts'
+import {
+  circlesOf,
+  filesImportedBy,
+  importsOf,
+  isLong,
+  longFunctionsOf,
+  looseExportsOf,
+  nodesOf,
+  poorNamesOf,
+  readSource,
+} from '../support/source-files.ts'
+
+const source = readSource('dashboard/src/**/*.{ts,tsx}')
+const styles = globSync('dashboard/src/**/*.css', { cwd: projectFolder }).map(readText)
+
+/** Each floor stands on those before it. */
+const floors = ['data', 'elements', 'pages', 'layout', 'app.tsx', 'main.tsx']
+const packages = new Set(['preact', 'preact/hooks', '@preact/signals', 'openapi-fetch'])
+/** What makes a page of a text, which may be anybody's. */
+const marks = /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc)\b/
+const programs = /\beval\(|\bnew Function\b|\bdocument\.write\b|\bjavascript:/
+/** Where the documentation of others is, which people are sent to and nothing is loaded from. */
+const documentation = new Set<string>([])
+
+describe('the source of the dashboard', () => {
+  it('imports in one direction, and no other part of the project than its contract', () => {
+    const wrong = source.flatMap((file) => [
+      ...filesImportedBy(file)
+        .filter((target) => !isAllowed(file.name, target))
+        .map((target) => `${file.name} -> ${target}`),
+      ...importsOf(file)
+        .filter((target) => !target.startsWith('.') && !packages.has(target))
+        .map((target) => `${file.name} -> ${target}`),
+    ])
+    expect(wrong, `The floors, lowest first: ${floors.join(', ')}.`).to.deep.equal([])
+    expect(circlesOf(source)).to.deep.equal([])
+  })
+
+  it('has no file of more than 300 lines and no function of more than 70', () => {
+    const files = [...source, ...styles].filter(isLong).map(({ name }) => name)
+    expect([...files, ...source.flatMap(longFunctionsOf)]).to.deep.equal([])
+  })
+
+  it('has names that say what is in a file, no default export and no any', () => {
+    expect(poorNamesOf([...source, ...styles].map(({ name }) => name))).to.deep.equal([])
+    expect(source.flatMap(looseExportsOf)).to.deep.equal([])
+  })
+
+  it('makes neither pages nor programs of texts', () => {
+    const texts = [...source, readText('dashboard/index.html')]
+    const wrong = texts.flatMap(({ name, text }) =>
+      [marks, programs]
+        .flatMap((one) => one.exec(text)?.[0] ?? [])
+        .map((found) => `${name}: ${found}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has styles in its style sheets alone', () => {
+    const { text } = readText('dashboard/index.html')
+    expect(text).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/)
+    const wrong = source.flatMap(({ name, tree }) =>
+      nodesOf(tree)
+        .filter(ts.isJsxAttribute)
+        .filter((one) => one.name.getText() === 'style' && isText(one.initializer))
+        .map((one) => `${name}: ${one.getText()}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has its colours in style/tokens.css alone', () => {
+    const colours =
+      /#[\da-f]{3,8}\b|\b(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|light-dark)\(|(?<=: [^;{}]*)\b(?:white|black|red|green|blue|gr[ae]y|orange|yellow|purple)\b(?![-\w])/gi
+    const wrong = styles
+      .filter(({ name }) => name !== 'dashboard/src/style/tokens.css')
+      .flatMap(({ name, text }) =>
+        [...text.replaceAll(/\/\*.*?\*\//gs, '').matchAll(colours)].map(
+          ([one]) => `${name}: ${one}`,
+        ),
+      )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('asks no other host for anything', () => {
+    const ofScripts = source.flatMap(({ name, tree }) =>
+      nodesOf(tree)
+        .flatMap((node) =>
+          ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node) || ts.isJsxText(node)
+            ? [...node.text.matchAll(/(?:https?|wss?):\/\/[\w.-]+\.[a-z]+/g)]
+            : [],
+        )
+        .filter(([address]) => !documentation.has(address))
+        .map(([address]) => `${name}: ${address}`),
+    )
+    const ofStyles = [...styles, readText('dashboard/index.html')].flatMap(({ name, text }) =>
+      [...text.matchAll(/(?:https?:)?\/\/[\w.-]+\.[a-z]+|@import url/g)].map(
+        ([one]) => `${name}: ${one}`,
+      ),
+    )
+    expect([...ofScripts, ...ofStyles]).to.deep.equal([])
+  })
+})
+
+function readText(name: string) {
+  return { name, text: readFileSync(join(projectFolder, name), 'utf8') }
+}
+
+function isText(value: ts.JsxAttributeValue | undefined): boolean {
+  return value === undefined || ts.isStringLiteral(value)
+}
+
+function isAllowed(from: string, to: string): boolean {
+  if (to.startsWith('generated/')) return /^generated\/client-\w+\.ts$/.test(to)
+  const [here, there] = [roomOf(from), roomOf(to)]
+  if (here === undefined || there === undefined) return false
+  if (to.endsWith('.css')) {
+    const isOwn = here.floor === 'pages' && here.folder !== '' && here.folder === there.folder
+    return isOwn || (here.floor === 'main.tsx' && there.floor === 'style')
+  }
+  if (here.floor !== there.floor) return floors.indexOf(there.floor) < floors.indexOf(here.floor)
+  // A page stands alone; the list of pages knows them all.
+  return here.floor !== 'pages' || here.folder === '' || here.folder === there.folder
+}
+
+/** Where a file of the dashboard is; undefined for others. */
+function roomOf(name: string): { floor: string; folder: string } | undefined {
+  const [, floor, folder = '', rest] =
+    /^dashboard\/src\/([^/]+)(?:\/([^/]+))?(\/.+)?$/.exec(name) ?? []
+  if (floor === undefined) return undefined
+  return { floor, folder: rest === undefined ? '' : folder }
+}
