@@ -1214,12 +1214,6 @@ export interface components {
             renews_at: string | null;
         };
         NullableBudgetState: components["schemas"]["BudgetState"] | null;
-        /** @description What may be spent. */
-        Budget: {
-            amount: components["schemas"]["Money"];
-            period: components["schemas"]["BudgetPeriod"];
-        };
-        NullableBudget: components["schemas"]["Budget"] | null;
         /** @description Limits to be set; `null` is no limit of its own, and 0 lets nothing through. */
         NewLimits: {
             requests_per_minute?: number | null;
@@ -1246,7 +1240,7 @@ export interface components {
             /** @description Whether it is that of those who run the gateway. */
             is_operator: boolean;
             limits: components["schemas"]["Limits"];
-            budget: components["schemas"]["NullableBudget"];
+            budget: components["schemas"]["NullableBudgetState"];
         };
         AccountList: {
             object: components["schemas"]["ListObject"];
@@ -1371,7 +1365,7 @@ export interface components {
             /** @description The only networks that it may be used from, as CIDR; null for all. */
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
-            budget: components["schemas"]["NullableBudget"];
+            budget: components["schemas"]["NullableBudgetState"];
             created_at: components["schemas"]["Time"];
             /** @description From when on it is refused; null for never. */
             expires_at: string | null;
@@ -1407,7 +1401,7 @@ export interface components {
             /** @description The only networks that it may be used from, as CIDR; null for all. */
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
-            budget: components["schemas"]["NullableBudget"];
+            budget: components["schemas"]["NullableBudgetState"];
             created_at: components["schemas"]["Time"];
             /** @description From when on it is refused; null for never. */
             expires_at: string | null;
@@ -6008,11 +6002,25 @@ export interface operations {
                      *             "concurrency": 10
                      *           },
                      *           "budget": {
+                     *             "owner_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "amount": {
                      *               "usd": "25",
                      *               "nano_usd": 25000000000
                      *             },
-                     *             "period": "month"
+                     *             "period": "month",
+                     *             "spent": {
+                     *               "usd": "3.5",
+                     *               "nano_usd": 3500000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0.5",
+                     *               "nano_usd": 500000000
+                     *             },
+                     *             "left": {
+                     *               "usd": "21",
+                     *               "nano_usd": 21000000000
+                     *             },
+                     *             "renews_at": "2026-12-01T00:00:00.000Z"
                      *           }
                      *         }
                      *       ]
@@ -6078,11 +6086,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "3.5",
+                     *           "nano_usd": 3500000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0.5",
+                     *           "nano_usd": 500000000
+                     *         },
+                     *         "left": {
+                     *           "usd": "21",
+                     *           "nano_usd": 21000000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6137,11 +6159,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "3.5",
+                     *           "nano_usd": 3500000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0.5",
+                     *           "nano_usd": 500000000
+                     *         },
+                     *         "left": {
+                     *           "usd": "21",
+                     *           "nano_usd": 21000000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6208,11 +6244,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "3.5",
+                     *           "nano_usd": 3500000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0.5",
+                     *           "nano_usd": 500000000
+                     *         },
+                     *         "left": {
+                     *           "usd": "21",
+                     *           "nano_usd": 21000000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6516,11 +6566,25 @@ export interface operations {
                      *             "concurrency": 10
                      *           },
                      *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *             "amount": {
                      *               "usd": "25",
                      *               "nano_usd": 25000000000
                      *             },
-                     *             "period": "month"
+                     *             "period": "month",
+                     *             "spent": {
+                     *               "usd": "24.88",
+                     *               "nano_usd": 24880000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.12",
+                     *               "nano_usd": 120000000
+                     *             },
+                     *             "renews_at": "2026-12-01T00:00:00.000Z"
                      *           },
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "expires_at": "2027-11-22T12:00:00.000Z",
@@ -6622,11 +6686,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
@@ -6709,11 +6787,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
@@ -6793,11 +6885,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
@@ -6890,11 +6996,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
@@ -6987,11 +7107,25 @@ export interface operations {
                      *         "concurrency": 10
                      *       },
                      *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *         "amount": {
                      *           "usd": "25",
                      *           "nano_usd": 25000000000
                      *         },
-                     *         "period": "month"
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
                      *       },
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2027-11-22T12:00:00.000Z",
@@ -7559,11 +7693,25 @@ export interface operations {
                      *             "concurrency": 10
                      *           },
                      *           "budget": {
+                     *             "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
                      *             "amount": {
                      *               "usd": "25",
                      *               "nano_usd": 25000000000
                      *             },
-                     *             "period": "month"
+                     *             "period": "month",
+                     *             "spent": {
+                     *               "usd": "24.88",
+                     *               "nano_usd": 24880000000
+                     *             },
+                     *             "reserved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
+                     *             },
+                     *             "left": {
+                     *               "usd": "0.12",
+                     *               "nano_usd": 120000000
+                     *             },
+                     *             "renews_at": "2026-12-01T00:00:00.000Z"
                      *           },
                      *           "created_at": "2026-11-22T12:00:00.000Z",
                      *           "expires_at": null,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import { budgetForm, limitsForm } from '../core/allowance-form.ts'
+import { budgetForm, limitsForm, type BudgetForm } from '../core/allowance-form.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
@@ -8,6 +8,7 @@ import type { Store } from '../storage/store.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
 import type { Audit } from './audit.ts'
+import { readStatesOf } from './budget-states.ts'
 import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
@@ -39,6 +40,11 @@ type Options = { store: Pick<Store, 'db'>; audit: Pick<Audit, 'write'>; clock: (
 export function createAccounts(options: Options): Accounts {
   const { store, audit, clock } = options
   const { db } = store
+  const forms = async (rows: readonly AccountsTable[]) => {
+    const budgets = await readStatesOf(db, rows, clock())
+    return rows.map((row, index) => accountForm(row, budgets[index] ?? null))
+  }
+  const form = async (row: AccountsTable) => (await forms([row]))[0]!
   return {
     // In a transaction: two processes at their first start must agree on one account.
     first: () =>
@@ -64,10 +70,13 @@ export function createAccounts(options: Options): Accounts {
       await find(db, accountId, 'account_id')
       return { ...caller, accountId }
     },
-    list: (by, page) => listPage(select(db, by), page, { time: 'created_at', tell: accountForm }),
+    list: async (by, page) => {
+      const rows = await listPage(select(db, by), page, { time: 'created_at', tell: (row) => row })
+      return { ...rows, data: await forms(rows.data) }
+    },
     retrieve: async (by, id) => {
       assertTheirs(by, id)
-      return accountForm(await find(db, id))
+      return form(await find(db, id))
     },
     create: async (by, asked) => {
       const id = newId('acc')
@@ -78,9 +87,9 @@ export function createAccounts(options: Options): Accounts {
         const act = { account_id: id, action: 'account.create', target: id } as const
         await audit.write(transaction, by, { ...act, after: settingsOf(row) })
       })
-      return accountForm(row)
+      return form(row)
     },
-    update: async (by, id, change) => accountForm(await update(options, by, { id, change })),
+    update: async (by, id, change) => form(await update(options, by, { id, change })),
   }
 }
 
@@ -134,17 +143,20 @@ function update(
   })
 }
 
-function accountForm(row: AccountsTable): Account {
+function accountForm(row: AccountsTable, budget: Account['budget']): Account {
   return {
     id: row.id,
     object: 'account',
     ...settingsOf(row),
+    budget,
     created_at: timeText(row.created_at),
     is_operator: row.is_operator === 1,
   }
 }
 
-function settingsOf(row: AccountsTable): Pick<Account, 'name' | 'limits' | 'budget'> {
+function settingsOf(
+  row: AccountsTable,
+): Pick<Account, 'name' | 'limits'> & { budget: BudgetForm | null } {
   const { limits, budget } = allowanceOf(row)
   return { name: row.name, limits: limitsForm(limits), budget: budgetForm(budget) }
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../core/error.ts'
 import { usdText } from '../core/price.ts'
 import type { Held, Reserve } from '../core/spending.ts'
 import { StoreError } from '../storage/store-error.ts'
+import { readStates } from './budget-states.ts'
 import { createGroups } from './groups.ts'
 import { createReservations, type ReservingStore } from './reservations.ts'
 import {
@@ -87,11 +88,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     },
   })
 
-  const states: Budgets['states'] = async (owners) => {
-    if (owners.length === 0) return []
-    const now = clock()
-    return (await read(owners.map((owner) => inWindow(owner, now)))).map(stateOf)
-  }
+  const states: Budgets['states'] = (owners) => asking(() => readStates(db, owners, clock()))
 
   return {
     reserve,

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { budgetForm, limitsForm } from '../core/allowance-form.ts'
+import { budgetForm, limitsForm, type BudgetForm } from '../core/allowance-form.ts'
 import type { Scope } from '../core/caller.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
@@ -9,17 +9,28 @@ type ApiKey = components['schemas']['ApiKey']
 /** What of a key can be chosen. */
 type KeySettings = Pick<
   ApiKey,
-  'name' | 'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'budget' | 'expires_at'
->
+  'name' | 'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'expires_at'
+> & { budget: BudgetForm | null }
 
-/** A key in the contract's form, without its secret, at a Unix time in milliseconds. */
-export function keyForm(row: ApiKeysTable, nowMs: number, usedAtMs: number | undefined): ApiKey {
+/** What is not in the row of a key. */
+export type KeyNews = {
+  /** Unix time in milliseconds. */
+  nowMs: number
+  /** When it was last used, where that is not written yet. */
+  usedAtMs: number | undefined
+  /** What has become of its budget. */
+  budget: ApiKey['budget']
+}
+
+/** A key in the contract's form, without its secret. */
+export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyNews): ApiKey {
   return {
     id: row.id,
     object: 'api_key',
     kind: row.kind,
     account_id: row.account_id,
     ...keySettings(row),
+    budget,
     hint: row.hint,
     state: stateOf(row, nowMs),
     created_at: timeText(row.created_at),

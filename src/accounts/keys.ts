@@ -7,6 +7,7 @@ import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
 import { createClientSecret, createKey, digestOf, hintOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
+import { readStatesOf } from './budget-states.ts'
 import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import {
@@ -61,14 +62,25 @@ type Options = {
 export function createKeys(options: Options): Keys {
   const { store, clock, usedAt = () => undefined } = options
   const { db } = store
-  const form = (row: ApiKeysTable) => keyForm(row, clock(), usedAt(row.id))
-  const created = ({ row, key }: { row: ApiKeysTable; key: string }): CreatedKey =>
-    row.client_id === null
-      ? { ...form(row), key }
-      : { ...form(row), key, client_id: row.client_id, client_secret: key }
+  const forms = async (rows: readonly ApiKeysTable[]): Promise<ApiKey[]> => {
+    const nowMs = clock()
+    const budgets = await readStatesOf(db, rows, nowMs)
+    return rows.map((row, index) =>
+      keyForm(row, { nowMs, usedAtMs: usedAt(row.id), budget: budgets[index] ?? null }),
+    )
+  }
+  const form = async (row: ApiKeysTable) => (await forms([row]))[0]!
+  const created = async ({ row, key }: { row: ApiKeysTable; key: string }): Promise<CreatedKey> => {
+    const told = { ...(await form(row)), key }
+    const { client_id } = row
+    return client_id === null ? told : { ...told, client_id, client_secret: key }
+  }
   return {
-    list: (filter, page) =>
-      listPage(selectKeys(db, filter, clock()), page, { time: 'created_at', tell: form }),
+    list: async (filter, page) => {
+      const found = selectKeys(db, filter, clock())
+      const rows = await listPage(found, page, { time: 'created_at', tell: (row) => row })
+      return { ...rows, data: await forms(rows.data) }
+    },
     retrieve: async (which) => form(await find(db, which)),
     create: async (giver, accountId, asked) => {
       return created(await create(options, giver, { accountId, asked }))

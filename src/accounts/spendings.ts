@@ -26,6 +26,17 @@ export async function readSpendings(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
 ): Promise<Spending[]> {
+  const known = await readOpenWindows(db, owners)
+  const spendings: Spending[] = []
+  for (const owner of owners) {
+    const row = known.get(windowName(owner)) ?? (await openWindow(db, owner))
+    spendings.push({ ...owner, spent: row.spent_nano_usd, reserved: row.reserved_nano_usd })
+  }
+  return spendings
+}
+
+/** The windows among these that somebody has opened, by their names. */
+export async function readOpenWindows(db: Kysely<Tables>, owners: readonly OwnedWindow[]) {
   const ids = owners.map(({ ownerId }) => ownerId)
   const rows = await db
     .selectFrom('budget_windows')
@@ -33,15 +44,12 @@ export async function readSpendings(
     .where('owner_id', 'in', listed(db, ids))
     .where('ends_at', '>', Math.min(...owners.map(({ window }) => window.startsAt)))
     .execute()
-  const known = new Map(rows.map((row) => [nameOf(row), row]))
-  const spendings: Spending[] = []
-  for (const owner of owners) {
-    const { startsAt: starts_at, endsAt: ends_at } = owner.window
-    const name = nameOf({ owner_id: owner.ownerId, starts_at, ends_at })
-    const row = known.get(name) ?? (await openWindow(db, owner))
-    spendings.push({ ...owner, spent: row.spent_nano_usd, reserved: row.reserved_nano_usd })
-  }
-  return spendings
+  return new Map(rows.map((row) => [nameOf(row), row]))
+}
+
+/** By what the windows of `readOpenWindows` are found. */
+export function windowName({ ownerId, window: { startsAt, endsAt } }: OwnedWindow): string {
+  return nameOf({ owner_id: ownerId, starts_at: startsAt, ends_at: endsAt })
 }
 
 type WindowKey = Pick<BudgetWindowsTable, 'owner_id' | 'starts_at' | 'ends_at'>

@@ -3,6 +3,8 @@ import type { SpendingLimit, UsageLimits } from './caller.ts'
 import { moneyOf } from './price.ts'
 
 type Schemas = components['schemas']
+/** A budget without what has become of it. */
+export type BudgetForm = Pick<Schemas['BudgetState'], 'amount' | 'period'>
 
 /** Limits in the contract's form. */
 export function limitsForm(limits: UsageLimits): Schemas['Limits'] {
@@ -15,6 +17,6 @@ export function limitsForm(limits: UsageLimits): Schemas['Limits'] {
 }
 
 /** A budget in the contract's form. */
-export function budgetForm(budget: SpendingLimit | null): Schemas['Budget'] | null {
+export function budgetForm(budget: SpendingLimit | null): BudgetForm | null {
   return budget === null ? null : { amount: moneyOf(budget.nanoUsd), period: budget.period }
 }

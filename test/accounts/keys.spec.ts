@@ -122,6 +122,7 @@ forEachStore('keys under /api', () => {
     ]
     const answers = await Promise.all(changes.map((one) => calls.change(admin, id, one)))
     expect(answers.map(({ status }) => status)).to.deep.equal(changes.map(() => 200))
+    const none = { usd: '0', nano_usd: 0 }
     expect(await retrieve(id)).to.deep.include({
       name: 'other',
       limits: {
@@ -131,7 +132,15 @@ forEachStore('keys under /api', () => {
         concurrency: 1,
       },
       models: ['gpt-5-mini'],
-      budget: { amount: { usd: '0', nano_usd: 0 }, period: 'day' },
+      budget: {
+        owner_id: id,
+        amount: none,
+        period: 'day',
+        spent: none,
+        reserved: none,
+        left: none,
+        renews_at: '2026-11-23T00:00:00.000Z',
+      },
       expires_at: end,
       allowed_addresses: ['10.0.0.0/8'],
       scopes: ['usage:read', 'inference'],

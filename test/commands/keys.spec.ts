@@ -34,7 +34,8 @@ describe('the commands for accounts and keys', () => {
       concurrency: 0,
     }
     const budget = { amount: { usd: '2.5', nano_usd: 2_500_000_000 }, period: 'month' }
-    expect(account).to.deep.include({ object: 'account', name: 'harbour', limits, budget })
+    expect(account).to.deep.include({ object: 'account', name: 'harbour', limits })
+    expect(account.budget).to.deep.include(budget)
     expect(account.is_operator).to.equal(false)
     const accounts = await told<Schemas['Account'][]>('accounts list')
     expect(accounts.map(({ name, is_operator: runs }) => [name, runs])).to.have.deep.members([
@@ -54,16 +55,16 @@ describe('the commands for accounts and keys', () => {
       models: ['gpt-5-mini'],
       allowed_addresses: ['10.0.0.0/8', '::1'],
       limits,
-      budget,
       state: 'active',
     })
+    expect(made.budget).to.deep.include({ ...budget, owner_id: made.id })
     const days = (Date.parse(made.expires_at!) - Date.parse(made.created_at)) / 86_400_000
     expect(days).to.be.closeTo(30, 0.01)
 
     const fresh = await told<Schemas['CreatedApiKey']>(
       `keys rotate ${made.id} --overlap-minutes 60`,
     )
-    expect(fresh).to.deep.include({ limits, budget, scopes: made.scopes })
+    expect(fresh).to.deep.include({ limits, budget: made.budget, scopes: made.scopes })
     const listed = await told<Schemas['ApiKey'][]>(`keys list --account ${account.id}`)
     expect(listed.map(({ id, replaced_by: next }) => [id, next])).to.deep.equal([
       [made.id, fresh.id],

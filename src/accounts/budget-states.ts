@@ -1,0 +1,106 @@
+import { sql, type Kysely } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import { listed } from '../storage/sql-dialect.ts'
+import type { AccountsTable, ApiKeysTable, BudgetWindowsTable, Tables } from '../storage/tables.ts'
+import { allowanceOf } from './allowance.ts'
+import {
+  inWindow,
+  readOpenWindows,
+  stateOf,
+  windowName,
+  type BudgetOwner,
+  type OwnedWindow,
+} from './spendings.ts'
+
+type BudgetState = components['schemas']['BudgetState']
+type Sums = Pick<BudgetWindowsTable, 'spent_nano_usd' | 'reserved_nano_usd'>
+
+const nothing: Sums = { spent_nano_usd: 0, reserved_nano_usd: 0 }
+
+/** What has become of budgets in the periods that a time is in, in order: no more reads for many than for one. */
+export async function readStates(
+  db: Kysely<Tables>,
+  owners: readonly BudgetOwner[],
+  at: number,
+): Promise<BudgetState[]> {
+  if (owners.length === 0) return []
+  const asked = owners.map((owner) => inWindow(owner, at))
+  const known = await readOpenWindows(db, asked)
+  const missing = asked.filter((one) => !known.has(windowName(one)))
+  const sums = missing.length === 0 ? undefined : await addUp(db, missing)
+  return asked.map((one) => {
+    const { spent_nano_usd: spent, reserved_nano_usd: reserved } =
+      known.get(windowName(one)) ?? sums?.get(windowName(one)) ?? nothing
+    return stateOf({ ...one, spent, reserved })
+  })
+}
+
+/** The same of the rows of accounts or keys; null of those without a budget. */
+export async function readStatesOf(
+  db: Kysely<Tables>,
+  rows: readonly (AccountsTable | ApiKeysTable)[],
+  at: number,
+): Promise<(BudgetState | null)[]> {
+  const owners = rows.map((row) => {
+    const { ownerId, budget } = allowanceOf(row)
+    const accountId = 'account_id' in row ? row.account_id : row.id
+    return budget === null ? undefined : { accountId, ownerId, budget }
+  })
+  const states = await readStates(
+    db,
+    owners.filter((owner) => owner !== undefined),
+    at,
+  )
+  return owners.map((owner) => (owner === undefined ? null : states.shift()!))
+}
+
+/** What opening these windows would find: nothing is written for who only looks. */
+async function addUp(
+  db: Kysely<Tables>,
+  missing: readonly OwnedWindow[],
+): Promise<ReadonlyMap<string, Sums>> {
+  const alike = Object.values(
+    Object.groupBy(missing, ({ accountId, ownerId, budget }) =>
+      [budget.period, ownerId === accountId].join(' '),
+    ),
+  )
+  const sums = await Promise.all(alike.map((some = []) => addUpAlike(db, some)))
+  return new Map(sums.flat())
+}
+
+/** Of accounts alone, or of keys alone, and of one period. */
+async function addUpAlike(
+  db: Kysely<Tables>,
+  owners: readonly OwnedWindow[],
+): Promise<[string, Sums][]> {
+  const { accountId, ownerId, window } = owners[0]!
+  // Several keys may count as one.
+  const owner =
+    ownerId === accountId ? sql`one.account_id` : sql`coalesce(k.counts_with, one.key_id)`
+  const accounts = listed(
+    db,
+    owners.map((one) => one.accountId),
+  )
+  const ids = listed(
+    db,
+    owners.map((one) => one.ownerId),
+  )
+  const { startsAt, endsAt } = window
+  const { rows } = await sql<Sums & { owner_id: string }>`
+    select owner_id, cast(sum(spent) as bigint) as spent_nano_usd,
+      cast(sum(reserved) as bigint) as reserved_nano_usd
+    from (
+      select ${owner} as owner_id, one.cost_nano_usd as spent, 0 as reserved
+      from usage_hours one left join api_keys k on k.id = one.key_id
+      where one.account_id in ${accounts} and one.mode = 'live'
+        and one.hour_at >= ${startsAt} and one.hour_at < ${endsAt}
+      union all
+      select ${owner}, 0, one.nano_usd
+      from reservations one left join api_keys k on k.id = one.key_id
+      where one.account_id in ${accounts} and one.at >= ${startsAt} and one.at < ${endsAt}
+    ) as counted
+    where owner_id in ${ids}
+    group by owner_id`.execute(db)
+  const found = new Map(rows.map((row) => [row.owner_id, row]))
+  return owners.map((one) => [windowName(one), found.get(one.ownerId) ?? nothing])
+}
