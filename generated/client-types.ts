@@ -457,6 +457,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the response cache
+         * @description As the gateway's settings have it. A call that the cache answers costs nothing; `GET /api/usage`
+         *     counts them.
+         */
+        get: operations["retrieveCache"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/key": {
         parameters: {
             query?: never;
@@ -556,6 +577,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/entrance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe how people come in
+         * @description For a page that asks somebody to sign in: whether anybody may sign up, and whether there is
+         *     an owner yet.
+         */
+        get: operations["retrieveEntrance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/setup": {
         parameters: {
             query?: never;
@@ -597,7 +639,11 @@ export interface paths {
          *     something carry the `csrf_token` of the answer as `x-csrf-token`.
          */
         post: operations["createSession"];
-        delete?: never;
+        /**
+         * End all of one's own sessions but this one
+         * @description Whoever uses them is signed out at once. The session that is presented stays.
+         */
+        delete: operations["deleteOtherSessions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1278,12 +1324,25 @@ export interface components {
             action: components["schemas"]["AuditAction"];
             /** @description The API key or the person who did it; `command_line` for the gateway's own commands, `signal` for one to the process. */
             by: string;
+            /** @description What that key or person is called now; null for the others. */
+            by_name: string | null;
             /** @description The network address it was done from; null for the command line and signals. */
             address: string | null;
             /** @description The id of what it was done to; `settings` for those of the gateway. */
             target: string;
+            /** @description What that key, person or account is called now; null where it has no name. */
+            target_name: string | null;
             before: components["schemas"]["AuditValues"];
             after: components["schemas"]["AuditValues"];
+        };
+        /** @enum {string} */
+        ResponseCacheObject: "response_cache";
+        ResponseCache: {
+            object: components["schemas"]["ResponseCacheObject"];
+            /** @description How long an answer is remembered; 0 where the cache is off. */
+            ttl_seconds: number;
+            /** @description Longer answers are not remembered. */
+            entry_bytes_max: number;
         };
         AuditEventList: {
             object: components["schemas"]["ListObject"];
@@ -1570,6 +1629,19 @@ export interface components {
             created_at: components["schemas"]["Time"];
             /** @description The accounts of the person, in the order of joining. The first is acted for by default. */
             memberships: components["schemas"]["Membership"][];
+        };
+        /** @enum {string} */
+        EntranceObject: "entrance";
+        /**
+         * @description `open`: anybody may sign up. `closed`: who is invited.
+         * @enum {string}
+         */
+        SignUpState: "open" | "closed";
+        Entrance: {
+            object: components["schemas"]["EntranceObject"];
+            sign_up: components["schemas"]["SignUpState"];
+            /** @description Whether there is anybody who could sign in; if not, the link that the gateway prints makes the owner. */
+            is_set_up: boolean;
         };
         /** @enum {string} */
         SignedInObject: "signed_in";
@@ -6206,6 +6278,11 @@ export interface operations {
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 target?: components["schemas"]["AnyId"];
+                /**
+                 * @description Only acts of this person or API key.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                by?: components["schemas"]["AnyId"];
             };
             header?: never;
             path?: never;
@@ -6233,8 +6310,10 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "action": "key.create",
                      *           "by": "key_9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f0c",
+                     *           "by_name": "deployment",
                      *           "address": "203.0.113.7",
                      *           "target": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "target_name": "build server",
                      *           "before": null,
                      *           "after": {
                      *             "name": "build server",
@@ -6251,6 +6330,42 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveCache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is remembered, and for how long. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "response_cache",
+                     *       "ttl_seconds": 60,
+                     *       "entry_bytes_max": 4194304
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseCache"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -7044,6 +7159,40 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    retrieveEntrance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is open to who is not signed in. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "entrance",
+                     *       "sign_up": "closed",
+                     *       "is_set_up": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Entrance"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     setUp: {
         parameters: {
             query?: never;
@@ -7251,6 +7400,33 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyAttempts"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are over. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

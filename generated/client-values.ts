@@ -13,6 +13,7 @@ export const ApiKeyStateValues = ["active","expired","revoked"] as const
 export const ApiKeyKindValues = ["key","connection","client"] as const
 export const GivenKeyKindValues = ["key","client"] as const
 export const RoleValues = ["owner","admin","member"] as const
+export const SignUpStateValues = ["open","closed"] as const
 export const FaceValues = ["images","chat","mcp"] as const
 export const CallModalityValues = ["chat","image"] as const
 export const CallOutcomeValues = ["ok","failed","cancelled","unknown"] as const

@@ -425,8 +425,22 @@ export const operations = [
       "cursor",
       "order",
       "action",
-      "target"
+      "target",
+      "by"
     ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "retrieveCache",
+    "method": "get",
+    "path": "/api/cache",
+    "queryNames": [],
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
@@ -552,6 +566,19 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "retrieveEntrance",
+    "method": "get",
+    "path": "/api/entrance",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "public",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "setUp",
     "method": "post",
     "path": "/api/setup",
@@ -590,6 +617,19 @@ export const operations = [
       "cursor",
       "order"
     ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "person",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteOtherSessions",
+    "method": "delete",
+    "path": "/api/sessions",
+    "queryNames": [],
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],

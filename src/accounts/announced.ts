@@ -34,7 +34,9 @@ export function announcedAccounts(accounts: Accounts, announce: Announce): Accou
 
 /** Sessions whose end is told. */
 export function announcedSessions(sessions: Sessions, announce: Announce): Sessions {
-  return { ...sessions, end: behind(sessions.end, () => announce(sessionsChanged)) }
+  const tell = () => announce(sessionsChanged)
+  const { end, endOthers } = sessions
+  return { ...sessions, end: behind(end, tell), endOthers: behind(endOthers, tell) }
 }
 
 /** Members whose going, which ends their connections and may end their sessions, is told. */

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
@@ -16,7 +16,15 @@ type Act = Pick<AuditEvent, 'account_id' | 'action' | 'target'> & {
   after?: object
 }
 
-type Filter = { accountId: string; action?: string | undefined; target?: string | undefined }
+type Filter = {
+  accountId: string
+  action?: string | undefined
+  target?: string | undefined
+  by?: string | undefined
+}
+
+/** With the names that ids have now. */
+type NamedRow = AuditEventsTable & { by_name: string | null; target_name: string | null }
 
 export type Audit = {
   /** Writes an act down, in the transaction that does it: neither is there without the other. */
@@ -46,14 +54,34 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
   }
 }
 
-function select(db: Kysely<Tables>, { accountId, action, target }: Filter) {
-  let rows = db.selectFrom('audit_events').selectAll().where('account_id', '=', accountId)
+function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
+  let rows = db
+    .selectFrom('audit_events')
+    .selectAll('audit_events')
+    .select(({ fn }) => [
+      fn.coalesce(nameOf('people', 'by'), nameOf('api_keys', 'by')).as('by_name'),
+      fn
+        .coalesce(
+          nameOf('api_keys', 'target'),
+          nameOf('people', 'target'),
+          nameOf('accounts', 'target'),
+        )
+        .as('target_name'),
+    ])
+    .where('account_id', '=', accountId)
   if (action !== undefined) rows = rows.where('action', '=', action)
   if (target !== undefined) rows = rows.where('target', '=', target)
+  if (by !== undefined) rows = rows.where('by', '=', by)
   return rows
 }
 
-function toEvent(row: AuditEventsTable): AuditEvent {
+/** The name of what has the id in a column; null for what has none. */
+function nameOf(table: 'people' | 'api_keys' | 'accounts', column: 'by' | 'target') {
+  const id = sql.ref(`audit_events.${column}`)
+  return sql<string | null>`(select name from ${sql.table(table)} as named where named.id = ${id})`
+}
+
+function toEvent(row: NamedRow): AuditEvent {
   return {
     id: row.id,
     object: 'audit_event',
@@ -62,8 +90,10 @@ function toEvent(row: AuditEventsTable): AuditEvent {
     // Written by `write` alone.
     action: row.action as AuditEvent['action'],
     by: row.by,
+    by_name: row.by_name,
     address: row.address,
     target: row.target,
+    target_name: row.target_name,
     before: valuesIn(row.before),
     after: valuesIn(row.after),
   }

@@ -44,6 +44,8 @@ export type EntranceOptions = {
 }
 
 export type Entrance = {
+  /** Whether there is anybody who could sign in. */
+  isSetUp(): Promise<boolean>
   /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
   signIn(credentials: { email: string; password: string }, from: Stranger): Promise<LetIn>
   /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
@@ -56,6 +58,10 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const { db } = store
   const welcomed = (personId: string, begun: BegunSession) => tell(people, personId, begun)
   return {
+    isSetUp: async () => {
+      const member = db.selectFrom('members').select('person_id').limit(1)
+      return (await member.executeTakeFirst()) !== undefined
+    },
     signIn: async (credentials, from) => {
       const verified = await verify(options, credentials, from)
       const begun = await db.transaction().execute(async (transaction) => {

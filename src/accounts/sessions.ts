@@ -48,6 +48,8 @@ export type Sessions = {
   list(caller: PersonCaller, page: PageRequest): Promise<Page<Session>>
   /** Ends one of a person's sessions. Throws `not_found`. */
   end(caller: PersonCaller, sessionId: string, actor: Actor): Promise<void>
+  /** Ends all of a person's sessions but the one that is presented. */
+  endOthers(caller: PersonCaller, actor: Actor): Promise<void>
 }
 
 const usedAgainAfterMs = 60_000
@@ -115,20 +117,29 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
         const act = { account_id: accountId, action: 'session.delete', target: sessionId } as const
         await audit.write(transaction, actor, act)
       }),
+    endOthers: ({ person, accountId: account_id }, actor) =>
+      db.transaction().execute(async (transaction) => {
+        const ended = await endOtherSessions(transaction, person.id, person.sessionId)
+        for (const target of ended) {
+          await audit.write(transaction, actor, { account_id, action: 'session.delete', target })
+        }
+      }),
   }
 }
 
-/** Ends all sessions of a person but one. */
+/** Ends all sessions of a person but one; gives their ids. */
 export async function endOtherSessions(
   transaction: Transaction<Tables>,
   personId: string,
   keptId: string | null,
-): Promise<void> {
-  await transaction
+): Promise<string[]> {
+  const ended = await transaction
     .deleteFrom('sessions')
     .where('person_id', '=', personId)
     .where('id', '!=', keptId ?? '')
+    .returning('id')
     .execute()
+  return ended.map(({ id }) => id)
 }
 
 /** Whether a session has ended by its age, or because nobody used it. */

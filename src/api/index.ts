@@ -15,6 +15,7 @@ import { endConnection, type EndConnection } from './end-connection.ts'
 import { listConnections } from './list-connections.ts'
 import { listKeys, type ListKeys } from './list-keys.ts'
 import { retrieveAccount, type RetrieveAccount } from './retrieve-account.ts'
+import { retrieveCache, type CacheSettings } from './retrieve-cache.ts'
 import { retrieveKey, type RetrieveKey } from './retrieve-key.ts'
 import { revokeKey, type RevokeKey } from './revoke-key.ts'
 import { rotateKey, type RotateKey } from './rotate-key.ts'
@@ -23,6 +24,7 @@ import { updateKey, type UpdateKey } from './update-key.ts'
 
 type Options = PeopleOptions & {
   audit: { list: ListAudit }
+  cacheSettings: CacheSettings
   budgets: { statesFor: BudgetsOf }
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
@@ -46,8 +48,18 @@ type Options = PeopleOptions & {
 
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
-  const { audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests, ...people } =
-    options
+  const {
+    audit,
+    accounts,
+    cacheSettings,
+    keys,
+    budgets,
+    lookAtLimits,
+    reload,
+    usage,
+    requests,
+    ...people
+  } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
@@ -56,6 +68,7 @@ export function apiOperations(options: Options) {
     retrieveAccount: retrieveAccount(accounts),
     updateAccount: updateAccount(accounts),
     listAuditEvents: listAuditEvents(audit),
+    retrieveCache: retrieveCache(cacheSettings),
     retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     listRequests: listRequests(requests),
     retrieveRequest: retrieveRequest(requests),

@@ -5,6 +5,7 @@ import { acceptInvitation } from './accept-invitation.ts'
 import { changePassword } from './change-password.ts'
 import { createSession } from './create-session.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
+import { deleteOtherSessions } from './delete-other-sessions.ts'
 import { deleteSession } from './delete-session.ts'
 import { inviteMember } from './invite-member.ts'
 import { leaveAccount } from './leave-account.ts'
@@ -13,6 +14,7 @@ import { listMembers } from './list-members.ts'
 import { listSessions } from './list-sessions.ts'
 import { removeMember } from './remove-member.ts'
 import { retrieveCurrentSession } from './retrieve-current-session.ts'
+import { retrieveEntrance } from './retrieve-entrance.ts'
 import { retrieveMe } from './retrieve-me.ts'
 import { setUp } from './set-up.ts'
 import { signUp } from './sign-up.ts'
@@ -23,11 +25,14 @@ import { withdrawInvitation } from './withdraw-invitation.ts'
 /** What the operations on people need. */
 export type PeopleOptions = {
   cookie: SessionCookie
-  entrance: Omit<Parameters<typeof createSession>[0] & Parameters<typeof setUp>[0], 'cookie'>
+  entrance: Omit<Parameters<typeof createSession>[0] & Parameters<typeof setUp>[0], 'cookie'> &
+    Pick<Parameters<typeof retrieveEntrance>[0], 'isSetUp'>
+  signUp: Parameters<typeof retrieveEntrance>[0]['signUp']
   people: Parameters<typeof updateMe>[0] & Parameters<typeof changePassword>[0]
   sessions: Pick<Parameters<typeof retrieveCurrentSession>[0], 'current'> &
     Parameters<typeof listSessions>[0] &
-    Pick<Parameters<typeof deleteSession>[0], 'end'>
+    Pick<Parameters<typeof deleteSession>[0], 'end'> &
+    Parameters<typeof deleteOtherSessions>[0]
   newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'>
   members: Parameters<typeof listMembers>[0] &
     Parameters<typeof updateMember>[0] &
@@ -43,12 +48,14 @@ export function peopleOperations(options: PeopleOptions) {
   const { cookie, entrance, people, sessions, newcomers, members, invitations } = options
   const { end } = sessions
   return {
+    retrieveEntrance: retrieveEntrance({ ...entrance, signUp: options.signUp }),
     setUp: setUp({ ...entrance, cookie }),
     createSession: createSession({ ...entrance, cookie }),
     listSessions: listSessions(sessions),
     retrieveCurrentSession: retrieveCurrentSession({ ...sessions, ...people }),
     deleteCurrentSession: deleteCurrentSession({ end, cookie }),
     deleteSession: deleteSession({ end, cookie }),
+    deleteOtherSessions: deleteOtherSessions(sessions),
     retrieveMe: retrieveMe(people),
     updateMe: updateMe(people),
     changePassword: changePassword(people),

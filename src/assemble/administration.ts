@@ -47,6 +47,18 @@ export function assembleAdministration(options: Options) {
     ...createUsageExports({ reader, clock }),
   }
   const requests = createRequests({ reader })
-  const all = { ...people, audit, accounts, keys, budgets, lookAtLimits, reload, usage, requests }
+  const cacheSettings = () => current().config.limits
+  const all = {
+    ...people,
+    audit,
+    cacheSettings,
+    accounts,
+    keys,
+    budgets,
+    lookAtLimits,
+    reload,
+    usage,
+    requests,
+  }
   return { keys, operations: apiOperations(all) }
 }

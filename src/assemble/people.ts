@@ -54,6 +54,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
   return {
     entrance: announcedEntrance(createEntrance(letIn), announce),
     newcomers: createNewcomers({ ...letIn, signUp }),
+    signUp,
     people: announcedPeople(people, announce),
     sessions: announcedSessions(sessions, announce),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),

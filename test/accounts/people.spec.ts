@@ -119,6 +119,34 @@ forEachStore('people', () => {
     await expectError(await get('/api/me', here), { status: 401, code: 'invalid_session' })
   })
 
+  it('end all of their other sessions at once, and nobody else is told of it', async () => {
+    const here = await gateway.people.signIn()
+    const others = [await gateway.people.signInAgain(here), await gateway.people.signInAgain(here)]
+    const stranger = await gateway.people.signIn()
+    const end = () =>
+      gateway.fetch('/api/sessions', { method: 'DELETE', key: null, headers: here.headers })
+    expect((await end()).status).to.equal(204)
+    for (const other of others) {
+      await expectError(await get('/api/me', other), { status: 401, code: 'invalid_session' })
+    }
+    for (const one of [here, stranger]) expect((await get('/api/me', one)).status).to.equal(200)
+    expect((await end()).status).to.equal(204)
+    const by = `/api/audit?action=session.delete&by=${here.personId}`
+    const { data } = (await (await get(by, stranger)).json()) as { data: Record<string, string>[] }
+    const targets = others.map(({ sessionId }) => sessionId)
+    expect(data.map(({ target }) => target)).to.have.members(targets)
+    for (const act of data) expect(act).to.include({ by_name: 'Somebody', target_name: null })
+    const nothing = await get('/api/audit?by=usr_nobody', stranger)
+    expect(await nothing.json()).to.deep.include({ data: [] })
+  })
+
+  it('are told before they sign in whether there is anybody, and whether they may sign up', async () => {
+    const told = async () => (await gateway.fetch('/api/entrance', { key: null })).json()
+    expect(await told()).to.deep.equal({ object: 'entrance', sign_up: 'open', is_set_up: false })
+    await setUp()
+    expect(await told()).to.deep.include({ is_set_up: true })
+  })
+
   it('may do what their role may', async () => {
     const member = await gateway.people.signIn({ role: 'member' })
     const usage = '/api/usage'

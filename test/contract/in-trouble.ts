@@ -20,7 +20,10 @@ const creating = operations.filter(
 
 /** What somebody may guess. */
 const guessed = operations.filter(
-  (row) => ['public', 'anyone'].includes(accessOf(row)) || row.operationId === 'changePassword',
+  (row) =>
+    // What is only read takes no guess.
+    (row.method !== 'get' && ['public', 'anyone'].includes(accessOf(row))) ||
+    row.operationId === 'changePassword',
 )
 /** What is said otherwise, and is wrong; who signs up is counted whatever they say. */
 const guessedIn: Record<string, string> = {

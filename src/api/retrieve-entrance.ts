@@ -1,0 +1,15 @@
+import type { components } from '../../generated/types.ts'
+import type { Operation } from '../http/operation.ts'
+
+type Options = {
+  signUp: components['schemas']['SignUpState']
+  isSetUp: () => Promise<boolean>
+}
+
+/** GET /api/entrance */
+export function retrieveEntrance({ signUp, isSetUp }: Options): Operation<'retrieveEntrance'> {
+  return async () => ({
+    status: 200,
+    json: { object: 'entrance', sign_up: signUp, is_set_up: await isSetUp() },
+  })
+}
