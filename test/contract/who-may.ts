@@ -39,6 +39,7 @@ export const whoMay: Readonly<Record<string, Who>> = {
   leaveAccount: 'signed in',
   listConnections: 'signed in',
   endConnection: 'signed in',
+  leaveAccount: 'signed in',
   listMembers: 'admin',
   inviteMember: 'admin',
   updateMember: 'admin',
