@@ -818,7 +818,7 @@ export interface paths {
          * Invite somebody to the account
          * @description The gateway sends no mail: hand the `link` of the answer to them, which is in this answer alone.
          *     A new invitation of the same e-mail takes the place of the one before it. Only owners invite
-         *     owners, and keys nobody above admins.
+         *     owners, and keys nobody above admins. An account has a bounded number of open ones.
          */
         post: operations["inviteMember"];
         delete?: never;
@@ -1165,7 +1165,7 @@ export interface components {
         /** @description Visible ASCII characters. */
         IdempotencyKey: string;
         /** @enum {string} */
-        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
+        ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
             /** @description What is wrong, and what to do about it. */
             message: string;
@@ -3362,6 +3362,45 @@ export interface components {
                  *         "type": "invalid_request_error",
                  *         "param": "email",
                  *         "code": "already_member",
+                 *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description They are a member of the account already, or it has as many open invitations as it may have. */
+        NotInvited: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "The account has 1000 open invitations, which is as many as it may have. Withdraw those that nobody will accept: GET /api/invitations lists them.",
+                 *         "type": "invalid_request_error",
+                 *         "param": null,
+                 *         "code": "too_many_invitations",
                  *         "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
                  *       }
                  *     }
@@ -8002,7 +8041,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["AlreadyMember"];
+            409: components["responses"]["NotInvited"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             431: components["responses"]["HeadersTooLarge"];

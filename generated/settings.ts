@@ -534,6 +534,11 @@ export interface components {
                  */
                 invitation_ttl_seconds: number;
                 /**
+                 * @description Open invitations of an account; more are refused.
+                 * @default 1000
+                 */
+                invitations_per_account_max: number;
+                /**
                  * @description How long the one-time link that makes an owner works.
                  * @default 86400
                  */
@@ -1580,6 +1585,13 @@ export const settings = [
     "standard": 604800,
     "needsRestart": true,
     "description": "How long an invitation can be accepted."
+  },
+  {
+    "name": "limits.invitations_per_account_max",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "Open invitations of an account; more are refused."
   },
   {
     "name": "limits.setup_link_ttl_seconds",

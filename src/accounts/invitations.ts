@@ -23,15 +23,15 @@ type Options = {
   clock: () => number
   /** Where browsers reach the gateway. */
   baseUrl: string
-  limits: { invitationTtlSeconds: number }
+  limits: { invitationTtlSeconds: number; invitationsPerAccountMax: number }
 }
 
 export type Invitations = {
   /** Those that can still be accepted. */
   list(accountId: string, page: PageRequest): Promise<Page<Invitation>>
   /**
-   * Invites an e-mail, in the place of what was open for it. Throws `already_member`, and
-   * `insufficient_scope` for who may not make such a member; `withdraw` too.
+   * Invites an e-mail, in the place of what was open for it. Throws `already_member`,
+   * `too_many_invitations`, and `insufficient_scope` for who may not make such a member; `withdraw` too.
    */
   create(
     caller: Caller,
@@ -47,10 +47,8 @@ export function createInvitations(options: Options): Invitations {
   const { audit, clock, baseUrl } = options
   const { db } = options.store
   return {
-    list: (accountId, page) => {
-      const rows = open(db, accountId).where('expires_at', '>', clock())
-      return listPage(rows, page, { time: 'created_at', tell: toInvitation })
-    },
+    list: (accountId, page) =>
+      listPage(usable(db, accountId, clock()), page, { time: 'created_at', tell: toInvitation }),
     create: (caller, asked, actor) =>
       db.transaction().execute(async (transaction) => {
         const { accountId } = caller
@@ -59,6 +57,7 @@ export function createInvitations(options: Options): Invitations {
         await assertNoMember(transaction, accountId, email)
         const older = await open(transaction, accountId).where('email', '=', email).execute()
         for (const row of older) await withdraw(transaction, row, { caller, actor, audit })
+        await assertRoom(transaction, accountId, options)
         const token = createToken()
         const row = rowOf({ accountId, role: asked.role, email, token, by: actor.id }, options)
         await transaction.insertInto('invitations').values(row).execute()
@@ -132,6 +131,23 @@ async function assertNoMember(db: Kysely<Tables>, accountId: string, email: stri
   if (row !== undefined) throw alreadyMember()
 }
 
+/** Near enough: invitations that are made at once may not see one another. */
+async function assertRoom(
+  db: Kysely<Tables>,
+  accountId: string,
+  { clock, limits: { invitationsPerAccountMax: most } }: Pick<Options, 'clock' | 'limits'>,
+): Promise<void> {
+  const { count } = await db
+    .selectFrom(usable(db, accountId, clock()).as('usable'))
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  if (count < most) return
+  const text =
+    `The account has ${count} open invitations, which is as many as it may have. ` +
+    'Withdraw those that nobody will accept: GET /api/invitations lists them.'
+  throw new GatewayError('too_many_invitations', text)
+}
+
 type By = { caller: Caller; actor: Actor; audit: Options['audit'] }
 
 async function withdraw(
@@ -176,6 +192,11 @@ function open(db: Kysely<Tables>, accountId: string) {
     .selectAll()
     .where('account_id', '=', accountId)
     .where('used_at', 'is', null)
+}
+
+/** Those that can still be accepted. */
+function usable(db: Kysely<Tables>, accountId: string, now: number) {
+  return open(db, accountId).where('expires_at', '>', now)
 }
 
 function toInvitation(row: InvitationsTable): Invitation {

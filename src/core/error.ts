@@ -60,6 +60,7 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   email_taken: { status: 409, type: 'invalid_request_error' },
   already_member: { status: 409, type: 'invalid_request_error' },
   last_owner: { status: 409, type: 'invalid_request_error' },
+  too_many_invitations: { status: 409, type: 'invalid_request_error' },
   insufficient_quota: { status: 402, type: 'billing_error' },
 }
 

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
-import { storeConnection } from '../support/connections.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const grace = { name: 'Grace', password: 'correct horse battery' }
@@ -21,7 +20,8 @@ forEachStore('members and invitations', () => {
   let member: SignedInPerson
   beforeEach(async () => {
     now = Date.parse('2026-11-22T12:00:00Z')
-    gateway = await startGateway({ clock: () => now })
+    const file = { limits: { invitations_per_account_max: 3 } }
+    gateway = await startGateway({ clock: () => now, file })
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })
     admin = await gateway.people.signIn({ accountId, role: 'admin' })
@@ -94,6 +94,26 @@ forEachStore('members and invitations', () => {
     now += 604_800_000
     await expectReason(late.token, 'expired')
     await expectReason('made-up', 'none of this gateway')
+  })
+
+  it('have so many open invitations to an account', async () => {
+    const ask = (email: string) => send('POST', '/api/members', owner, { email, role: 'member' })
+    const full = { status: 409, code: 'too_many_invitations' }
+    await invite({ email: 'first@example.com' })
+    const { token } = await invite()
+    await invite({ email: 'third@example.com' })
+    const { message } = await expectError(await ask('fourth@example.com'), full)
+    expect(message).to.contain('3 open invitations').and.to.contain('GET /api/invitations')
+    // Another one of the same e-mail takes its place.
+    expect((await ask('first@example.com')).status).to.equal(201)
+    const elsewhere = await gateway.people.signIn({ accountId: await gateway.createAccount() })
+    await invite({ email: 'fourth@example.com' }, elsewhere)
+    await accept({ token, ...grace })
+    expect((await ask('fourth@example.com')).status).to.equal(201)
+    await expectError(await ask('fifth@example.com'), full)
+    now += 604_800_000
+    owner = await gateway.people.signInAgain(owner)
+    expect((await ask('fifth@example.com')).status).to.equal(201)
   })
 
   it('join with the session that they have, if it is theirs', async () => {
@@ -175,43 +195,6 @@ forEachStore('members and invitations', () => {
     const over = { status: 401, code: 'invalid_session' }
     await expectError(await send('GET', '/api/usage', admin), over)
     await expectError(await send('DELETE', path, owner), { status: 404, code: 'not_found' })
-  })
-
-  it('leave by themselves, whatever their role, and lose nothing elsewhere', async () => {
-    const leave = (person: SignedInPerson, id = accountId) =>
-      send('DELETE', `/api/me/memberships/${id}`, person)
-    const elsewhere = await gateway.createAccount()
-    await expectError(await leave(member, elsewhere), { status: 404, code: 'not_found' })
-    await gateway.people.join(member.personId, elsewhere, 'owner')
-    expect((await leave(member)).status).to.equal(204)
-    await expectError(await leave(member), { status: 404, code: 'not_found' })
-    await expectError(await leave(member, elsewhere), { status: 409, code: 'last_owner' })
-    expect((await send('GET', '/api/members', member)).status).to.equal(200)
-    expect((await leave(admin)).status).to.equal(204)
-    // It was the only account of theirs.
-    const over = { status: 401, code: 'invalid_session' }
-    await expectError(await send('GET', '/api/me', admin), over)
-    expect((await listed('/api/members')).map(({ id }) => id)).to.deep.equal([owner.personId])
-    const { data } = (await (await send('GET', '/api/audit', owner)).json()) as {
-      data: { action: string; by: string; target: string }[]
-    }
-    const left = data.filter(
-      ({ action, by, target }) => action === 'member.delete' && by === target,
-    )
-    expect(left.map(({ target }) => target)).to.have.members([member.personId, admin.personId])
-  })
-
-  it('leave with their connections, and with their own page alone', async () => {
-    const connection = { createdBy: member.personId, accountId }
-    const id = await storeConnection(gateway, connection)
-    const path = `/api/me/memberships/${accountId}`
-    const bare = { cookie: member.headers.cookie }
-    const csrf = { status: 403, code: 'csrf_failed' }
-    const forged = await gateway.fetch(path, { method: 'DELETE', key: null, headers: bare })
-    await expectError(forged, csrf)
-    expect((await send('DELETE', path, member)).status).to.equal(204)
-    const key = await send('GET', `/api/keys/${id}`, owner)
-    expect(((await key.json()) as { state: string }).state).to.equal('revoked')
   })
 
   it('of one account are out of reach of another', async () => {

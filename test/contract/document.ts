@@ -250,6 +250,7 @@ export const errors: Record<number, { type: string; codes: string[] }> = {
       'email_taken',
       'already_member',
       'last_owner',
+      'too_many_invitations',
     ],
   },
   410: { type: 'invalid_request_error', codes: ['model_deactivated'] },

@@ -36,7 +36,6 @@ export const whoMay: Readonly<Record<string, Who>> = {
   retrieveMe: 'signed in',
   updateMe: 'signed in',
   changePassword: 'signed in',
-  leaveAccount: 'signed in',
   listConnections: 'signed in',
   endConnection: 'signed in',
   leaveAccount: 'signed in',
