@@ -42,6 +42,7 @@ export const bodyChecks: {
   rotateKey: Check<operations['rotateKey']['requestBody']['content']['application/json']>
   setUp: Check<operations['setUp']['requestBody']['content']['application/json']>
   createSession: Check<operations['createSession']['requestBody']['content']['application/json']>
+  createSessionKey: Check<operations['createSessionKey']['requestBody']['content']['application/json']>
   updateMe: Check<operations['updateMe']['requestBody']['content']['application/json']>
   changePassword: Check<operations['changePassword']['requestBody']['content']['application/json']>
   inviteMember: Check<operations['inviteMember']['requestBody']['content']['application/json']>

@@ -508,7 +508,8 @@ export interface paths {
         /**
          * List the keys of the account
          * @description API keys, connections of clients that people have signed in to, and clients of the account
-         *     itself; ended ones too, without the secret of any.
+         *     itself; ended ones too, without the secret of any. Keys of sessions are listed with
+         *     `kind=session` alone.
          */
         get: operations["listKeys"];
         put?: never;
@@ -668,6 +669,30 @@ export interface paths {
          * @description Ends the session that is presented, and removes its cookie.
          */
         delete: operations["deleteCurrentSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/current/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the session a key to call models with
+         * @description A key of kind `session` for the person in the account, with which pages call `/v1` as programs
+         *     do. It may infer and nothing else, and the limits and budgets of the account hold for it. It
+         *     ends after an hour, with the session, and with the membership. There is one for each person,
+         *     account and mode: asked for again, it gets a new secret and another hour, its id and what is
+         *     counted of it stay, and the secret before it is refused.
+         */
+        post: operations["createSessionKey"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1384,11 +1409,12 @@ export interface components {
         /**
          * @description `key`: an API key. `connection`: what a person lets a client do after signing in (OAuth 2.0).
          *     `client`: a service of the account, which gets tokens with its `client_id` and `client_secret`.
+         *     `session`: what a person who is signed in calls models with, as in the dashboard's playground.
          * @enum {string}
          */
-        ApiKeyKind: "key" | "connection" | "client";
+        ApiKeyKind: "key" | "connection" | "client" | "session";
         /**
-         * @description What is made; a connection is made by signing in alone.
+         * @description What is made. A connection is made by signing in alone, and a session's key by the session.
          * @enum {string}
          */
         GivenKeyKind: "key" | "client";
@@ -1525,6 +1551,9 @@ export interface components {
          * @default 60
          */
         OverlapMinutes: number;
+        SessionKeyRequest: {
+            mode: components["schemas"]["Mode"];
+        };
         KeyRotation: {
             overlap_minutes?: components["schemas"]["OverlapMinutes"];
         };
@@ -7553,6 +7582,111 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSessionKey: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "mode": "test"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SessionKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key, with its secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "api_key",
+                     *       "kind": "key",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "name": "build server",
+                     *       "mode": "live",
+                     *       "hint": "mag_live_…x7Qk",
+                     *       "state": "active",
+                     *       "scopes": [
+                     *         "inference"
+                     *       ],
+                     *       "models": [
+                     *         "gpt-5-mini"
+                     *       ],
+                     *       "allowed_addresses": [
+                     *         "203.0.113.0/24"
+                     *       ],
+                     *       "limits": {
+                     *         "requests_per_minute": 600,
+                     *         "tokens_per_minute": null,
+                     *         "images_per_minute": null,
+                     *         "concurrency": 10
+                     *       },
+                     *       "budget": {
+                     *         "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *         "amount": {
+                     *           "usd": "25",
+                     *           "nano_usd": 25000000000
+                     *         },
+                     *         "period": "month",
+                     *         "spent": {
+                     *           "usd": "24.88",
+                     *           "nano_usd": 24880000000
+                     *         },
+                     *         "reserved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
+                     *         },
+                     *         "left": {
+                     *           "usd": "0.12",
+                     *           "nano_usd": 120000000
+                     *         },
+                     *         "renews_at": "2026-12-01T00:00:00.000Z"
+                     *       },
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "expires_at": "2027-11-22T12:00:00.000Z",
+                     *       "revoked_at": null,
+                     *       "last_used_at": null,
+                     *       "replaced_by": null,
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "client": null,
+                     *       "key": "mag_live_…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

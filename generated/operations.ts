@@ -665,6 +665,23 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createSessionKey",
+    "method": "post",
+    "path": "/api/sessions/current/key",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "person",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "deleteSession",
     "method": "delete",
     "path": "/api/sessions/{session_id}",
@@ -1199,6 +1216,9 @@ export const bodyMembers = {
   "createSession": [
     "email",
     "password"
+  ],
+  "createSessionKey": [
+    "mode"
   ],
   "updateMe": [
     "name"

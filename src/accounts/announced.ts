@@ -5,6 +5,7 @@ import type { Keys } from './keys.ts'
 import type { Members } from './members.ts'
 import type { Connections } from './oauth/connections.ts'
 import type { People } from './people.ts'
+import type { SessionKeys } from './session-keys.ts'
 import type { Sessions } from './sessions.ts'
 
 /** Tells every process, this one too, what was changed in the store just now. */
@@ -18,6 +19,13 @@ export function announcedKeys(keys: Keys, announce: Announce): Keys {
     update: behind(keys.update, ({ id }) => tell(id)),
     rotate: behind(keys.rotate, (_, [, { id }]) => tell(id)),
     revoke: behind(keys.revoke, ({ id }) => tell(id)),
+  }
+}
+
+/** Keys of sessions whose renewal, which ends the secret before, is told. */
+export function announcedSessionKeys({ renew }: SessionKeys, announce: Announce): SessionKeys {
+  return {
+    renew: behind(renew, ({ id }) => announce({ kind: 'keys_changed', keyIds: [id] })),
   }
 }
 

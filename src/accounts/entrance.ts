@@ -195,7 +195,8 @@ async function makeOwner(transaction: Transaction<Tables>, owner: Owner) {
   const known = await findByEmail(transaction, owner.email)
   const id = known ?? (await insertPerson(transaction, owner))
   if (known !== undefined) {
-    await setPassword(transaction, { id, hash: owner.hash, keptSessionId: null })
+    const { hash, now } = owner
+    await setPassword(transaction, { id, hash, keptSessionId: null, now })
   }
   const row = { account_id: accountId, person_id: id, role: 'owner', joined_at: owner.now } as const
   await transaction

@@ -117,8 +117,7 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
     .selectAll()
     .where('id', '=', row.account_id)
     .executeTakeFirstOrThrow()
-  const ended = row.kind === 'key' ? expired : connectionOver
-  return { caller: callerOf(row, account), expiresAt: row.expires_at, ended }
+  return { caller: callerOf(row, account), expiresAt: row.expires_at, ended: expiry[row.kind] }
 }
 
 type Reading = Parameters<typeof readAccessToken>[2]
@@ -171,14 +170,28 @@ export function endOfKey(
 ): GatewayError | undefined {
   if (row === undefined || row.revoked_at !== null) return revoked(row?.kind)
   if (row.expires_at === null || row.expires_at > nowMs) return undefined
-  return row.kind === 'key' ? expired() : connectionOver()
+  return expiry[row.kind]()
 }
 
 function revoked(kind: ApiKeysTable['kind'] = 'key'): GatewayError {
-  if (kind !== 'key') return connectionOver()
-  return invalidKey('This API key was revoked.')
+  if (kind === 'key' || kind === 'session') return invalidKey('This API key was revoked.')
+  return connectionOver()
+}
+
+/** What each kind is told when its time is over. */
+const expiry: Record<ApiKeysTable['kind'], () => GatewayError> = {
+  key: expired,
+  session: sessionKeyOver,
+  connection: connectionOver,
+  client: connectionOver,
 }
 
 function expired(): GatewayError {
   return new GatewayError('expired_api_key', `This API key has expired. ${keyRemedy}`)
+}
+
+function sessionKeyOver(): GatewayError {
+  const text =
+    'This key has ended with its hour or its session. POST /api/sessions/current/key gives the session another.'
+  return new GatewayError('expired_api_key', text)
 }

@@ -10,6 +10,7 @@ export type KeyFilter = {
   /** Undefined for the keys of all accounts. */
   accountId?: string
   state?: ApiKey['state'] | undefined
+  /** Undefined for all but those of sessions. */
   kind?: ApiKey['kind'] | undefined
   /** The person who made it. */
   createdBy?: string | undefined
@@ -50,7 +51,8 @@ export function selectKeys(
 ) {
   let rows = db.selectFrom('api_keys').selectAll()
   if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
-  if (kind !== undefined) rows = rows.where('kind', '=', kind)
+  // Keys of sessions come and go by themselves.
+  rows = kind === undefined ? rows.where('kind', '!=', 'session') : rows.where('kind', '=', kind)
   if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
   if (mode !== undefined) rows = rows.where('mode', '=', mode)
   if (state !== undefined) rows = inState(rows, state, nowMs)

@@ -11,6 +11,7 @@ import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
 import { endConnectionsOf } from './oauth/bound-connections.ts'
 import { assertMayChange } from './role.ts'
+import { endSessionKeysIn } from './session-keys.ts'
 import { endOtherSessions } from './sessions.ts'
 
 type Member = components['schemas']['Member']
@@ -94,10 +95,11 @@ async function remove(
     .where('account_id', '=', accountId)
     .where('person_id', '=', personId)
     .execute()
-  const ending = { by: actor, audit, now: clock() }
-  await endConnectionsOf(transaction, { personId, accountId }, ending)
+  const now = clock()
+  await endConnectionsOf(transaction, { personId, accountId }, { by: actor, audit, now })
+  await endSessionKeysIn(transaction, { personId, accountId }, now)
   const left = await membershipsOf(transaction, personId)
-  if (left.length === 0) await endOtherSessions(transaction, personId, null)
+  if (left.length === 0) await endOtherSessions(transaction, personId, { keptId: null, now })
   const act = { account_id: accountId, action: 'member.delete', target: personId } as const
   await audit.write(transaction, actor, { ...act, before: { email, role } })
 }

@@ -19,6 +19,8 @@ type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   passwords: Passwords
+  /** Unix time in milliseconds. */
+  clock: () => number
   /** Slows down who guesses the password of a session that they found. */
   attempts: { begin(attempt: { origin: string; email: string }): () => void }
 }
@@ -35,7 +37,9 @@ export type People = {
 }
 
 /** The people who sign in, and what they change of themselves. */
-export function createPeople({ store: { db }, audit, passwords, attempts }: Options): People {
+export function createPeople(options: Options): People {
+  const { audit, passwords, attempts, clock } = options
+  const { db } = options.store
   const find = (id: string) =>
     db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const retrieve = async (id: string) => {
@@ -69,7 +73,12 @@ export function createPeople({ store: { db }, audit, passwords, attempts }: Opti
       assertStrong(next, email, 'new_password')
       const hash = await passwords.hash(next)
       await db.transaction().execute(async (transaction) => {
-        await setPassword(transaction, { id: person.id, hash, keptSessionId: person.sessionId })
+        await setPassword(transaction, {
+          id: person.id,
+          hash,
+          keptSessionId: person.sessionId,
+          now: clock(),
+        })
         const act = { account_id: accountId, action: 'person.change_password' } as const
         await audit.write(transaction, actor, { ...act, target: person.id })
       })
@@ -77,17 +86,19 @@ export function createPeople({ store: { db }, audit, passwords, attempts }: Opti
   }
 }
 
+type NewPassword = { id: string; hash: string; keptSessionId: string | null; now: number }
+
 /** Gives a person another password, which ends their other sessions. */
 export async function setPassword(
   transaction: Transaction<Tables>,
-  { id, hash, keptSessionId }: { id: string; hash: string; keptSessionId: string | null },
+  { id, hash, keptSessionId: keptId, now }: NewPassword,
 ): Promise<void> {
   await transaction
     .updateTable('people')
     .set({ password_hash: hash })
     .where('id', '=', id)
     .execute()
-  await endOtherSessions(transaction, id, keptSessionId)
+  await endOtherSessions(transaction, id, { keptId, now })
 }
 
 /** The same e-mail whatever the letter case that it is written in. */

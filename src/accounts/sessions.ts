@@ -13,6 +13,7 @@ import { notLookedUp } from './identify.ts'
 import { listPage } from './list-page.ts'
 import { accountToActFor, actingFor, membershipsOf } from './memberships.ts'
 import { createToken } from './one-time-token.ts'
+import { endKeysOfEndedSessions } from './session-keys.ts'
 
 type Session = components['schemas']['Session']
 
@@ -114,12 +115,14 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
           const text = 'You have no such session. GET /api/sessions lists yours.'
           throw new GatewayError('not_found', text, { param: 'session_id' })
         }
+        await endKeysOfEndedSessions(transaction, person.id, clock())
         const act = { account_id: accountId, action: 'session.delete', target: sessionId } as const
         await audit.write(transaction, actor, act)
       }),
     endOthers: ({ person, accountId: account_id }, actor) =>
       db.transaction().execute(async (transaction) => {
-        const ended = await endOtherSessions(transaction, person.id, person.sessionId)
+        const kept = { keptId: person.sessionId, now: clock() }
+        const ended = await endOtherSessions(transaction, person.id, kept)
         for (const target of ended) {
           await audit.write(transaction, actor, { account_id, action: 'session.delete', target })
         }
@@ -131,7 +134,7 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
 export async function endOtherSessions(
   transaction: Transaction<Tables>,
   personId: string,
-  keptId: string | null,
+  { keptId, now }: { keptId: string | null; now: number },
 ): Promise<string[]> {
   const ended = await transaction
     .deleteFrom('sessions')
@@ -139,6 +142,7 @@ export async function endOtherSessions(
     .where('id', '!=', keptId ?? '')
     .returning('id')
     .execute()
+  await endKeysOfEndedSessions(transaction, personId, now)
   return ended.map(({ id }) => id)
 }
 
@@ -213,6 +217,7 @@ async function removeOver(
     .where('person_id', '=', personId)
     .where('id', 'not in', kept)
     .execute()
+  await endKeysOfEndedSessions(transaction, personId, now)
 }
 
 async function noteUse(db: Kysely<Tables>, id: string, now: number): Promise<void> {

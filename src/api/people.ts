@@ -4,6 +4,7 @@ import type { SessionCookie } from '../http/session-cookie.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { changePassword } from './change-password.ts'
 import { createSession } from './create-session.ts'
+import { createSessionKey } from './create-session-key.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
 import { deleteOtherSessions } from './delete-other-sessions.ts'
 import { deleteSession } from './delete-session.ts'
@@ -33,6 +34,7 @@ export type PeopleOptions = {
     Parameters<typeof listSessions>[0] &
     Pick<Parameters<typeof deleteSession>[0], 'end'> &
     Parameters<typeof deleteOtherSessions>[0]
+  sessionKeys: Parameters<typeof createSessionKey>[0]
   newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'>
   members: Parameters<typeof listMembers>[0] &
     Parameters<typeof updateMember>[0] &
@@ -46,11 +48,13 @@ export type PeopleOptions = {
 /** The handlers of the operations on people and their sessions. */
 export function peopleOperations(options: PeopleOptions) {
   const { cookie, entrance, people, sessions, newcomers, members, invitations } = options
+  const { sessionKeys } = options
   const { end } = sessions
   return {
     retrieveEntrance: retrieveEntrance({ ...entrance, signUp: options.signUp }),
     setUp: setUp({ ...entrance, cookie }),
     createSession: createSession({ ...entrance, cookie }),
+    createSessionKey: createSessionKey(sessionKeys),
     listSessions: listSessions(sessions),
     retrieveCurrentSession: retrieveCurrentSession({ ...sessions, ...people }),
     deleteCurrentSession: deleteCurrentSession({ end, cookie }),

@@ -2,6 +2,7 @@ import { announcedAccounts, type Announce } from '../accounts/announced.ts'
 import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createIdentify } from '../accounts/identify.ts'
+import { isOfSession } from '../accounts/session-keys.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
 import { toolScope } from '../oauth/metadata.ts'
@@ -43,7 +44,10 @@ export function assembleAccounts({ store, config, channel, clock, monotonic }: O
       keyWatch.look()
     },
     account_changed: ({ accountId: id }) => known.forget(({ accountId }) => accountId === id),
-    sessions_changed: keyWatch.look,
+    sessions_changed: () => {
+      known.forget(isOfSession)
+      keyWatch.look()
+    },
   }
   channel.listen(changed)
   const here = createHearing()

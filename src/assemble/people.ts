@@ -2,6 +2,7 @@ import {
   announcedEntrance,
   announcedMembers,
   announcedPeople,
+  announcedSessionKeys,
   announcedSessions,
   type Announce,
 } from '../accounts/announced.ts'
@@ -12,6 +13,7 @@ import { createMembers } from '../accounts/members.ts'
 import { createNewcomers } from '../accounts/newcomers.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
+import { createSessionKeys } from '../accounts/session-keys.ts'
 import { createSessions } from '../accounts/sessions.ts'
 import { createSetUpLinks } from '../accounts/set-up-link.ts'
 import { siteAddress, type Config } from '../config.ts'
@@ -39,7 +41,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
   const passwords = createPasswords(limits)
   const sessions = createSessions({ store, audit, clock, limits })
   const attempts = createSignInAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
-  const people = createPeople({ store, audit, passwords, attempts })
+  const people = createPeople({ store, audit, passwords, attempts, clock })
   const letIn = {
     store,
     audit,
@@ -57,6 +59,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
     signUp,
     people: announcedPeople(people, announce),
     sessions: announcedSessions(sessions, announce),
+    sessionKeys: announcedSessionKeys(createSessionKeys({ store, audit, clock, limits }), announce),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
     members: announcedMembers(createMembers({ store, audit, clock }), announce),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),

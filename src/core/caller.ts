@@ -52,7 +52,7 @@ export type Caller = {
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether it belongs to those who run the gateway: the first account's. */
   isOperator: boolean
-  /** Of a connection that was made with an API key: that key, which it follows. */
+  /** Of a connection that was made with an API key: that key, which it follows. Of a session's key: the session. */
   boundTo?: string
   /** Absent for an API key. */
   person?: SignedInPerson

@@ -11,6 +11,7 @@ import { addReservationProcesses } from './migrations/reservation-processes.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
 import { createPeople } from './migrations/people.ts'
+import { addSessionKeys } from './migrations/session-keys.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -72,6 +73,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0015_reservation_processes': { up: (db) => addReservationProcesses(db, dialect) },
   '0016_oauth': { up: createOauth },
   '0017_client_hosts': { up: addClientHosts },
+  '0018_session_keys': { up: addSessionKeys },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -57,7 +57,7 @@ export type ApiKeysTable = AllowanceColumns & {
   last_used_at: number | null
   created_by: string | null
   /** A connection is what a person gave a client, and `client` what an account gave one. */
-  kind: 'key' | 'connection' | 'client'
+  kind: 'key' | 'connection' | 'client' | 'session'
   client_id: string | null
   client_name: string | null
   client_redirect_host: string | null

@@ -53,6 +53,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       await setUp({ ...person, email, token: await people.setUpLink() })
       return { body: { email, password: person.password } }
     },
+    createSessionKey: async () => ({ body: { mode: 'test' } }),
     signUp: async () => ({ body: { ...person, email: newEmail() } }),
     inviteMember: async () => ({ body: { email: newEmail(), role: 'admin' } }),
     updateMember: async (gateway, key) => ({

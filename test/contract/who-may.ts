@@ -33,6 +33,7 @@ export const whoMay: Readonly<Record<string, Who>> = {
   retrieveCurrentSession: 'signed in',
   deleteCurrentSession: 'signed in',
   deleteSession: 'signed in',
+  createSessionKey: 'signed in',
   retrieveMe: 'signed in',
   updateMe: 'signed in',
   changePassword: 'signed in',
