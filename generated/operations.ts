@@ -1019,7 +1019,32 @@ export const operations = [
       "modality",
       "outcome",
       "error_code",
+      "failed_provider",
+      "failure",
+      "cache",
+      "member",
       "cost_above_usd"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listRequestErrors",
+    "method": "get",
+    "path": "/api/requests/errors",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "mode",
+      "model",
+      "key_id",
+      "member"
     ],
     "queryLists": [],
     "headerNames": [],

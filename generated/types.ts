@@ -1046,6 +1046,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/requests/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List why calls failed
+         * @description The failed calls of a range of time by their cause, the most frequent first: the error that was
+         *     answered, the provider that was tried last and how it failed. Calls whose callers left are not among them. GET /api/requests takes the same
+         *     members as filters.
+         */
+        get: operations["listRequestErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/requests/{id}": {
         parameters: {
             query?: never;
@@ -1807,6 +1829,8 @@ export interface components {
             /** @description How long the calls took, one after the other. */
             duration_ms: number;
             cost: components["schemas"]["MoneySum"];
+            /** @description What the answers of the response cache cost when they were made. */
+            saved: components["schemas"]["MoneySum"];
         };
         /**
          * @description A sum of amounts, exact to the nano-dollar: in dollars, and as whole nano-dollars (1e-9 USD) up to
@@ -1949,6 +1973,11 @@ export interface components {
             picture: components["schemas"]["PicturePaidFor"] | null;
             /** @description The part of `amount` that another vendor bills to a key of your own. */
             upstream: components["schemas"]["NullableMoney"];
+            /**
+             * @description What the answer cost when it was made, where the response cache gave it again; null for other
+             *     calls, and where nobody knows.
+             */
+            saved: components["schemas"]["NullableMoney"];
         };
         RequestUsage: {
             /** @description All tokens of the request. */
@@ -1976,11 +2005,53 @@ export interface components {
         RequestAttempt: {
             provider: string;
             upstream_model: string;
-            /** @description `ok`, or what kind of failure it was. */
+            /** @description `ok`, or what kind of failure it was (`FailureKind`). */
             outcome: string;
             /** @description The HTTP status of the provider; null when it did not answer. */
             status: number | null;
+            /** @description When it began, from the beginning of the call; null for calls of a version that did not keep it. */
+            start_ms: number | null;
             duration_ms: number;
+            /** @description What the failure means and what was done then; null for an attempt that went well. */
+            explanation: string | null;
+        };
+        /** @enum {string} */
+        RequestErrorsObject: "request_errors";
+        /** @enum {string} */
+        RequestErrorObject: "request_error";
+        /**
+         * @description How an attempt at a provider failed.
+         * @enum {string}
+         */
+        FailureKind: "unreachable" | "timeout" | "overloaded" | "rate_limited" | "out_of_credit" | "credentials" | "not_found" | "malformed" | "no_picture" | "rejected" | "context_length" | "too_large" | "content_policy" | "no_memory" | "busy" | "cancelled";
+        /** @description Calls that failed for the same cause. */
+        RequestErrorCause: {
+            object: components["schemas"]["RequestErrorObject"];
+            /** @description The code of the error that was answered. */
+            error_code: string;
+            /** @description The provider that was tried last; null where none was. */
+            failed_provider: string | null;
+            /** @description How that attempt failed (`FailureKind`); null where there was none, or it went well. */
+            failure: string | null;
+            /** @description What the failure means, for people. */
+            meaning: string | null;
+            /** @description What to do about the error. */
+            remedy: string | null;
+            calls: number;
+            /** @description When the last of them began. */
+            last_at: components["schemas"]["Time"];
+            /** @description That call, which GET /api/requests/{id} describes. */
+            last_request_id: components["schemas"]["CallId"];
+        };
+        RequestErrors: {
+            object: components["schemas"]["RequestErrorsObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            data: components["schemas"]["RequestErrorCause"][];
+            /** @description Whether there are more causes than are listed. */
+            has_more: boolean;
         };
         /** @description A call that reached a provider or was answered from the cache. */
         RequestRecord: {
@@ -1996,6 +2067,8 @@ export interface components {
             modality: components["schemas"]["CallModality"];
             /** @description The model that answered, else the one that was asked for. */
             model: string;
+            /** @description The model as the caller named it, which may be an alias or another spelling. */
+            asked_model: string;
             /** @description The provider that answered; null when none did or the cache answered. */
             provider: string | null;
             /** @description The model that the provider was asked for. */
@@ -2007,10 +2080,17 @@ export interface components {
             outcome: components["schemas"]["CallOutcome"];
             /** @description The code of the error that was answered. */
             error_code: string | null;
+            /** @description What to do about that error; null where there was none. */
+            remedy: string | null;
             cache: components["schemas"]["CacheOutcome"];
             usage: components["schemas"]["RequestUsage"];
             cost: components["schemas"]["RequestCost"];
             attempts: components["schemas"]["RequestAttempt"][];
+            /**
+             * @description What was not applied as it was asked for; at most 21. Values that may be a part of a prompt are null: those are stored
+             *     nowhere. Empty for calls of a version that did not keep them.
+             */
+            warnings: components["schemas"]["Warning"][];
             /** @description From the call's beginning to its record. */
             duration_ms: number;
         };
@@ -4335,6 +4415,11 @@ export interface components {
          * @example openai
          */
         UsageProvider: string;
+        /**
+         * @description Only calls whose last attempt was made there and failed.
+         * @example openai
+         */
+        UsageFailedProvider: string;
         /**
          * @description Only calls with the API key of this id.
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
@@ -8796,6 +8881,10 @@ export interface operations {
                      *         "cost": {
                      *           "usd": "0.00311",
                      *           "nano_usd": 3110000
+                     *         },
+                     *         "saved": {
+                     *           "usd": "0",
+                     *           "nano_usd": 0
                      *         }
                      *       },
                      *       "data": [
@@ -8821,6 +8910,10 @@ export interface operations {
                      *             "cost": {
                      *               "usd": "0.00311",
                      *               "nano_usd": 3110000
+                     *             },
+                     *             "saved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
                      *             }
                      *           }
                      *         }
@@ -8970,6 +9063,10 @@ export interface operations {
                      *             "cost": {
                      *               "usd": "0.00311",
                      *               "nano_usd": 3110000
+                     *             },
+                     *             "saved": {
+                     *               "usd": "0",
+                     *               "nano_usd": 0
                      *             }
                      *           }
                      *         }
@@ -9106,6 +9203,7 @@ export interface operations {
                      *           "face": "chat",
                      *           "modality": "chat",
                      *           "model": "gpt-5-mini",
+                     *           "asked_model": "gpt-5-mini",
                      *           "provider": "openai",
                      *           "upstream_model": "gpt-5-mini",
                      *           "served_model": "gpt-5-mini-2025-08-07",
@@ -9156,7 +9254,8 @@ export interface operations {
                      *             "multiplier": "1",
                      *             "off_peak": null,
                      *             "picture": null,
-                     *             "upstream": null
+                     *             "upstream": null,
+                     *             "saved": null
                      *           },
                      *           "attempts": [
                      *             {
@@ -9164,9 +9263,13 @@ export interface operations {
                      *               "upstream_model": "gpt-5-mini",
                      *               "outcome": "ok",
                      *               "status": null,
-                     *               "duration_ms": 1874.2
+                     *               "start_ms": 1,
+                     *               "duration_ms": 1874.2,
+                     *               "explanation": null
                      *             }
                      *           ],
+                     *           "warnings": [],
+                     *           "remedy": null,
                      *           "duration_ms": 1876
                      *         }
                      *       ],
@@ -9273,6 +9376,26 @@ export interface operations {
                  */
                 error_code?: components["schemas"]["ErrorCode"];
                 /**
+                 * @description Only calls whose last attempt was made there and failed.
+                 * @example openai
+                 */
+                failed_provider?: components["parameters"]["UsageFailedProvider"];
+                /**
+                 * @description Only calls whose last attempt failed so.
+                 * @example rate_limited
+                 */
+                failure?: components["schemas"]["FailureKind"];
+                /**
+                 * @description Only calls that the response cache answered, did not know, or was not asked for.
+                 * @example hit
+                 */
+                cache?: components["schemas"]["CacheOutcome"];
+                /**
+                 * @description Only calls with API keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                member?: components["parameters"]["UsageMember"];
+                /**
                  * @description Only calls that cost more than so many dollars.
                  * @example 0.05
                  */
@@ -9308,6 +9431,7 @@ export interface operations {
                      *           "face": "chat",
                      *           "modality": "chat",
                      *           "model": "gpt-5-mini",
+                     *           "asked_model": "gpt-5-mini",
                      *           "provider": "openai",
                      *           "upstream_model": "gpt-5-mini",
                      *           "served_model": "gpt-5-mini-2025-08-07",
@@ -9358,7 +9482,8 @@ export interface operations {
                      *             "multiplier": "1",
                      *             "off_peak": null,
                      *             "picture": null,
-                     *             "upstream": null
+                     *             "upstream": null,
+                     *             "saved": null
                      *           },
                      *           "attempts": [
                      *             {
@@ -9366,15 +9491,110 @@ export interface operations {
                      *               "upstream_model": "gpt-5-mini",
                      *               "outcome": "ok",
                      *               "status": null,
-                     *               "duration_ms": 1874.2
+                     *               "start_ms": 1,
+                     *               "duration_ms": 1874.2,
+                     *               "explanation": null
                      *             }
                      *           ],
+                     *           "warnings": [],
+                     *           "remedy": null,
                      *           "duration_ms": 1876
                      *         }
                      *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["RequestRecordList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRequestErrors: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise). By default 30 days before its end.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @example live
+                 */
+                mode: components["parameters"]["UsageMode"];
+                /**
+                 * @description Only calls of this model.
+                 * @example gpt-5-mini
+                 */
+                model?: components["parameters"]["UsageModel"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key_id?: components["parameters"]["CallsKey"];
+                /**
+                 * @description Only calls with API keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                member?: components["parameters"]["UsageMember"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes, at most 100. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "request_errors",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-01T00:00:00.000Z",
+                     *       "to": "2026-11-22T13:00:00.000Z",
+                     *       "data": [
+                     *         {
+                     *           "object": "request_error",
+                     *           "error_code": "rate_limit_exceeded",
+                     *           "failed_provider": "openai",
+                     *           "failure": "rate_limited",
+                     *           "meaning": "The provider limits the rate of requests.",
+                     *           "remedy": "Wait as long as Retry-After says, then send it again; ask for a higher limit if it happens often.",
+                     *           "calls": 12,
+                     *           "last_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestErrors"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9429,6 +9649,7 @@ export interface operations {
                      *       "face": "chat",
                      *       "modality": "chat",
                      *       "model": "gpt-5-mini",
+                     *       "asked_model": "gpt-5-mini",
                      *       "provider": "openai",
                      *       "upstream_model": "gpt-5-mini",
                      *       "served_model": "gpt-5-mini-2025-08-07",
@@ -9479,7 +9700,8 @@ export interface operations {
                      *         "multiplier": "1",
                      *         "off_peak": null,
                      *         "picture": null,
-                     *         "upstream": null
+                     *         "upstream": null,
+                     *         "saved": null
                      *       },
                      *       "attempts": [
                      *         {
@@ -9487,9 +9709,13 @@ export interface operations {
                      *           "upstream_model": "gpt-5-mini",
                      *           "outcome": "ok",
                      *           "status": null,
-                     *           "duration_ms": 1874.2
+                     *           "start_ms": 1,
+                     *           "duration_ms": 1874.2,
+                     *           "explanation": null
                      *         }
                      *       ],
+                     *       "warnings": [],
+                     *       "remedy": null,
                      *       "duration_ms": 1876
                      *     }
                      */

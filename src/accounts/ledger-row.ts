@@ -2,6 +2,7 @@ import type { Usage } from '../core/price.ts'
 import { pricingText } from '../core/pricing-text.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { UsageTable } from '../storage/tables.ts'
+import { warningsText } from './kept-warnings.ts'
 
 /** A row of the ledger as the store keeps it. */
 export function toTable(row: UsageRow): UsageTable {
@@ -37,6 +38,9 @@ export function toTable(row: UsageRow): UsageTable {
     pricing: pricingText(row.pricing),
     attempts: JSON.stringify(row.attempts),
     duration_ms: Math.round(row.durationMs),
+    asked_model: row.askedModel,
+    warnings: warningsText(row.warnings),
+    saved_nano_usd: row.savedNanoUsd,
   }
 }
 

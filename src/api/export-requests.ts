@@ -33,6 +33,7 @@ const columns: Columns<Request> = {
   face: (row) => row.face,
   modality: (row) => row.modality,
   model: (row) => row.model,
+  asked_model: (row) => row.asked_model,
   provider: (row) => row.provider,
   upstream_model: (row) => row.upstream_model,
   served_model: (row) => row.served_model,
@@ -53,6 +54,8 @@ const columns: Columns<Request> = {
   cost_usd: (row) => row.cost.amount?.usd ?? null,
   cost_nano_usd: (row) => row.cost.amount?.nano_usd ?? null,
   cost_status: (row) => row.cost.status,
+  saved_usd: (row) => row.cost.saved?.usd ?? null,
   duration_ms: (row) => row.duration_ms,
   attempts: (row) => JSON.stringify(row.attempts),
+  warnings: (row) => JSON.stringify(row.warnings),
 }

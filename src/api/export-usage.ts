@@ -53,4 +53,6 @@ const sumColumns: Columns<Group> = {
   duration_ms: ({ sums }) => sums.duration_ms,
   cost_usd: ({ sums }) => sums.cost.usd,
   cost_nano_usd: ({ sums }) => sums.cost.nano_usd,
+  saved_usd: ({ sums }) => sums.saved.usd,
+  saved_nano_usd: ({ sums }) => sums.saved.nano_usd,
 }

@@ -5,6 +5,7 @@ import { createAccount, type CreateAccount } from './create-account.ts'
 import { createKey, type CreateKey } from './create-key.ts'
 import { listAccounts, type ListAccounts } from './list-accounts.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
+import { listRequestErrors, type ListRequestErrors } from './list-request-errors.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
 import { peopleOperations, type PeopleOptions } from './people.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
@@ -29,7 +30,7 @@ type Options = PeopleOptions & {
   reload: Reload
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
   lookAtLimits: LookAtLimits
-  requests: { list: ListRequests; find: FindRequest }
+  requests: { list: ListRequests; find: FindRequest; errors: ListRequestErrors }
   accounts: {
     list: ListAccounts
     create: CreateAccount
@@ -71,6 +72,7 @@ export function apiOperations(options: Options) {
     retrieveCache: retrieveCache(cacheSettings),
     retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     listRequests: listRequests(requests),
+    listRequestErrors: listRequestErrors(requests),
     retrieveRequest: retrieveRequest(requests),
     listKeys: listKeys(keys),
     createKey: createKey(keys),

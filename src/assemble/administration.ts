@@ -6,6 +6,7 @@ import type { LastUse } from '../accounts/last-use.ts'
 import type { Budgets } from '../accounts/budgets.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
+import { createRequestErrors } from '../accounts/usage/request-errors.ts'
 import { createRequests } from '../accounts/usage/requests.ts'
 import { apiOperations } from '../api/index.ts'
 import type { LookAtLimits } from '../api/retrieve-own-key.ts'
@@ -46,7 +47,7 @@ export function assembleAdministration(options: Options) {
     ...createUsageReports({ reader, clock }),
     ...createUsageExports({ reader, clock }),
   }
-  const requests = createRequests({ reader })
+  const requests = { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) }
   const cacheSettings = () => current().config.limits
   const all = {
     ...people,

@@ -78,12 +78,7 @@ export type Call = {
   /** Records a delivered answer; resolves when the row is durable. */
   succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
   /** Records an answer from the cache. */
-  replay(
-    model: Model,
-    provider: string,
-    usage: Usage | undefined,
-    warnings: readonly Warning[],
-  ): Promise<Receipt>
+  replay(model: Model, known: Remembered): Promise<Receipt>
   /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
   /** How far the call has come. */
@@ -108,8 +103,8 @@ export function openCall(parts: CallParts, options: Options): Call {
   }
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
-    const durationMs = monotonic() - begunAt
-    return { model: options.model, context, modality, startedAt, durationMs, attempts }
+    const asked = { model: options.model, askedModel: options.model, context, modality }
+    return { ...asked, startedAt, durationMs: monotonic() - begunAt, attempts }
   })
   const record = (end: EndOfCall) => settling(call.held, keepRow(end))
   const receipt = receiptWriter({ attempts, mode }, admission)
@@ -121,8 +116,8 @@ export function openCall(parts: CallParts, options: Options): Call {
     tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
       healthPending = goesOn
       const follow = followed(context, { modality, streams: goesOn })
-      const own = { attempts, deadline, monotonic, report, follow, policy: parts.failover }
-      return failover({ selection, ready, attempt, goesOn, ...own })
+      const own = { attempts, deadline, monotonic, begunAt, report, follow, goesOn }
+      return failover({ selection, ready, attempt, policy: parts.failover, ...own })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
@@ -132,14 +127,14 @@ export function openCall(parts: CallParts, options: Options): Call {
       if (healthPending) parts.failover.health.ended(route)
       admission.end(usage)
       const cost = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
-      await record({ outcome: 'ok', cache, route, usage, servedModel, cost })
+      await record({ outcome: 'ok', cache, route, usage, servedModel, cost, warnings })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
     },
-    replay: async (model, provider, usage, warnings) => {
+    replay: async (model, known) => {
       admission.end(noUsage)
-      const cost = cachedCost(mode)
-      await record({ outcome: 'ok', cache: 'hit', usage, cost, model: model.row.id })
-      return receipt({ model, provider, cost, cache: 'hit', warnings })
+      const told = { cost: cachedCost(mode), cache: 'hit' as const, warnings: known.warnings }
+      await record({ outcome: 'ok', ...told, ...replayed(model, known) })
+      return receipt({ model, provider: known.provider, ...told })
     },
     fail: async (thrown, delivered) => {
       deadline.clear()
@@ -179,6 +174,10 @@ function followed(
   return trace && ((route) => trace.tryBegins(route, work))
 }
 
+function replayed({ row }: Model, { usage, costNanoUsd }: Remembered) {
+  return { model: row.id, usage, savedNanoUsd: costNanoUsd }
+}
+
 function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
   return held === undefined ? kept : kept.finally(held.settled)
 }
@@ -211,7 +210,10 @@ function wasJoined(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
 }
 
-type Ended = Pick<Parameters<typeof usageRow>[0], 'cost' | 'usage'> & {
+type Ended = Pick<
+  Parameters<typeof usageRow>[0],
+  'cost' | 'usage' | 'warnings' | 'savedNanoUsd'
+> & {
   errorCode?: GatewayError['code']
   model?: string
 }
@@ -279,12 +281,12 @@ export async function deliverWhole<Result>(
   const { result, usage, bytes } = made
   const receipt = await call.succeed(made, joined(warnings, made.warnings))
   if (keep !== undefined) {
-    const { model, provider, warnings } = receipt
+    const { model, provider, warnings, cost } = receipt
     // Deferred so that the answer is sent first; until then identical calls find it in flight.
     setImmediate(() =>
       keep(() => {
         const told = { modelId: model.row.id, provider, usage, warnings, bytes }
-        return { ...told, result: pack(result) }
+        return { ...told, costNanoUsd: cost.nanoUsd, result: pack(result) }
       }),
     )
   }

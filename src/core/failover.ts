@@ -12,6 +12,8 @@ export type Attempt = {
   outcome: 'ok' | FailureKind
   /** The upstream's HTTP status, if it answered. */
   status?: number
+  /** From the beginning of the call to that of the try, in whole milliseconds. */
+  startMs: number
   durationMs: number
 }
 
@@ -54,6 +56,8 @@ type Options<T> = {
   attempts: Attempt[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
   monotonic: () => number
+  /** When the call began, as `monotonic` measures. */
+  begunAt: number
   report: (route: Route, attempt: Attempt) => void
   /** Follows a try, where anybody does. */
   follow?: ((route: Route) => TracedTry) | undefined
@@ -119,9 +123,9 @@ function begin<T>({ monotonic, policy }: Options<T>, route: Route): number {
 }
 
 function answered<T>(options: Options<T>, route: Route, startedAt: number): void {
-  const { monotonic, policy, goesOn = false } = options
+  const { policy, goesOn = false } = options
   if (!goesOn) policy.health.ended(route)
-  note(options, { route, outcome: 'ok', durationMs: monotonic() - startedAt })
+  note(options, { route, outcome: 'ok', startedAt })
 }
 
 /** Notes a ProviderFailure and returns it; rethrows anything else. */
@@ -131,14 +135,14 @@ function failed<T>(
   startedAt: number,
   error: unknown,
 ): ProviderFailure {
-  const { monotonic, policy } = options
+  const { policy } = options
   if (!(error instanceof ProviderFailure)) {
     policy.health.ended(route, notAsked)
     throw error
   }
   policy.health.ended(route, error)
   const { kind: outcome, status } = error
-  note(options, { route, outcome, status, durationMs: monotonic() - startedAt })
+  note(options, { route, outcome, status, startedAt })
   return error
 }
 
@@ -151,14 +155,21 @@ function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
 /** Ends a try whose error says nothing about the route's health. */
 const notAsked = new ProviderFailure('cancelled', 'The route was not asked.')
 
-type Made = { route: Route; status?: number | undefined } & Pick<Attempt, 'outcome' | 'durationMs'>
+type Made = Pick<Attempt, 'outcome'> & {
+  route: Route
+  status?: number | undefined
+  startedAt: number
+}
 
 function note(
-  { attempts, report }: Pick<Options<unknown>, 'attempts' | 'report'>,
-  { route, outcome, status, durationMs }: Made,
+  options: Pick<Options<unknown>, 'attempts' | 'report' | 'monotonic' | 'begunAt'>,
+  { route, outcome, status, startedAt }: Made,
 ): void {
   const { provider, upstreamModel } = route
-  const made = { provider: provider.id, upstreamModel, outcome, durationMs }
+  const { attempts, report, monotonic, begunAt } = options
+  const startMs = Math.round(startedAt - begunAt)
+  const durationMs = monotonic() - startedAt
+  const made = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
   const attempt: Attempt = status === undefined ? made : { ...made, status }
   attempts.push(attempt)
   report(route, attempt)

@@ -1,4 +1,7 @@
+import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from './error.ts'
+
+export type FailureKind = components['schemas']['FailureKind']
 
 type Kind = {
   mayTryNext: boolean
@@ -46,9 +49,7 @@ const kinds = {
   // Our own state too: of pictures that wait for their turn there are enough.
   busy: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
-} as const satisfies Record<string, Kind>
-
-export type FailureKind = keyof typeof kinds
+} as const satisfies Record<FailureKind, Kind>
 
 /** What a vendor may call a `rejected` request more exactly; the caller is told the same code. */
 export const rejectionCodes = [

@@ -124,7 +124,7 @@ async function pass<Made, Answer>(
     const model = known && parts.findModel(known.modelId)
     if (known !== undefined && model !== undefined) {
       making?.succeed(known)
-      const receipt = await call.replay(model, known.provider, known.usage, known.warnings)
+      const receipt = await call.replay(model, known)
       return work.replay(known, receipt)
     }
     const more = giveWay(context.hold)

@@ -37,6 +37,8 @@ export type UsageRow = {
   face: Face
   modality: Modality
   model: string
+  /** The model as the caller named it; null where it is `model`. */
+  askedModel: string | null
   provider: string | null
   upstreamModel: string | null
   /** The model that the vendor says has answered; null where it is `upstreamModel`, or not told. */
@@ -49,6 +51,10 @@ export type UsageRow = {
   costStatus: CostStatus
   pricing: Pricing
   attempts: readonly Attempt[]
+  /** What was adjusted in the answer that was delivered. */
+  warnings: readonly Warning[]
+  /** What the cache's answer has cost when it was made; null where the cache did not answer, or nobody knows. */
+  savedNanoUsd: number | null
   durationMs: number
 }
 
@@ -57,6 +63,8 @@ type Ending = {
   context: CallContext
   modality: Modality
   model: string
+  /** As the caller named it. */
+  askedModel: string
   route?: Route | undefined
   servedModel?: string | undefined
   outcome: UsageRow['outcome']
@@ -65,14 +73,17 @@ type Ending = {
   usage: Usage | undefined
   cost: Cost
   attempts: readonly Attempt[]
+  warnings?: readonly Warning[] | undefined
+  savedNanoUsd?: number | null | undefined
   startedAt: number
   durationMs: number
 }
 
 /** Builds the ledger's row of a call. */
 export function usageRow(ending: Ending): UsageRow {
-  const { context, modality, model, route, outcome, cache, cost, attempts } = ending
-  const { servedModel = null } = ending
+  const { context, modality, route, outcome, cache, cost, attempts, askedModel } = ending
+  const { servedModel = null, warnings = [], savedNanoUsd = null } = ending
+  const model = route?.model.row.id ?? ending.model
   const upstreamModel = route?.upstreamModel ?? null
   return {
     id: context.requestId,
@@ -82,7 +93,8 @@ export function usageRow(ending: Ending): UsageRow {
     mode: context.caller.mode,
     face: context.face,
     modality,
-    model: route?.model.row.id ?? model,
+    model,
+    askedModel: askedModel === model ? null : askedModel,
     provider: route?.provider.id ?? null,
     upstreamModel,
     servedModel: servedModel === upstreamModel ? null : servedModel,
@@ -94,6 +106,8 @@ export function usageRow(ending: Ending): UsageRow {
     costStatus: cost.status,
     pricing: cost.pricing,
     attempts,
+    warnings,
+    savedNanoUsd,
     durationMs: ending.durationMs,
   }
 }

@@ -8,7 +8,7 @@ import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
 import { addReservationProcesses } from './migrations/reservation-processes.ts'
-import { createUsageHours } from './migrations/usage-hours.ts'
+import { addUsageSavings, createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
 import { createPeople } from './migrations/people.ts'
 import { addSessionKeys } from './migrations/session-keys.ts'
@@ -74,6 +74,15 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0016_oauth': { up: createOauth },
   '0017_client_hosts': { up: addClientHosts },
   '0018_session_keys': { up: addSessionKeys },
+  /** What a request's page shows beside its cost. */
+  '0019_usage_details': {
+    up: async (db) => {
+      for (const column of ['asked_model', 'warnings']) {
+        await db.schema.alterTable('usage').addColumn(column, 'text').execute()
+      }
+      await addUsageSavings(db, dialect)
+    },
+  },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -95,6 +95,9 @@ export type UsageTable = {
   pricing: string | null
   attempts: string
   duration_ms: number
+  asked_model: string | null
+  warnings: string | null
+  saved_nano_usd: number | null
 }
 
 export type UsageHoursTable = {
@@ -122,6 +125,7 @@ export type UsageHoursTable = {
   image_output_tokens: number
   images: number
   duration_ms: number
+  saved_nano_usd: number
 }
 
 export type AuditEventsTable = {
@@ -254,6 +258,7 @@ export const integerColumns: Readonly<Integers> = {
   is_operator: true,
   created_at: true,
   expires_at: true,
+  saved_nano_usd: true,
   revoked_at: true,
   joined_at: true,
   last_used_at: true,

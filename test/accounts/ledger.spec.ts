@@ -41,8 +41,16 @@ const row = (id: string): UsageRow => ({
     prices: { input_tokens: 2_500_000n, output_tokens: 10_000_000n },
     multiplier: 5n * 10n ** 17n,
   },
-  attempts: [{ provider: 'openai', upstreamModel: 'gpt-5.2', outcome: 'ok', durationMs: 3 }],
+  attempts: [
+    { provider: 'openai', upstreamModel: 'gpt-5.2', outcome: 'ok', startMs: 1, durationMs: 3 },
+  ],
   durationMs: 12.6,
+  askedModel: 'GPT 5.2',
+  warnings: [
+    { param: 'seed', requested: 7, applied: null, reason: 'It takes none.' },
+    { param: 'user', requested: 'a part of a prompt', applied: '1024x1024', reason: 'So.' },
+  ],
+  savedNanoUsd: 9_000_000_000,
 })
 
 /** A store of which the test decides when and how each commit ends. */
@@ -206,6 +214,12 @@ forEachStore('the ledger', () => {
         service_tier: 'flex',
         pricing:
           '{"prices":{"input_tokens":"0.0000000025","output_tokens":"0.00000001"},"multiplier":"0.5"}',
+        asked_model: 'GPT 5.2',
+        warnings: JSON.stringify([
+          { param: 'seed', requested: 7, applied: null, reason: 'It takes none.' },
+          { param: 'user', requested: null, applied: '1024x1024', reason: 'So.' },
+        ]),
+        saved_nano_usd: 9_000_000_000,
       },
     ])
   })

@@ -191,6 +191,7 @@ forEachStore('the calls of an account', () => {
         off_peak: true,
         picture: { size: '1024x1024', reference_images: 2 },
         upstream: { usd: '0.000000003', nano_usd: 3 },
+        saved: null,
       })
     })
   })

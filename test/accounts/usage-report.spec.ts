@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { components } from '../../generated/types.ts'
+import { moneyOf } from '../../src/core/price.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -51,6 +52,7 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
   outcome: oneOf('ok', 'failed', 'cancelled'),
   cache: oneOf('hit', 'miss', 'bypass'),
   cost_nano_usd: fc.option(fc.nat(50)),
+  saved_nano_usd: fc.option(fc.nat(50)),
   ...Object.fromEntries(sumNames.map((name) => [name, fc.nat(1000)])),
 })
 
@@ -205,7 +207,7 @@ forEachStore('a report of usage', () => {
     }
     const path = '/api/usage/export?from=2026-10-31&to=2026-11-02&group_by=model&format=csv'
     const csv = await (await gateway.fetch(path, { key })).text()
-    expect(csv).to.match(/^dear,.*,20000000\.000000001,\r$/m)
+    expect(csv).to.match(/^dear,.*,20000000\.000000001,,0,0\r$/m)
   })
 
   it('never tells of another account', async () => {
@@ -282,18 +284,16 @@ function groupOf(row: Partial<UsageTable>, groupBy: readonly string[]): Record<s
 function sumsOf(rows: readonly Partial<UsageTable>[]): Report['total'] {
   const sum = (of: (row: Partial<UsageTable>) => number) =>
     rows.reduce((total, row) => total + of(row), 0)
-  const nano = sum((row) => row.cost_nano_usd ?? 0)
   // Every member of `sumNames` is a column and a sum.
-  const sums = Object.fromEntries(sumNames.map((name) => [name, sum((row) => row[name]!)])) as Pick<
-    Report['total'],
-    (typeof sumNames)[number]
-  >
+  type Sums = Pick<Report['total'], (typeof sumNames)[number]>
+  const sums = Object.fromEntries(sumNames.map((name) => [name, sum((row) => row[name]!)])) as Sums
   return {
     calls: rows.length,
     failed_calls: sum((row) => (row.outcome === 'failed' ? 1 : 0)),
     cached_calls: sum((row) => (row.cache === 'hit' ? 1 : 0)),
     unpriced_calls: sum((row) => (row.cost_nano_usd === null ? 1 : 0)),
     ...sums,
-    cost: { usd: (nano / 1e9).toFixed(9).replace(/\.?0+$/, ''), nano_usd: nano },
+    cost: moneyOf(sum((row) => row.cost_nano_usd ?? 0)),
+    saved: moneyOf(sum((row) => row.saved_nano_usd ?? 0)),
   }
 }

@@ -52,6 +52,7 @@ export const whoMay: Readonly<Record<string, Who>> = {
   exportUsage: 'usage:read',
   exportRequests: 'usage:read',
   listRequests: 'usage:read',
+  listRequestErrors: 'usage:read',
   retrieveRequest: 'usage:read',
   reloadSettings: 'operators',
 }

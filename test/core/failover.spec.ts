@@ -64,6 +64,7 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     attempts,
     deadline: { signal, endsAt },
     monotonic: clock,
+    begunAt: now,
     report: () => undefined,
     policy,
   }).then(

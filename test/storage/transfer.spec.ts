@@ -243,6 +243,9 @@ const later: ReadonlySet<string> = new Set([
   'served_model',
   'service_tier',
   'pricing',
+  'asked_model',
+  'warnings',
+  'saved_nano_usd',
 ])
 
 /** The lines with a last one that fits. */

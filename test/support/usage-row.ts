@@ -36,4 +36,7 @@ const blank: UsageTable = {
   served_model: null,
   service_tier: null,
   pricing: null,
+  asked_model: null,
+  warnings: null,
+  saved_nano_usd: null,
 }

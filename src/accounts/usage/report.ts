@@ -207,5 +207,6 @@ function sumsText(row: SumColumns): Schemas['UsageSums'] {
     images: row.images,
     duration_ms: row.duration_ms,
     cost: moneySumOf(BigInt(row.cost)),
+    saved: moneySumOf(BigInt(row.saved)),
   }
 }

@@ -1,9 +1,12 @@
 import type { components } from '../../../generated/types.ts'
 import type { Attempt } from '../../core/failover.ts'
+import { meaningOf } from '../../core/failure-meanings.ts'
 import { decimalText, moneyOf } from '../../core/price.ts'
 import { multiplierDecimals, priceDecimals, readPricing } from '../../core/pricing-text.ts'
 import { linesOf, sumOf, type Pricing } from '../../core/pricing.ts'
+import { remedyFor } from '../../core/remedies.ts'
 import type { UsageTable } from '../../storage/tables.ts'
+import { readWarnings } from '../kept-warnings.ts'
 import { usageIn } from '../ledger-row.ts'
 
 type Schemas = components['schemas']
@@ -29,16 +32,19 @@ export function toRecord(row: NamedRow): RequestRecord {
     face: told.face,
     modality: told.modality,
     model: row.model,
+    asked_model: row.asked_model ?? row.model,
     provider: row.provider,
     upstream_model: row.upstream_model,
     served_model: row.served_model ?? (row.outcome === 'ok' ? row.upstream_model : null),
     service_tier: row.service_tier,
     outcome: told.outcome,
     error_code: row.error_code,
+    remedy: remedyFor(row.error_code),
     cache: told.cache,
     usage: usageOf(row),
     cost: costOf(row),
     attempts: attemptsIn(row.attempts),
+    warnings: readWarnings(row.warnings),
     duration_ms: row.duration_ms,
   }
 }
@@ -59,17 +65,18 @@ function usageOf(row: UsageTable): Schemas['RequestUsage'] {
 }
 
 function costOf(row: UsageTable): Schemas['RequestCost'] {
-  const { cost_nano_usd: nanoUsd, mode, pricing } = row
+  const { cost_nano_usd: nanoUsd, saved_nano_usd: saved, mode, pricing } = row
   return {
     amount: nanoUsd === null ? null : moneyOf(nanoUsd),
     // The ledger writes nothing else.
     status: row.cost_status as Schemas['CostStatus'],
     is_charged: mode === 'live',
+    saved: saved === null ? null : moneyOf(saved),
     ...(pricing === null ? unexplained : explained(row, readPricing(pricing))),
   }
 }
 
-type Explanation = Omit<Schemas['RequestCost'], 'amount' | 'status' | 'is_charged'>
+type Explanation = Omit<Schemas['RequestCost'], 'amount' | 'status' | 'is_charged' | 'saved'>
 
 const unexplained: Explanation = {
   lines: null,
@@ -111,15 +118,32 @@ function toldPicture(picture: NonNullable<Pricing['picture']>): Schemas['Picture
   }
 }
 
+/** `startMs` is absent in what an older version wrote. */
+type KeptAttempt = Omit<Attempt, 'startMs'> & Partial<Pick<Attempt, 'startMs'>>
+
 function attemptsIn(text: string): Schemas['RequestAttempt'][] {
   // The ledger writes the attempts of the call.
-  return (JSON.parse(text) as Attempt[]).map(
-    ({ provider, upstreamModel, outcome, status = null, durationMs }) => ({
-      provider,
-      upstream_model: upstreamModel,
-      outcome,
-      status,
-      duration_ms: durationMs,
-    }),
+  const attempts = JSON.parse(text) as KeptAttempt[]
+  return attempts.map((attempt, index) => ({
+    provider: attempt.provider,
+    upstream_model: attempt.upstreamModel,
+    outcome: attempt.outcome,
+    status: attempt.status ?? null,
+    start_ms: attempt.startMs ?? null,
+    duration_ms: attempt.durationMs,
+    explanation: explanationOf(attempt, attempts.slice(index + 1)),
+  }))
+}
+
+/** What a failure means, and what the call did then; the calls of several pictures run side by side. */
+function explanationOf(attempt: KeptAttempt, later: readonly KeptAttempt[]): string | null {
+  const meaning = meaningOf(attempt.outcome)
+  if (meaning === null) return null
+  const { startMs: start = 0, durationMs } = attempt
+  const next = later.find(
+    ({ startMs }) => startMs === undefined || startMs + 1 >= start + durationMs,
   )
+  if (next === undefined) return `${meaning} Nothing else was tried.`
+  const isSame = next.provider === attempt.provider && next.upstreamModel === attempt.upstreamModel
+  return `${meaning} ${isSame ? 'The same provider was asked again.' : `${next.provider} was asked next.`}`
 }

@@ -8,7 +8,9 @@ import { outOfPlace, placeOfRequest } from '../../storage/request-place.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { moment } from './range.ts'
+import { lastAttempt } from './request-errors.ts'
 import { toRecord, type NamedRow } from './request-record.ts'
+import { madeBy } from './sums.ts'
 
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
@@ -21,9 +23,22 @@ export type RequestFilter = {
   /** The columns that have to have these values. */
   columns: Partial<Record<FilterColumn, string | undefined>>
   costAboveUsd?: string | undefined
+  /** The person who made the key. */
+  member?: string | undefined
+  /** The last attempt, which failed. */
+  failedProvider?: string | undefined
+  failure?: string | undefined
 }
 type FilterColumn =
-  'mode' | 'model' | 'provider' | 'key_id' | 'face' | 'modality' | 'outcome' | 'error_code'
+  | 'mode'
+  | 'model'
+  | 'provider'
+  | 'key_id'
+  | 'face'
+  | 'modality'
+  | 'outcome'
+  | 'error_code'
+  | 'cache'
 
 export type Requests = {
   /** One page of an account's calls. Throws a GatewayError. */
@@ -42,7 +57,7 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
     list: async (filter, page) => {
       const span = spanOf(filter, page)
       const end = reader.begin(filter.accountId)
-      return pageIn(db, { span, filters: filtersOf(filter), limit: page.limit }).finally(end)
+      return pageIn(db, { span, filters: filtersOf(db, filter), limit: page.limit }).finally(end)
     },
     find: async (accountId, id) => {
       const row = await findRow(db, accountId, id)
@@ -145,12 +160,25 @@ function conditions({ accountId, order, behind, end, ...span }: Span) {
   ]
 }
 
-function filtersOf({ columns, costAboveUsd }: RequestFilter) {
+function filtersOf(
+  db: Kysely<Tables>,
+  { columns, costAboveUsd, member, failedProvider, failure }: RequestFilter,
+): RawBuilder<boolean>[] {
   const equal = Object.entries(columns).flatMap(([column, value]) =>
     value === undefined ? [] : [sql<boolean>`${sql.ref(column)} = ${value}`],
   )
-  if (costAboveUsd === undefined) return equal
-  return [...equal, sql<boolean>`cost_nano_usd > ${Number(nanoUsd(costAboveUsd))}`]
+  const last = lastAttempt(sqlDialectOf(db))
+  const failed = failedProvider === undefined && failure === undefined ? [] : [last.hasFailed]
+  return [
+    ...equal,
+    ...failed,
+    ...(failedProvider === undefined ? [] : [sql<boolean>`${last.provider} = ${failedProvider}`]),
+    ...(failure === undefined ? [] : [sql<boolean>`${last.outcome} = ${failure}`]),
+    ...(member === undefined ? [] : [madeBy(member)]),
+    ...(costAboveUsd === undefined
+      ? []
+      : [sql<boolean>`cost_nano_usd > ${Number(nanoUsd(costAboveUsd))}`]),
+  ]
 }
 
 /** The last call that is looked at for one page; undefined when the list ends before. */

@@ -51,17 +51,25 @@ const shared = [
   'images',
   'duration_ms',
 ] as const
-const counted = ['calls', 'cached_calls', 'unpriced_calls', 'cost_nano_usd', ...shared] as const
+/** They may be larger than a number holds exactly. */
+const amounts = ['cost_nano_usd', 'saved_nano_usd'] as const
+const counts = ['calls', 'cached_calls', 'unpriced_calls', ...shared] as const
+const counted = [...counts, ...amounts] as const
 
-type Counts = Exclude<(typeof counted)[number], 'cost_nano_usd'> | 'failed_calls'
-/** The sums of a group, by their columns; the cost as digits. */
-export type SumColumns = Record<Counts, number> & { cost: string }
+type Counts = (typeof counts)[number] | 'failed_calls'
+/** The sums of a group, by their columns; the amounts as digits. */
+export type SumColumns = Record<Counts, number> & { cost: string; saved: string }
 
-/** The columns of `sumsOf` as they are read: a cost may be larger than a number holds exactly. */
+/** The columns of `sumsOf` as they are read. */
 export function readColumns(groupBy: readonly Dimension[]): RawBuilder<unknown> {
-  const names = [...groupBy.map((name) => `by_${name}`), ...counted, 'failed_calls']
-  const asNumbers = names.filter((name) => name !== 'cost_nano_usd').map((name) => sql.ref(name))
-  return sql.join([...asNumbers, sql`cast(cost_nano_usd as text) as cost`])
+  const names = [...groupBy.map((name) => `by_${name}`), ...counts, 'failed_calls']
+  const asDigits = (name: (typeof amounts)[number], as: 'cost' | 'saved') =>
+    sql`cast(${sql.ref(name)} as text) as ${sql.ref(as)}`
+  return sql.join([
+    ...names.map((name) => sql.ref(name)),
+    asDigits('cost_nano_usd', 'cost'),
+    asDigits('saved_nano_usd', 'saved'),
+  ])
 }
 
 /** The query for the sums of each group of calls. */
@@ -105,8 +113,8 @@ function rowsIn({ from, to, ...calls }: Calls): RawBuilder<unknown> {
     select at - at % ${sql.lit(hourMs)} as hour_at, key_id, model,
       coalesce(provider, '') as provider, face, modality, outcome, 1 as calls,
       case when cache = 'hit' then 1 else 0 end as cached_calls,
-      case when cost_nano_usd is null then 1 else 0 end as unpriced_calls,
-      coalesce(cost_nano_usd, 0) as cost_nano_usd, ${columns(shared)}
+      case when cost_nano_usd is null then 1 else 0 end as unpriced_calls, ${columns(shared)},
+      coalesce(cost_nano_usd, 0) as cost_nano_usd, coalesce(saved_nano_usd, 0) as saved_nano_usd
     from usage
     where ${conditions(calls)} and at >= ${from} and at < ${to}`
 }
@@ -133,6 +141,11 @@ export function conditions({
 }
 
 function condition(name: string, value: string | undefined): RawBuilder<unknown> {
-  if (name === 'member') return sql`key_id in (select id from api_keys where created_by = ${value})`
+  if (name === 'member') return madeBy(value)
   return sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`
+}
+
+/** Whether a call was made with a key of this person, whenever the call was. */
+export function madeBy(personId: string | undefined): RawBuilder<boolean> {
+  return sql<boolean>`key_id in (select id from api_keys where created_by = ${personId})`
 }

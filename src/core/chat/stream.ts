@@ -107,9 +107,10 @@ async function brokenOff(
 function remembered(
   result: KeptStream,
   usage: Usage,
-  { model, provider, warnings }: Receipt,
+  { model, provider, warnings, cost }: Receipt,
 ): Remembered {
-  return { modelId: model.row.id, provider, usage, warnings, bytes: result.events.length, result }
+  const told = { modelId: model.row.id, provider, usage, warnings, costNanoUsd: cost.nanoUsd }
+  return { ...told, bytes: result.events.length, result }
 }
 
 /** A cached stream, written in one piece. */

@@ -7,6 +7,8 @@ export type Remembered = {
   provider: string
   usage: Usage | undefined
   warnings: readonly Warning[]
+  /** What it has cost; null where nobody knows, absent in what an older version wrote. */
+  costNanoUsd?: number | null
   /** Roughly the memory that it takes. */
   bytes: number
   /** In the form that `deliver` stores and `replay` of the same Work reads. */

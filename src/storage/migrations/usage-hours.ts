@@ -58,6 +58,22 @@ export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect)
   for (const statement of adding(dialect, summed)) await sql.raw(statement).execute(db)
 }
 
+/** Adds what the cache has saved: to the rows, to the sums, and to what the trigger adds up. */
+export async function addUsageSavings(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
+  const column = 'saved_nano_usd'
+  const { schema } = db
+  await schema.alterTable('usage').addColumn(column, 'bigint').execute()
+  await schema
+    .alterTable('usage_hours')
+    .addColumn(column, 'bigint', (added) => added.notNull().defaultTo(0))
+    .execute()
+  await sql
+    .raw(`drop trigger usage_hours_add${dialect === 'sqlite' ? '' : ' on usage'}`)
+    .execute(db)
+  if (dialect === 'postgres') await sql.raw('drop function usage_hours_add()').execute(db)
+  for (const statement of adding(dialect, [...summed, column])) await sql.raw(statement).execute(db)
+}
+
 function dimensionsOf(row: string): string[] {
   return dimensions.map((name) => {
     if (name === 'hour_at') return `${row}at - ${row}at % ${hourMs}`
@@ -72,8 +88,13 @@ function sumsOf(row: string, columns: readonly string[]): Record<string, string>
     cached_calls: `case when ${row}cache = 'hit' then 1 else 0 end`,
     unpriced_calls: `case when ${row}cost_nano_usd is null then 1 else 0 end`,
     cost_nano_usd: `coalesce(${row}cost_nano_usd, 0)`,
-    ...Object.fromEntries(columns.map((name) => [name, `${row}${name}`])),
+    ...Object.fromEntries(columns.map((name) => [name, valueOf(row, name)])),
   }
+}
+
+/** Of the columns that are added up as they are, one may be null. */
+function valueOf(row: string, name: string): string {
+  return name === 'saved_nano_usd' ? `coalesce(${row}${name}, 0)` : `${row}${name}`
 }
 
 /** The statements that make the trigger. */

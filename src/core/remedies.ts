@@ -1,0 +1,55 @@
+import type { ErrorCode } from './error.ts'
+
+/** What to do about each error of the closed table: a code without a sentence here does not compile. */
+const remedies: Record<ErrorCode, string> = {
+  invalid_json: 'Send a body that is valid JSON; the message says where it breaks.',
+  invalid_value: 'Change the parameter that the message names to a value that it takes.',
+  missing_required_parameter: 'Add the parameter that the message names.',
+  unknown_parameter: 'Take out the parameter that the message names, or mend its spelling.',
+  unsupported_parameter:
+    'Take out the parameter that the message names, or choose a model that takes it.',
+  unsupported_value: 'Choose a value that this model takes, or another model.',
+  context_length_exceeded: 'Shorten the conversation, or choose a model with a longer context.',
+  model_capability_mismatch: 'Choose a model that can do what was asked.',
+  content_policy_violation:
+    'Change the prompt or the picture: the provider does not answer this one.',
+  image_fetch_failed: 'Give an address that the gateway can reach, or send the picture itself.',
+  missing_api_key: 'Send an API key in the Authorization header.',
+  invalid_api_key: 'Check that the whole key was copied, or create a new one.',
+  expired_api_key: 'Create a new key, or rotate keys before they expire.',
+  invalid_token: 'Let the client sign in again.',
+  model_not_allowed: 'Choose a model that the key may call, or allow the key this one.',
+  model_not_found: 'Check the name of the model: GET /v1/models lists them.',
+  not_found: 'Check the address and the id.',
+  method_not_allowed: 'Use a method that the answer lists in Allow.',
+  key_not_active: 'Create a new key: this one has ended.',
+  timeout: 'Try again, raise the time limit, or choose a faster model.',
+  model_deactivated: 'Choose a newer model: the provider has taken this one away.',
+  request_too_large: 'Send less at once: fewer or smaller pictures, or a shorter text.',
+  unsupported_media_type: 'Send the body in a form that the message names.',
+  rate_limit_exceeded:
+    'Wait as long as Retry-After says, then send it again; ask for a higher limit if it happens often.',
+  internal_error: 'Look for the request id in the log of the gateway, and report it.',
+  provider_error: 'Try again, or add a fallback model from another provider.',
+  all_providers_failed: 'Try again in a moment, or add a fallback model from another provider.',
+  overloaded: 'Try again in a moment, with fewer calls at once.',
+  no_provider_configured: 'Set the API key of a provider that has this model.',
+  ip_not_allowed: 'Call from a network that the key allows, or add this one to the key.',
+  insufficient_scope: 'Use a key that has the scope that the message names.',
+  idempotency_key_in_use: 'Wait until the first request with this Idempotency-Key has ended.',
+  idempotency_key_reused: 'Use a new Idempotency-Key for each different request.',
+  invalid_credentials: 'Check the e-mail address and the password.',
+  invalid_session: 'Sign in again.',
+  csrf_failed: 'Reload the page, and try again.',
+  sign_up_closed: 'Ask an owner of an account for an invitation.',
+  email_taken: 'Sign in with this address, or use another one.',
+  already_member: 'Nothing has to be done: the person is in the account already.',
+  last_owner: 'Make somebody else an owner first.',
+  too_many_invitations: 'Withdraw an invitation that nobody waits for, or wait until one has expired.',
+  insufficient_quota: 'Raise the budget of the account or the key, or wait until it begins anew.',
+}
+
+/** What to do about an error, for people; null for what is no code, or one of another version. */
+export function remedyFor(code: string | null): string | null {
+  return code !== null && Object.hasOwn(remedies, code) ? remedies[code as ErrorCode] : null
+}
