@@ -45,7 +45,8 @@ const remedies: Record<ErrorCode, string> = {
   email_taken: 'Sign in with this address, or use another one.',
   already_member: 'Nothing has to be done: the person is in the account already.',
   last_owner: 'Make somebody else an owner first.',
-  too_many_invitations: 'Withdraw an invitation that nobody waits for, or wait until one has expired.',
+  too_many_invitations:
+    'Withdraw an invitation that nobody waits for, or wait until one has expired.',
   insufficient_quota: 'Raise the budget of the account or the key, or wait until it begins anew.',
 }
 
