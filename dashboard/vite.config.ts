@@ -1,11 +1,21 @@
 import { defineConfig } from 'vite'
 
-/** The dashboard's build: hashed files, which the gateway serves below `/dashboard`. */
+/** What is no part of the dashboard's sources is asked of a gateway that runs here. */
+const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
+
+/**
+ * The dashboard's build: hashed files, which the gateway serves below `/dashboard`. `npm run dashboard`
+ * serves the sources themselves, and each change of them is seen at once.
+ */
 // oxlint-disable-next-line import/no-default-export -- Vite asks for it
 export default defineConfig({
   root: import.meta.dirname,
   base: '/dashboard/',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  server: {
+    host: '127.0.0.1',
+    proxy: { '^/(?!dashboard(?:/|$|\\?))': gateway },
+  },
   build: {
     outDir: 'dist',
     target: 'es2023',
@@ -13,5 +23,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    // What is shipped of others comes with their notices.
+    license: { fileName: 'licences.md' },
   },
 })

@@ -1,6 +1,7 @@
 /**
- * Builds the dashboard where what it is made from has changed since: `npm start` and `npm test` begin
- * with it. Without Vite, which an installation for production leaves out, what is built already stays.
+ * Builds the dashboard where what it is made from has changed since: `npm run build`, with which `npm start`
+ * and `npm test` begin. Without Vite, which an installation for production leaves out, what is built
+ * already stays, and it is said where that is another version or none.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -25,22 +26,45 @@ const lock = join(root, 'node_modules/.cache/dashboard.lock')
 const lockAgeMsMax = 60_000
 const lockCheckMs = 100
 
-if (import.meta.main) await buildDashboard()
+if (import.meta.main) {
+  const outcome = await buildDashboard()
+  if (outcome !== undefined) process.stderr.write(`${outcome}\n`)
+}
 
-/** Builds it where that is needed; of processes that ask at once, one does and the others wait. */
-export async function buildDashboard(): Promise<void> {
-  if (!isInstalled('vite') || isBuilt()) return
+/**
+ * Builds it where that is needed; of processes that ask at once, one does and the others wait. Gives a
+ * sentence about what was done, or has to be.
+ */
+export async function buildDashboard(): Promise<string | undefined> {
+  if (isBuilt()) return undefined
+  if (!isInstalled('vite')) return withoutVite()
+  const startedAt = performance.now()
   mkdirSync(join(lock, '..'), { recursive: true })
   while (!takeLock()) await setTimeout(lockCheckMs)
   try {
-    if (isBuilt()) return
+    if (isBuilt()) return undefined
     const digest = digestOfSources()
     const { build } = await import('vite')
     await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
     writeFileSync(mark, digest)
+    return `The dashboard was built in ${seconds(performance.now() - startedAt)} s.`
   } finally {
     rmSync(lock, { recursive: true, force: true })
   }
+}
+
+function withoutVite(): string {
+  const state = existsSync(mark)
+    ? 'is of another version than the gateway'
+    : 'is not built, and all else works without it'
+  return (
+    `The dashboard ${state}: its build needs the packages of development. Run \`npm ci && npm run build\`, ` +
+    'and `npm prune --omit=dev` behind it to be without them again.'
+  )
+}
+
+function seconds(durationMs: number): string {
+  return (durationMs / 1000).toFixed(1)
 }
 
 function takeLock(): boolean {
@@ -69,11 +93,11 @@ function digestOfSources(): string {
     // Folders are among what a pattern finds.
     if (/\.\w+$/.test(name)) hash.update(`${name}\n`).update(readFileSync(path))
   }
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
   for (const name of packages) {
-    const { version } = JSON.parse(
-      readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'),
-    ) as { version: string }
-    hash.update(`${name} ${version}\n`)
+    hash.update(`${name} ${lock.packages[`node_modules/${name}`]!.version}\n`)
   }
   return hash.digest('hex')
 }

@@ -4,9 +4,11 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Validation } from '@cyclonedx/cyclonedx-library'
 import { expect } from 'chai'
+import { buildDashboard } from '../scripts/dashboard.ts'
 import { billOfMaterials, specification } from '../scripts/dependencies/bill-of-materials.ts'
 import { complaintsAbout, installedBundles } from '../scripts/dependencies/licences.ts'
 import {
+  bundledPackages,
   keptPackages,
   productionPackages,
   readJson,
@@ -34,6 +36,7 @@ type Bom = {
 
 const production = productionPackages()
 const kept = keptPackages()
+const bundled = bundledPackages()
 const locked = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages
 const project = readJson<Project>('package.json')
 const nameOf = ({ name, version }: { name: string; version: string }) => `${name}@${version}`
@@ -79,7 +82,9 @@ describe('the packages that production installs', () => {
   })
 
   it('have licences that are allowed, also what is inside them', () => {
-    expect(complaintsAbout([...production, ...kept], installedBundles())).to.deep.equal([])
+    expect(complaintsAbout([...production, ...kept, ...bundled], installedBundles())).to.deep.equal(
+      [],
+    )
     expect(production.length).to.be.greaterThan(100)
   })
 
@@ -146,8 +151,8 @@ describe('the bill of materials', () => {
     expect(text).not.to.match(/serialNumber|timestamp/)
   })
 
-  it('has all that production installs or keeps, and nothing else', () => {
-    const wanted = new Set([...production, ...kept].map(nameOf))
+  it('has all that production installs, keeps or sends to browsers, and nothing else', () => {
+    const wanted = new Set([...production, ...kept, ...bundled].map(nameOf))
     expect(refs).to.have.members([...wanted])
     expect(refs).not.to.include(`mocha@${project.devDependencies['mocha']}`)
     for (const { purl, hashes, licenses } of components) {
@@ -166,6 +171,18 @@ describe('the bill of materials', () => {
     }
     visit(metadata.component['bom-ref'])
     expect([...reached]).to.have.members([metadata.component['bom-ref'], ...refs])
+  })
+})
+
+describe('what the dashboard holds of other packages', () => {
+  it('is told, and comes with their notices', async () => {
+    await buildDashboard()
+    const notices = readFileSync(join(root, 'dashboard/dist/licences.md'), 'utf8')
+    const named = [...notices.matchAll(/^## (\S+) - (\S+) \((.+)\)$/gm)]
+    expect(named.map(([, name, version]) => `${name}@${version}`)).to.have.members(
+      bundled.map(nameOf),
+    )
+    expect(notices.match(/^Copyright/gm)).to.have.length(bundled.length)
   })
 })
 

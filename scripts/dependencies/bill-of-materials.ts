@@ -5,6 +5,7 @@
  */
 import { Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library'
 import {
+  bundledPackages,
   directNeeds,
   keptPackages,
   productionPackages,
@@ -49,6 +50,12 @@ export function billOfMaterials(): string {
   for (const kept of keptPackages()) {
     const component = componentOf(kept, false)
     component.properties.add(new Models.Property('gateway:kept-in', kept.folder))
+    components.set(component.bomRef.value!, component)
+    application.dependencies.add(component.bomRef)
+  }
+  for (const one of bundledPackages()) {
+    const component = componentOf(one, false)
+    component.properties.add(new Models.Property('gateway:bundled-in', 'dashboard'))
     components.set(component.bomRef.value!, component)
     application.dependencies.add(component.bomRef)
   }

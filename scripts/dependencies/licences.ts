@@ -1,10 +1,10 @@
 /**
- * Prints the licences of all that production installs, and of what the repository keeps of others:
- * `npm run licences`. Ends with 1 where one is not among those that are allowed here.
+ * Prints the licences of all that production installs, of what the repository keeps of others and of what
+ * the dashboard's files hold: `npm run licences`. Ends with 1 where one is not among those that are allowed here.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { keptPackages, productionPackages, root } from './production.ts'
+import { bundledPackages, keptPackages, productionPackages, root } from './production.ts'
 
 /** Licences that ask for no more than to be named; the last is that of the sandbox's font. */
 const permissive = new Set([
@@ -108,7 +108,7 @@ function list(packages: readonly Named[]): string {
 }
 
 function main(): void {
-  const packages = [...productionPackages(), ...keptPackages()]
+  const packages = [...productionPackages(), ...keptPackages(), ...bundledPackages()]
   const bundles = installedBundles()
   const told = bundles.map(({ in: where, libraries }) => {
     const lines = libraries.map(({ name, licence }) => `${name}: ${licence}`)

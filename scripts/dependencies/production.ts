@@ -41,6 +41,9 @@ export type KeptPackage = {
 
 const keptFolders = ['third-party/swagger-ui', 'src/providers/sandbox/font']
 
+/** What of the development's packages the dashboard's files hold, which browsers are sent. */
+const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch']
+
 type Lock = { packages: Record<string, LockedPackage> }
 
 /** Every package of the lock file that production may install, on whichever platform, by its path. */
@@ -67,6 +70,12 @@ export function keptPackages(): KeptPackage[] {
     ...readJson<Omit<KeptPackage, 'folder'>>(join(folder, 'origin.json')),
     folder,
   }))
+}
+
+/** The packages that are inside the files of the dashboard. */
+export function bundledPackages(): (LockedPackage & { name: string })[] {
+  const { packages } = readJson<Lock>('package-lock.json')
+  return bundled.map((name) => ({ name, ...packages[`node_modules/${name}`]! }))
 }
 
 export function readJson<Content>(path: string): Content {

@@ -207,9 +207,17 @@ function registerHandlers(
   }
 }
 
-/** Keeps the answer to a person out of caches, which do not tell cookies apart. */
+const forThatPerson = {
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/**
+ * Keeps the answer to a person out of caches, which do not tell cookies apart, and out of the pages of
+ * others, which a browser would load it for.
+ */
 function notKept({ headers, ...answer }: Answer): Answer {
-  return { ...answer, headers: { 'cache-control': 'no-store', ...headers } }
+  return { ...answer, headers: { ...forThatPerson, ...headers } }
 }
 
 function handlerOf(

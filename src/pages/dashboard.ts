@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { GatewayError } from '../core/error.ts'
 import type { StaticFile } from './static-file.ts'
 
 const built = new URL('../../dashboard/dist/', import.meta.url)
@@ -11,6 +12,8 @@ const pageHeaders = {
     "img-src 'self' data: blob:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
 }
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -18,7 +21,10 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 /** Their names change with what they hold. */
-const assetHeaders = { 'cache-control': 'public, max-age=31536000, immutable' }
+const assetHeaders = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'cross-origin-resource-policy': 'same-origin',
+}
 
 /** The page of the dashboard, for every address below `/dashboard`; its script shows what it names. */
 export function dashboardPage(): StaticFile {
@@ -29,16 +35,32 @@ export function dashboardPage(): StaticFile {
   }
 }
 
+/**
+ * The addresses of its pages: the script says which of them there are. What names a file that is not there
+ * is an address of none.
+ */
+export const dashboardPaths = /^\/dashboard(?:\/(?!assets\/).*)?$/
+/** Where its files are. */
+export const dashboardFiles = /^\/dashboard\/assets\//
+
+/** For a file that is not there: a page that was loaded before an update asks for those of its version. */
+export function otherVersion(): GatewayError {
+  const text = 'This file is of another version of the dashboard. Reload the page.'
+  return new GatewayError('not_found', text)
+}
+
 const notBuilt = `<!doctype html><html lang="en"><title>The dashboard is not built</title>
 <h1>The dashboard is not built</h1>
-<p>Run <code>npm ci</code> and <code>npm start</code> where the gateway is installed.</p></html>
+<p>Run <code>npm ci</code> and <code>npm run build</code> where the gateway is installed, and start it again. All else
+works without it: see the <a href="/docs">API reference</a>.</p></html>
 `
 
-/** The files that the page loads, by path. */
+/** The files that the page loads, by path, and the notices of those whose work is in them. */
 export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   const folder = fileURLToPath(new URL('assets/', built))
   if (!existsSync(folder)) return {}
-  return Object.fromEntries(
+  const licences = { type: 'text/plain; charset=utf-8', content: new URL('licences.md', built) }
+  const assets = Object.fromEntries(
     readdirSync(folder).flatMap((name) => {
       const type = types[extname(name)]
       if (type === undefined) return []
@@ -46,4 +68,5 @@ export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
       return [[`/dashboard/assets/${name}`, { type, content, headers: assetHeaders }]]
     }),
   )
+  return { ...assets, '/dashboard/licences': licences }
 }

@@ -1,7 +1,14 @@
+import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
 import { referenceFiles } from './api-reference.ts'
-import { dashboardAssets, dashboardPage } from './dashboard.ts'
+import {
+  dashboardAssets,
+  dashboardFiles,
+  dashboardPage,
+  dashboardPaths,
+  otherVersion,
+} from './dashboard.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
 import { oneTimeLinkFiles } from './one-time-links.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
@@ -47,18 +54,23 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   router.get('/metrics', async ({ req, state }) => {
     state.answer = await metricsPage(req, { ...options, readMetrics })
   })
-  router.get('/', ({ state }) => {
-    state.answer = { status: 302, headers: { location: '/docs' }, pieces: [] }
+  router.get('/', ({ req, state }) => {
+    const location = showsPages(req) ? '/dashboard' : '/docs'
+    state.answer = { status: 302, headers: { location, vary: 'accept' }, pieces: [] }
   })
   const served = { ...files, ...dashboardAssets() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
-  // Behind those that are literal; an asset of another version is not there.
-  bindFile(router, '/dashboard', dashboardPage())
+  // Behind those that are literal.
+  router.get(dashboardFiles, () => {
+    throw otherVersion()
+  })
   bindFile(router, dashboardPaths, dashboardPage())
 }
 
-/** Addresses of pages have no full stop; those of files do. */
-const dashboardPaths = /^\/dashboard\/[\w/-]*$/
+/** Whether a browser asks for a page, which names its type; other programs take anything. */
+function showsPages({ headers: { accept = '' } }: IncomingMessage): boolean {
+  return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(accept)
+}
 
 function bindFile(router: Router<ExchangeState>, path: string | RegExp, file: StaticFile): void {
   const answerTo = staticFile(file)

@@ -109,10 +109,13 @@ describe('the image', () => {
     const key = /mag_test_[\w-]+/.exec(printed)?.[0]
     expect(key, `${printed}${gateway.errors()}`).to.be.a('string')
     const url = `http://127.0.0.1:${port}`
-    const statuses = ['/health', '/ready', '/docs', '/openapi.yaml'].map(
+    const statuses = ['/health', '/ready', '/docs', '/openapi.yaml', '/dashboard'].map(
       async (path) => (await fetch(url + path)).status,
     )
-    expect(await Promise.all(statuses)).to.deep.equal([200, 200, 200, 200])
+    expect(await Promise.all(statuses)).to.deep.equal([200, 200, 200, 200, 200])
+    const page = await (await fetch(`${url}/dashboard`)).text()
+    const [, script = ''] = /<script type="module" crossorigin src="([^"]+)"/.exec(page) ?? []
+    expect((await fetch(url + script)).headers.get('content-type')).to.match(/^text\/javascript/)
     const answer = await fetch(`${url}/v1/images/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -53,7 +53,7 @@ describe('pages outside of the contract', () => {
     expect(document).to.deep.equal(contract)
   })
 
-  it('lead a browser from the root to the API reference', async () => {
+  it('lead from the root to the API reference whatever does not ask for a page', async () => {
     const response = await get('/')
     expect(response.status).to.equal(302)
     expect(response.headers.get('location')).to.equal('/docs')

@@ -4,6 +4,7 @@ import { Failure } from '../elements/failure.tsx'
 import { Waiting } from '../elements/waiting.tsx'
 import { toRefusal } from '../data/load.ts'
 import { membership, signedIn } from '../data/session.ts'
+import { loadPart } from '../data/version.ts'
 import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
 import { pages, type Page } from '../pages/index.ts'
@@ -26,9 +27,8 @@ export function Shown() {
   useEffect(() => {
     if (page === undefined) return
     setError(undefined)
-    page.load().then(
+    loadPart(page.load).then(
       ({ Page }) => setReady({ page, Page }),
-      // The files of another version are gone once the gateway has been updated.
       (thrown: unknown) => setError(toRefusal(thrown)),
     )
     document.title = `${page.title} · Model-Access Gateway`

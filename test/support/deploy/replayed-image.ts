@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DockerfileParser, type Copy, type Env, type JSONInstruction } from 'dockerfile-ast'
@@ -118,6 +119,11 @@ function addNode(root: string): void {
 function run({ root, workingFolder }: Stage, command: string): void {
   if (/(^|\s)\//.test(command))
     throw new Error(`A path of the image cannot be replayed: ${command}`)
+  if (command === 'npm ci') {
+    // With the packages of development, which the same command has put here.
+    symlinkSync(join(projectFolder, 'node_modules'), join(root, workingFolder, 'node_modules'))
+    return
+  }
   const { PATH, HOME } = process.env
   execFileSync('sh', ['-c', command], {
     cwd: join(root, workingFolder),

@@ -1,0 +1,204 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { buildDashboard } from '../../scripts/dashboard.ts'
+import { expectError } from '../support/expect-error.ts'
+import { makeFolder } from '../support/folder.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { projectFolder } from '../support/program.ts'
+import { sendRaw } from '../support/raw-connection.ts'
+
+const built = join(projectFolder, 'dashboard/dist')
+
+describe('the dashboard, as it is served', () => {
+  let gateway: TestGateway
+  let assets: string[]
+  before(async () => {
+    await buildDashboard()
+    gateway = await startGateway()
+    assets = readdirSync(join(built, 'assets')).map((name) => `/dashboard/assets/${name}`)
+  })
+  after(() => gateway.stop())
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    gateway.fetch(path, { key: null, headers, redirect: 'manual' })
+
+  it('is a page that runs nothing but its own files, in no frame', async () => {
+    const page = await get('/dashboard')
+    expect(page.status).to.equal(200)
+    const policy = page.headers.get('content-security-policy')!
+    expect(policy).to.match(/default-src 'none'; script-src 'self'; style-src 'self'/)
+    expect(policy).to.contain("frame-ancestors 'none'").and.contain("base-uri 'none'")
+    expect(policy).not.to.match(/unsafe|https?:|\*/)
+    expect(page.headers.get('cross-origin-opener-policy')).to.equal('same-origin')
+    expect(page.headers.get('cache-control')).to.equal('no-cache')
+    const names = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(
+      ([, one]) => one!,
+    )
+    expect(names.length).to.be.greaterThan(2)
+    for (const name of names) expect((await get(name)).status, name).to.equal(200)
+  })
+
+  it('has files that browsers keep for good, packed where they take it', async () => {
+    expect(assets.length).to.be.greaterThan(3)
+    for (const path of assets) {
+      for (const coding of ['br', 'gzip', 'identity']) {
+        const answer = await get(path, { 'accept-encoding': coding })
+        const isCoded = Number(answer.headers.get('content-length')) < 1024 ? undefined : coding
+        if (isCoded !== undefined && coding !== 'identity') {
+          expect(answer.headers.get('content-encoding'), path).to.equal(coding)
+        }
+        expect(answer.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable')
+        expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin')
+        expect(answer.headers.get('x-content-type-options')).to.equal('nosniff')
+        const etag = answer.headers.get('etag')!
+        const known = { 'accept-encoding': coding, 'if-none-match': etag }
+        expect((await get(path, known)).status).to.equal(304)
+        const head = await gateway.fetch(path, {
+          method: 'HEAD',
+          key: null,
+          headers: { 'accept-encoding': coding },
+        })
+        expect([head.status, head.headers.get('etag')]).to.deep.equal([200, etag])
+      }
+    }
+  })
+
+  it('opens at every address below it', async () => {
+    const page = await (await get('/dashboard')).text()
+    const paths = [
+      '/dashboard/',
+      '/dashboard/requests/req_0123',
+      '/dashboard/models/openai/gpt-5.2-mini',
+      '/dashboard/models/a%2Fb',
+      '/dashboard/no-such-page/at.all.js',
+      '/dashboard/%00%0a%1b%7f',
+      '/dashboard/%E0%A4%A',
+      '/dashboard/..%2f..%2fpackage.json',
+      '/dashboard/__proto__',
+      `/dashboard/${'x'.repeat(4000)}`,
+      '/dashboard?account=<script>alert(1)</script>',
+    ]
+    for (const path of paths) {
+      const head = `GET ${path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n`
+      const text = await sendRaw(gateway.url, head)
+      expect(text, path).to.match(/^HTTP\/1\.1 200 /)
+      expect(text.endsWith(page), path).to.equal(true)
+    }
+  })
+
+  it('says of files of another version that they are', async () => {
+    for (const path of [
+      '/dashboard/assets/keys-AAAAAAAA.js',
+      '/dashboard/assets/',
+      '/dashboard/assets/%00',
+    ]) {
+      const answer = await get(path)
+      expect(answer.headers.get('cache-control')).to.equal('no-store')
+      const { message } = await expectError(answer, { status: 404, code: 'not_found' })
+      expect(message).to.equal('This file is of another version of the dashboard. Reload the page.')
+    }
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const answer = await gateway.fetch('/dashboard/keys', { method, key: null })
+      await expectError(answer, { status: 405, code: 'method_not_allowed' })
+    }
+  })
+
+  it('is where the root leads browsers, and the API reference where it leads others', async () => {
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    for (const [accept, location] of [
+      [browser, '/dashboard'],
+      ['application/json', '/docs'],
+      ['*/*', '/docs'],
+      ['text/htmlx', '/docs'],
+    ] as const) {
+      const answer = await get('/', { accept })
+      expect(answer.status).to.equal(302)
+      expect(answer.headers.get('location'), accept).to.equal(location)
+      expect(answer.headers.get('vary')).to.match(/\baccept\b/i)
+    }
+  })
+
+  it('comes with the notices of those whose work is in it', async () => {
+    const notices = await get('/dashboard/licences')
+    expect(notices.headers.get('content-type')).to.match(/^text\/plain/)
+    expect(await notices.text()).to.match(/^## preact - /m)
+  })
+})
+
+describe('the files of the dashboard', () => {
+  before(() => buildDashboard())
+
+  /** A file with those that it loads at once. */
+  const closureOf = (name: string, seen = new Set<string>()): Set<string> => {
+    if (seen.has(name)) return seen
+    seen.add(name)
+    const text = readFileSync(join(built, 'assets', name), 'utf8')
+    for (const [, one] of text.matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w-]+\.js)"/g)) {
+      closureOf(one!, seen)
+    }
+    return seen
+  }
+  const packedBytes = (names: Iterable<string>) =>
+    [...names]
+      .map((name) => gzipSync(readFileSync(join(built, 'assets', name))).length)
+      .reduce((sum, bytes) => sum + bytes, 0)
+
+  it('are few bytes: 60 kB of script for the first page that is shown, 20 more for any other', () => {
+    const page = readFileSync(join(built, 'index.html'), 'utf8')
+    const [, entry = ''] = /src="\/dashboard\/assets\/([\w-]+\.js)"/.exec(page)!
+    const first = closureOf(entry)
+    const others = readdirSync(join(built, 'assets')).filter(
+      (name) => name.endsWith('.js') && !first.has(name),
+    )
+    const told = [`the frame ${packedBytes(first)}`]
+    for (const name of others) {
+      const own = [...closureOf(name)].filter((one) => !first.has(one))
+      const bytes = packedBytes(own)
+      told.push(`${name.replace(/-[\w-]{8}\.js$/, '')} ${bytes}`)
+      expect(bytes, name).to.be.below(20_000)
+      expect(bytes + packedBytes(first), name).to.be.below(60_000)
+    }
+    process.stdout.write(`      bytes of script, gzip: ${told.join(', ')}\n`)
+    const styles = readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.css'))
+    expect(packedBytes(styles)).to.be.below(20_000)
+    // What is packed is packed better by the gateway's first choice.
+    const text = readFileSync(join(built, 'assets', entry))
+    expect(brotliCompressSync(text).length).to.be.below(gzipSync(text).length)
+  })
+})
+
+describe('the build of the dashboard', () => {
+  it('is left out where nothing has changed', async () => {
+    await buildDashboard()
+    const startedAt = performance.now()
+    expect(await buildDashboard()).to.equal(undefined)
+    const durationMs = performance.now() - startedAt
+    process.stdout.write(`      looked at in ${durationMs.toFixed(0)} ms\n`)
+    expect(durationMs).to.be.below(500)
+  })
+
+  it('says what to do where the packages of development are missing', () => {
+    const folder = makeFolder()
+    try {
+      for (const path of ['dashboard/src', 'generated/client-types.ts', 'scripts/dashboard.ts']) {
+        cpSync(join(projectFolder, path), join(folder.path, path), { recursive: true })
+      }
+      cpSync(join(projectFolder, 'package.json'), join(folder.path, 'package.json'))
+      cpSync(join(projectFolder, 'package-lock.json'), join(folder.path, 'package-lock.json'))
+      const run = () => {
+        const script = join(folder.path, 'scripts/dashboard.ts')
+        return spawnSync(process.execPath, [script], { encoding: 'utf8' })
+      }
+      const { status, stderr } = run()
+      expect(status, stderr).to.equal(0)
+      expect(stderr).to.match(/^The dashboard is not built, .*`npm ci && npm run build`/)
+      mkdirSync(join(folder.path, 'dashboard/dist'))
+      cpSync(join(projectFolder, 'LICENSE'), join(folder.path, 'dashboard/dist/built-from'))
+      expect(run().stderr).to.match(/^The dashboard is of another version than the gateway: /)
+    } finally {
+      folder.remove()
+    }
+  })
+})
