@@ -12,6 +12,18 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/dashboard/',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [
+    {
+      name: 'first-page',
+      // Vite itself knows the first page with a slash alone.
+      configureServer: ({ middlewares }) => {
+        middlewares.use((request, _response, next) => {
+          request.url = request.url?.replace(/^\/dashboard(?=\?|$)/, '/dashboard/')
+          next()
+        })
+      },
+    },
+  ],
   server: {
     host: '127.0.0.1',
     proxy: { '^/(?!dashboard(?:/|$|\\?))': gateway },

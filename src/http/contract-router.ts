@@ -212,10 +212,7 @@ const forThatPerson = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/**
- * Keeps the answer to a person out of caches, which do not tell cookies apart, and out of the pages of
- * others, which a browser would load it for.
- */
+/** Keeps the answer to a person out of caches, which do not tell cookies apart, and others' pages. */
 function notKept({ headers, ...answer }: Answer): Answer {
   return { ...answer, headers: { ...forThatPerson, ...headers } }
 }
