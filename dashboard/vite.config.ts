@@ -36,6 +36,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     sourcemap: false,
     // What is shipped of others comes with their notices.
-    license: { fileName: 'licences.md' },
+    license: { fileName: 'licences.txt' },
   },
 })

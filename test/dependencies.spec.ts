@@ -177,7 +177,7 @@ describe('the bill of materials', () => {
 describe('what the dashboard holds of other packages', () => {
   it('is told, and comes with their notices', async () => {
     await buildDashboard()
-    const notices = readFileSync(join(root, 'dashboard/dist/licences.md'), 'utf8')
+    const notices = readFileSync(join(root, 'dashboard/dist/licences.txt'), 'utf8')
     const named = [...notices.matchAll(/^## (\S+) - (\S+) \((.+)\)$/gm)]
     expect(named.map(([, name, version]) => `${name}@${version}`)).to.have.members(
       bundled.map(nameOf),

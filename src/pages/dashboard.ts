@@ -59,7 +59,7 @@ works without it: see the <a href="/docs">API reference</a>.</p></html>
 export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   const folder = fileURLToPath(new URL('assets/', built))
   if (!existsSync(folder)) return {}
-  const licences = { type: 'text/plain; charset=utf-8', content: new URL('licences.md', built) }
+  const licences = { type: 'text/plain; charset=utf-8', content: new URL('licences.txt', built) }
   const assets = Object.fromEntries(
     readdirSync(folder).flatMap((name) => {
       const type = types[extname(name)]
