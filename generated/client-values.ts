@@ -21,6 +21,7 @@ export const UsageDimensionValues = ["hour","day","month","model","provider","ke
 export const ExportFormatValues = ["csv","jsonl","json"] as const
 export const CostLineKindValues = ["input_tokens","cached_input_tokens","cache_write_tokens","image_input_tokens","audio_input_tokens","output_tokens","image_output_tokens","audio_output_tokens","images","reference_images","vendor_charge"] as const
 export const FailureKindValues = ["unreachable","timeout","overloaded","rate_limited","out_of_credit","credentials","not_found","malformed","no_picture","rejected","context_length","too_large","content_policy","no_memory","busy","cancelled"] as const
+export const CircuitStateValues = ["closed","open","half_open"] as const
 export const ImageQualityValues = ["auto","low","medium","high","xhigh","max","standard","hd"] as const
 export const ImageEditQualityValues = ["low","medium","high","auto"] as const
 export const ImageEditSizeValues = ["auto","1024x1024","1536x1024","1024x1536"] as const

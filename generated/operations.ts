@@ -360,6 +360,8 @@ export const operations = [
     "method": "get",
     "path": "/api/accounts",
     "queryNames": [
+      "search",
+      "include_activity",
       "limit",
       "cursor",
       "order"
@@ -391,7 +393,9 @@ export const operations = [
     "id": "retrieveAccount",
     "method": "get",
     "path": "/api/accounts/{id}",
-    "queryNames": [],
+    "queryNames": [
+      "include_activity"
+    ],
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],
@@ -1067,6 +1071,35 @@ export const operations = [
     "protocol": "rest",
     "access": "caller",
     "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listCatalog",
+    "method": "get",
+    "path": "/api/models",
+    "queryNames": [
+      "account_id",
+      "model"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listProviders",
+    "method": "get",
+    "path": "/api/providers",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
     "alsoAt": []
   },
   {

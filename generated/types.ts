@@ -1089,6 +1089,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the catalog with its routes and their health
+         * @description Every model of the catalog that the caller may use, those included that nobody has configured or
+         *     that have ended: what `/v1/models` tells of it, the parameters that it takes, and its routes in
+         *     order with how they did in the last hour. What is measured counts the calls of all accounts,
+         *     processes and replicas.
+         */
+        get: operations["listCatalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the providers, configured or not, and how they did in the last hour
+         * @description For those who run the gateway: keys and people of its first account. Of each vendor, and of each
+         *     endpoint of the settings, what would configure it, where it is reached, and its health. Keys are
+         *     never told.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -1334,6 +1379,18 @@ export interface components {
             is_operator: boolean;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /** @description Where `include_activity` asked for it. */
+            activity?: components["schemas"]["AccountActivity"];
+        };
+        /** @description What an account has, and its calls of live keys since the month began, in UTC. */
+        AccountActivity: {
+            since: components["schemas"]["Time"];
+            calls: number;
+            failed_calls: number;
+            spent: components["schemas"]["MoneySum"];
+            members: number;
+            /** @description API keys that work. */
+            keys: number;
         };
         AccountList: {
             object: components["schemas"]["ListObject"];
@@ -2100,6 +2157,139 @@ export interface components {
             has_more: boolean;
             /** @description The `cursor` of the next page; null behind the last. */
             next_cursor: string | null;
+        };
+        /**
+         * @description A parameter of a request that the model takes: of the images API for an image model, else of
+         *     chat completions. Members of `image_config` are named with it, as `image_config.seed`.
+         */
+        ModelParameter: {
+            name: string;
+            /** @description The only values that it takes; absent where there are others. */
+            values?: string[];
+            minimum?: number;
+            maximum?: number;
+        };
+        /**
+         * @description `closed` is in use. `open` has failed and comes last until the time that is told. `half_open` is
+         *     tried by one call, which closes or opens it.
+         * @enum {string}
+         */
+        CircuitState: "closed" | "open" | "half_open";
+        /**
+         * @description What the measures rest on: the latest calls of live keys that began in this time, of all
+         *     accounts. Where there were too many, `is_whole` is false and only the latest count.
+         */
+        Measured: {
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            calls: number;
+            is_whole: boolean;
+        };
+        /** @description Null while nothing can be measured; then nothing is said of failures and of times. */
+        NullableMeasured: components["schemas"]["Measured"] | null;
+        /**
+         * @description How attempts ended and how long those took that succeeded. What a caller is to blame for, or
+         *     cancelled, is no failure.
+         */
+        AttemptMeasures: {
+            /** @description Those that say something of the provider - the ones that succeeded and the failures. */
+            attempts: number;
+            failures: number;
+            /** @description The failures as a part of the attempts, from 0 to 1; null without attempts. */
+            error_rate: number | null;
+            /** @description Half of those that succeeded took no longer; null without one. */
+            median_ms: number | null;
+            percentile_95_ms: number | null;
+        };
+        CatalogRoute: {
+            provider: string;
+            provider_name: string;
+            /** @description The name of the model there. */
+            upstream_model: string;
+            is_configured: boolean;
+            /** @description Of the process that answers; the others have their own. */
+            circuit: components["schemas"]["CircuitState"];
+            /**
+             * Format: date-time
+             * @description When an open circuit is tried again.
+             */
+            circuit_until: string | null;
+            health: components["schemas"]["AttemptMeasures"];
+        };
+        CatalogEntry: {
+            /** @description As `/v1/models` tells it. */
+            model: components["schemas"]["Model"];
+            /** @description Whether it makes pictures, or only talks. */
+            modality: components["schemas"]["CallModality"];
+            /** @description Whether a live key can call it now - it has not ended, and a route to it is configured. */
+            is_usable: boolean;
+            parameters: components["schemas"]["ModelParameter"][];
+            /** @description In the order in which they are tried while all of them are healthy. */
+            routes: components["schemas"]["CatalogRoute"][];
+        };
+        CatalogList: {
+            object: components["schemas"]["ListObject"];
+            measured: components["schemas"]["NullableMeasured"];
+            data: components["schemas"]["CatalogEntry"][];
+        };
+        /** @enum {string} */
+        ProviderObject: "provider";
+        OpenCircuit: {
+            upstream_model: string;
+            circuit: components["schemas"]["CircuitState"];
+            /** Format: date-time */
+            until: string | null;
+        };
+        FailureCount: {
+            /** @description The kind of failure, as attempts of a call name it. */
+            cause: string;
+            attempts: number;
+        };
+        LastFailure: {
+            at: components["schemas"]["Time"];
+            cause: string;
+            /** @description The HTTP status of the provider, where it answered. */
+            status: number | null;
+            upstream_model: string;
+        };
+        NullableLastFailure: components["schemas"]["LastFailure"] | null;
+        ProviderReport: {
+            id: string;
+            object: components["schemas"]["ProviderObject"];
+            name: string;
+            is_configured: boolean;
+            /**
+             * @description The variable that holds its keys and so configures a vendor; `providers` for an endpoint of
+             *     gateway.yaml.
+             */
+            setting: string;
+            /** @description Variables that do the same. */
+            other_settings: string[];
+            /** @description Where it is reached; null for a vendor at its own address. */
+            base_url: string | null;
+            /** @description The variable that changes the address; null where gateway.yaml has it. */
+            base_url_setting: string | null;
+            /** @description Models of the catalog that have a route to it. */
+            models: number;
+            /** @description Whether models that are not in the catalog are passed on to it. */
+            takes_any_model: boolean;
+            health: components["schemas"]["AttemptMeasures"];
+            /** @description The failures by their cause, the most frequent first. */
+            failures: components["schemas"]["FailureCount"][];
+            /** @description The circuits that are not closed, in the process that answers. */
+            circuits: components["schemas"]["OpenCircuit"][];
+            /**
+             * Format: date-time
+             * @description In the time that was measured.
+             */
+            last_success_at: string | null;
+            /** @description In the time that was measured. */
+            last_failure: components["schemas"]["NullableLastFailure"];
+        };
+        ProviderList: {
+            object: components["schemas"]["ListObject"];
+            measured: components["schemas"]["NullableMeasured"];
+            data: components["schemas"]["ProviderReport"][];
         };
         /** @enum {string} */
         ReloadObject: "reload";
@@ -6180,6 +6370,16 @@ export interface operations {
         parameters: {
             query: {
                 /**
+                 * @description Only accounts whose name has this in it, or whose id it is; a to z are also A to Z.
+                 * @example harbour
+                 */
+                search?: string;
+                /**
+                 * @description Include what the accounts have done and have.
+                 * @example true
+                 */
+                include_activity: boolean;
+                /**
                  * @description How many to list.
                  * @example 20
                  */
@@ -6350,7 +6550,13 @@ export interface operations {
     };
     retrieveAccount: {
         parameters: {
-            query?: never;
+            query: {
+                /**
+                 * @description Include what the accounts have done and have.
+                 * @example true
+                 */
+                include_activity: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -9726,6 +9932,206 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCatalog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description Only this model, by its identifier or one of its aliases.
+                 * @example alibaba/qwen-image-plus
+                 */
+                model?: components["schemas"]["ModelName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models, in the order of the catalog. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "measured": {
+                     *         "from": "2026-11-22T11:00:00.000Z",
+                     *         "to": "2026-11-22T12:00:00.000Z",
+                     *         "calls": 12,
+                     *         "is_whole": true
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "model": {
+                     *             "id": "alibaba/qwen-image-plus",
+                     *             "object": "model",
+                     *             "created": 0,
+                     *             "owned_by": "alibaba",
+                     *             "name": "Qwen Image Plus",
+                     *             "family": "qwen-image",
+                     *             "status": "deprecated",
+                     *             "aliases": [
+                     *               "qwen-image-plus"
+                     *             ],
+                     *             "input_modalities": [
+                     *               "text"
+                     *             ],
+                     *             "output_modalities": [
+                     *               "image"
+                     *             ],
+                     *             "capabilities": {
+                     *               "image_generation": true,
+                     *               "image_edit": false
+                     *             },
+                     *             "context_window": null,
+                     *             "max_output_tokens": null,
+                     *             "pricing": {
+                     *               "per_image": [
+                     *                 {
+                     *                   "usd": "0.03"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "deprecated_at": "2026-09-02",
+                     *             "deactivated_at": null,
+                     *             "successor": "alibaba/qwen-image-3.0"
+                     *           },
+                     *           "modality": "image",
+                     *           "is_usable": true,
+                     *           "parameters": [
+                     *             {
+                     *               "name": "n",
+                     *               "minimum": 1,
+                     *               "maximum": 10
+                     *             },
+                     *             {
+                     *               "name": "output_format",
+                     *               "values": [
+                     *                 "png",
+                     *                 "jpeg",
+                     *                 "webp"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "routes": [
+                     *             {
+                     *               "provider": "alibaba",
+                     *               "provider_name": "Alibaba",
+                     *               "upstream_model": "qwen-image-plus",
+                     *               "is_configured": true,
+                     *               "circuit": "closed",
+                     *               "circuit_until": null,
+                     *               "health": {
+                     *                 "attempts": 12,
+                     *                 "failures": 3,
+                     *                 "error_rate": 0.25,
+                     *                 "median_ms": 2310,
+                     *                 "percentile_95_ms": 4980
+                     *               }
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CatalogList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers that are configured, then the others. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "measured": {
+                     *         "from": "2026-11-22T11:00:00.000Z",
+                     *         "to": "2026-11-22T12:00:00.000Z",
+                     *         "calls": 12,
+                     *         "is_whole": true
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "id": "alibaba",
+                     *           "object": "provider",
+                     *           "name": "Alibaba",
+                     *           "is_configured": true,
+                     *           "setting": "DASHSCOPE_API_KEY",
+                     *           "other_settings": [],
+                     *           "base_url": null,
+                     *           "base_url_setting": "DASHSCOPE_BASE_URL",
+                     *           "models": 21,
+                     *           "takes_any_model": false,
+                     *           "health": {
+                     *             "attempts": 12,
+                     *             "failures": 3,
+                     *             "error_rate": 0.25,
+                     *             "median_ms": 2310,
+                     *             "percentile_95_ms": 4980
+                     *           },
+                     *           "failures": [
+                     *             {
+                     *               "cause": "overloaded",
+                     *               "attempts": 3
+                     *             }
+                     *           ],
+                     *           "circuits": [],
+                     *           "last_success_at": "2026-11-22T11:58:00.000Z",
+                     *           "last_failure": {
+                     *             "at": "2026-11-22T11:20:00.000Z",
+                     *             "cause": "overloaded",
+                     *             "status": 503,
+                     *             "upstream_model": "qwen-image-plus"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];

@@ -6,6 +6,7 @@ import { checkFiles } from './generate/checks.ts'
 import { banner, operationsOf, type Document, type Schema } from './generate/document.ts'
 import { operationsFile, scopesByRole } from './generate/operations.ts'
 import { ownDocument } from './generate/own-document.ts'
+import { requestParametersFile } from './generate/request-parameters.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
 import { checkedSchema, toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
@@ -32,6 +33,7 @@ export async function generate(): Promise<Record<string, string>> {
       ),
     'client-values.ts': clientValues(document),
     'operations.ts': operationsFile(own, operations),
+    'request-parameters.ts': requestParametersFile(document),
     'tools.ts': toolsFile(tools),
     'tool-types.ts': await schemaTypes(
       Object.fromEntries(tools.map((tool) => [tool.name, checkedSchema(tool)])),

@@ -13,6 +13,7 @@ import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
+import { isInName } from './name-search.ts'
 
 type Schemas = components['schemas']
 type Account = Schemas['Account']
@@ -25,8 +26,8 @@ export type Accounts = {
    * `not_found`, also where there is such an account.
    */
   actFor(caller: Caller, accountId: string): Promise<Caller>
-  /** All accounts for an operator, else their own. */
-  list(by: Administrator, page: PageRequest): Promise<Page<Account>>
+  /** All accounts for an operator, else their own; `search` is a part of a name, or an id. */
+  list(by: Administrator, page: PageRequest, search?: string): Promise<Page<Account>>
   /** Throws `not_found` for what is not there, or not theirs; `update` too. */
   retrieve(by: Administrator, id: string): Promise<Account>
   /** Throws `insufficient_scope` unless an operator asks. */
@@ -70,8 +71,9 @@ export function createAccounts(options: Options): Accounts {
       await find(db, accountId, 'account_id')
       return { ...caller, accountId }
     },
-    list: async (by, page) => {
-      const rows = await listPage(select(db, by), page, { time: 'created_at', tell: (row) => row })
+    list: async (by, page, search) => {
+      const tell = (row: AccountsTable) => row
+      const rows = await listPage(select(db, by, search), page, { time: 'created_at', tell })
       return { ...rows, data: await forms(rows.data) }
     },
     retrieve: async (by, id) => {
@@ -93,9 +95,15 @@ export function createAccounts(options: Options): Accounts {
   }
 }
 
-function select(db: Kysely<Tables>, { accountId, isOperator }: Administrator) {
-  const rows = db.selectFrom('accounts').selectAll()
-  return isOperator ? rows : rows.where('id', '=', accountId)
+function select(
+  db: Kysely<Tables>,
+  { accountId, isOperator }: Administrator,
+  search: string | undefined,
+) {
+  let rows = db.selectFrom('accounts').selectAll()
+  if (!isOperator) rows = rows.where('id', '=', accountId)
+  if (search === undefined) return rows
+  return rows.where((one) => one.or([one('id', '=', search.trim()), isInName(search)]))
 }
 
 async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<AccountsTable> {

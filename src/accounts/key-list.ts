@@ -1,7 +1,8 @@
-import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
+import type { Kysely, SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
+import { isInName } from './name-search.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
@@ -56,11 +57,6 @@ export function selectKeys(
   if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
   if (mode !== undefined) rows = rows.where('mode', '=', mode)
   if (state !== undefined) rows = inState(rows, state, nowMs)
-  if (name !== undefined) {
-    const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`
-    // The database has the letters a to z in lower case.
-    const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-    rows = rows.where(sql<boolean>`lower(name) like ${plain} escape '\\'`)
-  }
+  if (name !== undefined) rows = rows.where(isInName(name))
   return rows
 }

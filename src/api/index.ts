@@ -3,7 +3,9 @@ import { exportRequests, type ExportRequests } from './export-requests.ts'
 import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { createAccount, type CreateAccount } from './create-account.ts'
 import { createKey, type CreateKey } from './create-key.ts'
-import { listAccounts, type ListAccounts } from './list-accounts.ts'
+import { listAccounts, type ActivityOf, type ListAccounts } from './list-accounts.ts'
+import { listCatalog, type DescribeCatalog } from './list-catalog.ts'
+import { listProviders, type DescribeProviders } from './list-providers.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { listRequestErrors, type ListRequestErrors } from './list-request-errors.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
@@ -28,6 +30,9 @@ type Options = PeopleOptions & {
   cacheSettings: CacheSettings
   budgets: { statesFor: BudgetsOf }
   reload: Reload
+  activityOf: ActivityOf
+  describeCatalog: DescribeCatalog
+  describeProviders: DescribeProviders
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
   lookAtLimits: LookAtLimits
   requests: { list: ListRequests; find: FindRequest; errors: ListRequestErrors }
@@ -49,24 +54,14 @@ type Options = PeopleOptions & {
 
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
-  const {
-    audit,
-    accounts,
-    cacheSettings,
-    keys,
-    budgets,
-    lookAtLimits,
-    reload,
-    usage,
-    requests,
-    ...people
-  } = options
+  const { audit, accounts, activityOf, cacheSettings, keys, budgets, usage, requests } = options
+  const { lookAtLimits, reload, describeCatalog, describeProviders } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
-    listAccounts: listAccounts(accounts),
+    listAccounts: listAccounts(accounts, activityOf),
     createAccount: createAccount(accounts),
-    retrieveAccount: retrieveAccount(accounts),
+    retrieveAccount: retrieveAccount(accounts, activityOf),
     updateAccount: updateAccount(accounts),
     listAuditEvents: listAuditEvents(audit),
     retrieveCache: retrieveCache(cacheSettings),
@@ -82,8 +77,10 @@ export function apiOperations(options: Options) {
     rotateKey: rotateKey(keys),
     listConnections: listConnections(keys),
     endConnection: endConnection(keys),
+    listCatalog: listCatalog(describeCatalog),
+    listProviders: listProviders(describeProviders),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
-    ...peopleOperations(people),
+    ...peopleOperations(options),
   } satisfies Partial<Operations>
 }

@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts'
+import { createActivities } from '../accounts/activity.ts'
 import type { Audit } from '../accounts/audit.ts'
 import { announcedKeys, type Announce } from '../accounts/announced.ts'
 import { createKeys } from '../accounts/keys.ts'
@@ -13,8 +14,10 @@ import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
 import type { Reload } from '../api/reload-settings.ts'
+import type { Health } from '../policy/route-health.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Generation } from './generation.ts'
+import { assembleOverviews } from './overviews.ts'
 import type { PeopleParts } from './people.ts'
 
 type Options = {
@@ -27,9 +30,11 @@ type Options = {
   announce: Announce
   audit: Audit
   lastUse: LastUse
+  health: Health
   /** Models are named as they are now. */
   current: () => Pick<Generation, 'config' | 'models'>
   clock: () => number
+  monotonic: () => number
 }
 
 /** The operations below /api, with what they need of the accounts. */
@@ -48,18 +53,10 @@ export function assembleAdministration(options: Options) {
     ...createUsageExports({ reader, clock }),
   }
   const requests = { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) }
+  const activityOf = createActivities({ reader, clock })
   const cacheSettings = () => current().config.limits
-  const all = {
-    ...people,
-    audit,
-    cacheSettings,
-    accounts,
-    keys,
-    budgets,
-    lookAtLimits,
-    reload,
-    usage,
-    requests,
-  }
+  const told = { usage, requests, activityOf, ...assembleOverviews(options) }
+  const held = { audit, cacheSettings, accounts, keys, budgets, lookAtLimits, reload }
+  const all = { ...people, ...told, ...held }
   return { keys, operations: apiOperations(all) }
 }

@@ -73,13 +73,8 @@ export function assembleAnswers(options: Options) {
   // Twice: the look that is under way may have begun before.
   primary?.on(workerEnded, () => void sweep.look().then(sweep.look))
   const lookAtLimits = (caller: Caller) => lasting.rateLimit.look(caller)
-  const administration = assembleAdministration({
-    ...options,
-    budgets,
-    current,
-    lookAtLimits,
-    reload,
-  })
+  const lent = { budgets, health: lasting.health, current, lookAtLimits, reload }
+  const administration = assembleAdministration({ ...options, ...lent })
   const faces = assembleFaces({
     ...options,
     current,

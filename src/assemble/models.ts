@@ -1,12 +1,13 @@
 import { configuredCatalog, configuredRows, readCatalogRows } from '../catalog/catalog.ts'
+import { createParameters } from '../catalog/model-parameters.ts'
 import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../config.ts'
 import type { Provider } from '../core/route.ts'
 import { createCheckPicture } from '../pictures/check-picture.ts'
 import { createReadSources } from '../pictures/read-source.ts'
-import { createProviders } from '../providers/create-providers.ts'
-import { namePrefixes, settingFor } from '../providers/index.ts'
+import { createProviders, writeChatOf } from '../providers/create-providers.ts'
+import { imageConfigOf, namePrefixes, settingFor } from '../providers/index.ts'
 import type { Lasting } from './lasting.ts'
 
 type Options = {
@@ -56,7 +57,9 @@ export function assembleModels({ config, secrets, clock, monotonic, lasting }: O
     settingFor,
   })
   const checkPicture = createCheckPicture(limits)
-  return { rows, catalog, vendorModels, providers, routes, readSources, checkPicture }
+  const parametersOf = createParameters({ imageConfigOf, writeChat: writeChatOf })
+  const described = { rows, catalog, parametersOf }
+  return { ...described, vendorModels, providers, routes, readSources, checkPicture }
 }
 
 type ListModels = NonNullable<Provider['listModels']>

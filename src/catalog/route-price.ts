@@ -1,6 +1,5 @@
-import type { CatalogModel } from '../core/model.ts'
+import type { CatalogModel, Target } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/price.ts'
-import type { Route } from '../core/route.ts'
 
 /**
  * Prices to compare routes by: nano-dollars for a million input plus a million output tokens of the
@@ -9,7 +8,7 @@ import type { Route } from '../core/route.ts'
 export function createPriceOf(
   rows: readonly CatalogModel[],
   clock: () => number,
-): (route: Route) => bigint | undefined {
+): (route: Target) => bigint | undefined {
   const prices = new Map(
     rows.map((row) => [`${row.provider}/${row.upstream_model}`, readPrices(row)]),
   )

@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/model-not-found.ts'
 import type { Catalog, Model, Warning } from '../core/model.ts'
-import type { FoundRoutes, Provider, Route, RouteTable } from '../core/route.ts'
+import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
 import { createKeyModels } from './key-models.ts'
 import { nearModel } from './near-model.ts'
 import type { VendorModels } from './vendor-models.ts'
@@ -26,7 +26,7 @@ type Target = { provider: string; upstreamModel: string }
 type Found = { model: Model; warnings: Warning[] }
 
 /** Routes by the operator's settings, else by the catalog; only configured providers count. */
-export function createRouteTable(options: Options): RouteTable {
+export function createRouteTable(options: Options): RouteTable & Ways {
   const { catalog, vendorModels, providers, sandbox } = options
   const idOf = (name: string) => known(() => catalog.find(name).model.row.id) ?? name
   const targets = createTargets(options, idOf)
@@ -88,6 +88,12 @@ export function createRouteTable(options: Options): RouteTable {
     model: (name, caller) => learned(caller, () => find(name, caller).model),
     peek: (name, caller) => known(() => find(name, caller).model),
     usable,
+    mayUse: keyModels.mayUse,
+    ways: (model) =>
+      targets(model).map(({ provider: id, upstreamModel }) => {
+        const isConfigured = providers.has(id)
+        return { model, provider: { id }, upstreamModel, isConfigured }
+      }),
   }
 }
 

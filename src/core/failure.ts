@@ -51,6 +51,11 @@ const kinds = {
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
 } as const satisfies Record<FailureKind, Kind>
 
+/** Whether a failure of this kind says that the provider failed. */
+export function isProvidersFault(kind: FailureKind): boolean {
+  return kind !== 'cancelled' && (kinds[kind] as Kind).callersFault !== true
+}
+
 /** What a vendor may call a `rejected` request more exactly; the caller is told the same code. */
 export const rejectionCodes = [
   'unsupported_parameter',

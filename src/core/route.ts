@@ -40,6 +40,17 @@ export type RouteTable = {
   usable(model: Model, caller: Caller): boolean
 }
 
+/** A way to a model, whether its provider is configured or not. */
+export type Way = Target & { isConfigured: boolean }
+
+/** What the catalog tells of the ways to its models. */
+export type Ways = {
+  /** As the settings, or the catalog, list them. */
+  ways(model: Model): Way[]
+  /** Whether the caller's key may call the model, if anything leads to it. */
+  mayUse(model: Model, caller: Caller): boolean
+}
+
 /** The problem of a route whose provider lacks an adapter; `what` is what it would answer. */
 export function noAdapter({ provider }: Route, what: string): Problem {
   return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }

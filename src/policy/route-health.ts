@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { RouteHealth } from '../core/failover.ts'
 import type { ProviderFailure } from '../core/failure.ts'
-import type { Route } from '../core/route.ts'
+import type { Target } from '../core/model.ts'
 
 type Circuit = {
   /** Consecutive failures. */
@@ -24,9 +24,18 @@ type Options = {
   monotonic: () => number
 }
 
+type Place = Pick<Target, 'upstreamModel'> & { provider: { id: string } }
+
+/** What a circuit is; `leftMs` is how long an open one is still left alone. */
+export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
+
 /** The health of all routes. */
 export type Health = RouteHealth & {
-  isOpen(route: Route): boolean
+  isOpen(route: Place): boolean
+  /** The circuit of a route, in this process. */
+  circuitOf(route: Place): CircuitView
+  /** The upstream models of a provider whose circuits are not closed. */
+  troubled(providerId: string): (CircuitView & { upstreamModel: string })[]
   /** Forgets what a provider was like, which is another one now. */
   forget(providerId: string): void
 }
@@ -46,7 +55,26 @@ export function createRouteHealth({ limits, circuitsMax, monotonic }: Options): 
     circuit.openUntil = monotonic() + Math.min(restMs, circuitOpenMaxMs)
   }
 
+  const viewOf = ({ openUntil, probing }: Circuit): CircuitView => {
+    if (openUntil === 0) return { state: 'closed', leftMs: 0 }
+    const leftMs = openUntil - monotonic()
+    return probing || leftMs <= 0 ? { state: 'half_open', leftMs: 0 } : { state: 'open', leftMs }
+  }
+
   return {
+    circuitOf: (route) => {
+      // A look from outside makes no circuit a recently used one.
+      const circuit = circuits.peek(nameOf(route))
+      return circuit === undefined ? { state: 'closed', leftMs: 0 } : viewOf(circuit)
+    },
+    troubled: (providerId) => {
+      const prefix = `${providerId}/`
+      return [...circuits.entries()].flatMap(([name, circuit]) => {
+        const view = viewOf(circuit)
+        if (!name.startsWith(prefix) || view.state === 'closed') return []
+        return [{ ...view, upstreamModel: name.slice(prefix.length) }]
+      })
+    },
     isOpen: (route) => {
       const circuit = circuits.size === 0 ? undefined : circuits.get(nameOf(route))
       if (circuit === undefined || circuit.openUntil === 0) return false
@@ -88,6 +116,6 @@ export function createRouteHealth({ limits, circuitsMax, monotonic }: Options): 
   }
 }
 
-function nameOf({ provider, upstreamModel }: Route): string {
+function nameOf({ provider, upstreamModel }: Place): string {
   return `${provider.id}/${upstreamModel}`
 }

@@ -1,10 +1,10 @@
-import type { Route } from '../core/route.ts'
+import type { Target } from '../core/model.ts'
 
 type Options = {
   by: 'listed' | 'price'
-  isOpen: (route: Route) => boolean
+  isOpen: (route: Target) => boolean
   /** The price of a route in any unit, the same for all routes; undefined when unknown. */
-  priceOf: (route: Route) => bigint | undefined
+  priceOf: (route: Target) => bigint | undefined
 }
 
 /**
@@ -12,8 +12,12 @@ type Options = {
  * caller's order, within a model as listed or the cheapest first. Routes with an open circuit come
  * last but stay, since a try is better than none.
  */
-export function createRouteOrder({ by, isOpen, priceOf }: Options): (routes: Route[]) => Route[] {
-  const cheaperFirst = (a: Route, b: Route): number => {
+export function createRouteOrder({
+  by,
+  isOpen,
+  priceOf,
+}: Options): <One extends Target>(routes: One[]) => One[] {
+  const cheaperFirst = (a: Target, b: Target): number => {
     if (by === 'listed' || a.model !== b.model) return 0
     const [first, second] = [priceOf(a), priceOf(b)]
     if (first === second) return 0
@@ -30,8 +34,8 @@ export function createRouteOrder({ by, isOpen, priceOf }: Options): (routes: Rou
 }
 
 /** Adjacent routes of one model. `cheaperFirst` is not transitive across models. */
-function byModel(routes: readonly Route[]): Route[][] {
-  const groups: Route[][] = []
+function byModel<One extends Target>(routes: readonly One[]): One[][] {
+  const groups: One[][] = []
   for (const route of routes) {
     const last = groups.at(-1)
     if (last?.[0]?.model === route.model) last.push(route)

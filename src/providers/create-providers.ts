@@ -1,5 +1,7 @@
 import type { Darkroom } from '../core/image/darkroom.ts'
+import type { ChatRequest } from '../core/chat/chat.ts'
 import type { ReadSources } from '../core/image/image.ts'
+import type { Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
 import type { Peer } from '../core/trace.ts'
 import { vendorOf } from './index.ts'
@@ -12,6 +14,7 @@ import { coalesceStreams } from './transport/coalescing.ts'
 import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
 import type { Lines } from './transport/lines.ts'
+import type { WrittenChat } from './wire/fields.ts'
 import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts'
 
 /** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
@@ -162,9 +165,12 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
 const playChat: PlayChat = (request, target) => {
   const { provider: id } = target.model.row
   // Problems and warnings must name the vendor, not the sandbox.
-  const pretended = { ...target, provider: { id } }
-  const vendor = vendorOf(id)
-  const written =
-    vendor?.writeChat(request, pretended) ?? writeChat(request, pretended, plainDialect)
-  return { ...written, thoughtsShown: vendor?.thoughtsShown ?? 'always' }
+  const written = writeChatOf(request, { ...target, provider: { id } })
+  return { ...written, thoughtsShown: vendorOf(id)?.thoughtsShown ?? 'always' }
+}
+
+/** A chat request in the format of the target's provider, with what that cannot express. */
+export function writeChatOf(request: ChatRequest, target: Target): WrittenChat<object> {
+  const vendor = vendorOf(target.provider.id)
+  return vendor?.writeChat(request, target) ?? writeChat(request, target, plainDialect)
 }

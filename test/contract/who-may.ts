@@ -54,6 +54,8 @@ export const whoMay: Readonly<Record<string, Who>> = {
   listRequests: 'usage:read',
   listRequestErrors: 'usage:read',
   retrieveRequest: 'usage:read',
+  listCatalog: 'usage:read',
+  listProviders: 'operators',
   reloadSettings: 'operators',
 }
 

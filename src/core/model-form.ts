@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Model } from '../core/model.ts'
+import type { Model } from './model.ts'
 
 /** A model in the form of the contract, where unknown values are null. */
 export function toModel({ row }: Model): components['schemas']['Model'] {

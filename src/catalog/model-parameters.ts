@@ -1,0 +1,144 @@
+import type { components } from '../../generated/types.ts'
+import { requestParameters, type RequestParameter } from '../../generated/request-parameters.ts'
+import type { ChatRequest } from '../core/chat/chat.ts'
+import { GatewayError } from '../core/error.ts'
+import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
+import {
+  makesImages,
+  type CatalogModel,
+  type Model,
+  type Target,
+  type Warning,
+} from '../core/model.ts'
+
+type Parameter = components['schemas']['ModelParameter']
+
+/** What the vendors know of parameters. */
+export type ParameterRules = {
+  imageConfigOf(providerId: string): ImageConfigSchema
+  /** What a chat request becomes at a route: the warnings of what is not sent, and the problems. */
+  writeChat(
+    request: ChatRequest,
+    target: Target,
+  ): { warnings: readonly Warning[]; problems: readonly unknown[] }
+}
+
+/** The parameters that a model takes by its first way, with their values and bounds. */
+export type ParametersOf = (target: Target) => Parameter[]
+
+/** They depend on the settings and the catalog alone, and are found out once. */
+export function createParameters(rules: ParameterRules): ParametersOf {
+  const known = new Map<string, Parameter[]>()
+  const find = (target: Target): Parameter[] =>
+    makesImages(target.model) ? imageParameters(target.model, rules) : chatParameters(target, rules)
+  return (target) => {
+    const { row, undescribed } = target.model
+    if (undescribed) return []
+    const parameters = known.get(row.id) ?? find(target)
+    known.set(row.id, parameters)
+    return parameters
+  }
+}
+
+/** What each parameter is tried with: a vendor that would leave it out does not take it. */
+const samples: Readonly<Partial<Record<keyof ChatRequest, unknown>>> = {
+  temperature: 0.7,
+  top_p: 0.5,
+  max_completion_tokens: 1000,
+  n: 2,
+  stop: ['x'],
+  seed: 1,
+  presence_penalty: 0.5,
+  frequency_penalty: 0.5,
+  logit_bias: { '1': 1 },
+  logprobs: true,
+  response_format: { type: 'json_object' },
+  tools: [{ type: 'function', function: { name: 'x', parameters: { type: 'object' } } }],
+  reasoning_effort: 'medium',
+  stream: true,
+  user: 'x',
+}
+
+function chatParameters(target: Target, { writeChat }: ParameterRules): Parameter[] {
+  const { row } = target.model
+  const messages: ChatRequest['messages'] = [{ role: 'user', content: 'x' }]
+  const takes = (name: string, value: unknown): boolean => {
+    try {
+      const request = { model: row.id, messages, [name]: value }
+      const { warnings, problems } = writeChat(request, target)
+      const isDropped = warnings.some(({ param, applied }) => {
+        return applied === null && (param === name || param.startsWith(`${name}[`))
+      })
+      return !isDropped && problems.length === 0
+    } catch (error) {
+      if (error instanceof GatewayError) return false
+      throw error
+    }
+  }
+  return Object.entries(samples)
+    .filter(([name]) => isAble(row, name))
+    .filter(([name, value]) => takes(name, value))
+    .map(([name]) => ({ name, ...requestParameters.chat[name], ...ownBounds(row, name) }))
+}
+
+/** What the catalog itself knows. */
+function isAble({ capabilities }: CatalogModel, name: string): boolean {
+  if (name === 'tools') return capabilities.tools
+  if (name === 'stream') return capabilities.streaming
+  if (name === 'reasoning_effort') return capabilities.reasoning
+  return true
+}
+
+function ownBounds(row: CatalogModel, name: string): RequestParameter {
+  if (name === 'temperature') return known({ maximum: row.temperature_max })
+  if (name === 'max_completion_tokens') return known({ maximum: row.max_output_tokens })
+  return name === 'reasoning_effort' ? known({ values: row.chat?.efforts }) : {}
+}
+
+type Given = { [Name in keyof RequestParameter]: RequestParameter[Name] | undefined }
+
+function known(given: Given): RequestParameter {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Parameter[] {
+  const { image, capabilities } = row
+  if (image === undefined) return []
+  const { size, reference_images_min: least, reference_images_max: most } = image
+  const listed = (values: string[] | undefined) => values !== undefined && { values }
+  // False for a parameter that the model does not take.
+  const own: Record<string, RequestParameter | false> = {
+    n: {},
+    images: most > 0 && { minimum: least, maximum: most },
+    size: size.kind !== 'none' && (size.kind === 'list' ? known({ values: size.sizes }) : {}),
+    quality: listed(image.qualities),
+    output_format: {},
+    output_compression: {},
+    background: capabilities['transparency'] === true && {},
+    input_fidelity: listed(image.input_fidelities),
+    moderation: image.moderation === true && {},
+    user: image.end_user === true && {},
+  }
+  const config = requestParameters.image_config[imageConfigOf(row.provider)]!
+  const ownConfig: Record<string, RequestParameter | false> = {
+    aspect_ratio: 'aspect_ratio' in config && listed(size.aspect_ratios),
+    image_size: 'image_size' in config && size.kind !== 'none' && sizesIn(size),
+    seed: 'seed' in config && capabilities['seed'] === true && {},
+  }
+  const tell = (bounds: Readonly<Record<string, RequestParameter>>, prefix = '') => {
+    return ([name, told]: [string, RequestParameter | false]): Parameter[] =>
+      told === false ? [] : [{ name: prefix + name, ...bounds[name], ...told }]
+  }
+  return [
+    ...Object.entries(own).flatMap(tell(requestParameters.image)),
+    ...Object.entries(ownConfig).flatMap(tell(config, 'image_config.')),
+  ]
+}
+
+function sizesIn({
+  size_classes: classes,
+  sizes,
+  kind,
+}: NonNullable<CatalogModel['image']>['size']) {
+  return known({ values: kind === 'classes' ? classes : kind === 'list' ? sizes : undefined })
+}

@@ -1,0 +1,42 @@
+import type { components } from '../../generated/types.ts'
+import type { Attempt } from './failover.ts'
+import { isProvidersFault } from './failure.ts'
+
+type Measures = components['schemas']['AttemptMeasures']
+
+/** An attempt, and when its call began, Unix time in milliseconds. */
+export type TimedAttempt = Attempt & { at: number }
+
+/** What is known of the latest calls. */
+export type RecentAttempts = {
+  measured: components['schemas']['Measured']
+  attempts: readonly TimedAttempt[]
+}
+
+/** How attempts ended, in the contract's form. What a caller is to blame for says nothing of a route. */
+export function measuresOf(attempts: readonly Attempt[]): Measures {
+  const failures = attempts.filter(isFailure).length
+  const durations = attempts
+    .filter(({ outcome }) => outcome === 'ok')
+    .map(({ durationMs }) => durationMs)
+    .toSorted((a, b) => a - b)
+  const telling = durations.length + failures
+  return {
+    attempts: telling,
+    failures,
+    error_rate: telling === 0 ? null : failures / telling,
+    median_ms: percentileOf(durations, 0.5),
+    percentile_95_ms: percentileOf(durations, 0.95),
+  }
+}
+
+/** Whether the provider is to blame for how an attempt ended. */
+export function isFailure({ outcome }: Attempt): boolean {
+  return outcome !== 'ok' && isProvidersFault(outcome)
+}
+
+/** The least of the sorted values that so many of them do not exceed, rounded; null of none. */
+function percentileOf(sorted: readonly number[], part: number): number | null {
+  const value = sorted[Math.ceil(sorted.length * part) - 1]
+  return value === undefined ? null : Math.round(value)
+}

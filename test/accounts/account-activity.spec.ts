@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { forEachStore } from '../support/each-store.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+type Account = components['schemas']['Account']
+
+const now = Date.parse('2026-11-22T12:00:00Z')
+
+forEachStore('accounts with what they have and have done', () => {
+  let gateway: TestGateway
+  let harbour: string
+  before(async () => {
+    gateway = await startGateway({ clock: () => now })
+    const names = ['Harbour office', '100% Boats', 'boats_and\\co']
+    const made: Account[] = []
+    for (const name of names) {
+      const answer = await gateway.post('/api/accounts', { name }, { key: gateway.adminKey })
+      expect(answer.status).to.equal(201)
+      made.push((await answer.json()) as Account)
+    }
+    harbour = made[0]!.id
+    await gateway.people.signIn({ accountId: harbour })
+    await gateway.people.signIn({ accountId: harbour, role: 'member' })
+    await gateway.createKey('live', { accountId: harbour })
+    const row = (id: string, at: string, more: object) => ({
+      ...usageRow(`req_${id}`, Date.parse(at)),
+      account_id: harbour,
+      mode: 'live',
+      cost_nano_usd: 1_500_000_000,
+      ...more,
+    })
+    await gateway.addUsage([
+      row('1', '2026-10-31T23:59:59Z', {}),
+      row('2', '2026-11-01T00:00:00Z', {}),
+      row('3', '2026-11-22T11:00:00Z', { outcome: 'failed', cost_nano_usd: 1 }),
+      row('4', '2026-11-22T11:00:00Z', { mode: 'test' }),
+    ])
+  })
+  after(() => gateway.stop())
+
+  const list = async (query: string): Promise<Account[]> => {
+    const answer = await gateway.fetch(`/api/accounts?${query}`, { key: gateway.adminKey })
+    expect(answer.status, await answer.clone().text()).to.equal(200)
+    return ((await answer.json()) as { data: Account[] }).data
+  }
+  const named = async (search: string) =>
+    (await list(`search=${encodeURIComponent(search)}`)).map(({ name }) => name)
+
+  const activity = {
+    since: '2026-11-01T00:00:00.000Z',
+    calls: 2,
+    failed_calls: 1,
+    spent: { usd: '1.500000001', nano_usd: 1_500_000_001 },
+    members: 2,
+    keys: 1,
+  }
+
+  it('are told where they are asked for, in lists and one by one', async () => {
+    const rows = await list('include_activity=true')
+    expect(rows.find(({ id }) => id === harbour)!.activity).to.deep.equal(activity)
+    const boats = rows.find(({ name }) => name === '100% Boats')!.activity
+    expect(boats).to.deep.include({ calls: 0, members: 0, keys: 0 })
+    expect(boats!.spent).to.deep.equal({ usd: '0', nano_usd: 0 })
+    const path = `/api/accounts/${harbour}?include_activity=true`
+    const one = await gateway.fetch(path, { key: gateway.adminKey })
+    expect(((await one.json()) as Account).activity).to.deep.equal(activity)
+    expect((await list('')).every((account) => !('activity' in account))).to.equal(true)
+  })
+
+  it('are found by a part of the name, or the id', async () => {
+    expect(await named('hARBour')).to.deep.equal(['Harbour office'])
+    expect(await named(harbour)).to.deep.equal(['Harbour office'])
+    expect(await named('100%')).to.deep.equal(['100% Boats'])
+    expect(await named('boats_')).to.deep.equal(['boats_and\\co'])
+    expect(await named('\\')).to.deep.equal(['boats_and\\co'])
+    expect(await named("' or 1=1 --")).to.deep.equal([])
+  })
+
+  it("do not show an account's administrator another account, whatever is searched", async () => {
+    const key = await gateway.createKey('live', { accountId: harbour, scopes: ['admin'] })
+    const answer = await gateway.fetch('/api/accounts?search=boats&include_activity=true', { key })
+    expect(((await answer.json()) as { data: unknown[] }).data).to.deep.equal([])
+  })
+})
