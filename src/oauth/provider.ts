@@ -1,5 +1,6 @@
 import type Koa from 'koa'
 import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
+import { StoreRefusal, type StoreRefusalCode } from '../core/store-refusal.ts'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { DocumentFetch } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
@@ -200,21 +201,20 @@ type TokenPolicy = (
   token: { clientId?: string | undefined },
 ) => boolean
 
-/** What the store refuses, in OAuth's words; another error is passed on. */
+/** What the store refuses, in OAuth's words. */
+const refusals: Record<StoreRefusalCode, new (message: string) => Error> = {
+  already_used: errors.InvalidGrant,
+  connection_ended: errors.InvalidGrant,
+  too_many_clients: errors.TemporarilyUnavailable,
+  too_many_artifacts: errors.TemporarilyUnavailable,
+  too_many_connections: errors.TemporarilyUnavailable,
+}
+
+/** A refusal of the store in OAuth's words; another error is passed on. */
 function refusalOf(error: unknown, kind: string): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error
-  switch (error.code) {
-    case 'already_used':
-      // What a client signs says once who it is.
-      if (kind === 'ReplayDetection') return new errors.InvalidClientAuth(error.message)
-      return new errors.InvalidGrant(error.message)
-    case 'connection_ended':
-      return new errors.InvalidGrant(error.message)
-    case 'too_many_clients':
-    case 'too_many_artifacts':
-    case 'too_many_connections':
-      return new errors.TemporarilyUnavailable(error.message)
-    default:
-      return error
-  }
+  if (!(error instanceof StoreRefusal)) return error
+  const { code, message } = error
+  // What a client signs says once who it is.
+  const isSaidAgain = code === 'already_used' && kind === 'ReplayDetection'
+  return isSaidAgain ? new errors.InvalidClientAuth(message) : new refusals[code](message)
 }

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely'
+import { StoreRefusal } from '../../core/store-refusal.ts'
 import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
@@ -15,7 +16,6 @@ import {
   type ArtifactPayload,
 } from './artifact-row.ts'
 import { endConnection } from './connection-end.ts'
-import { StoreRefusal } from './store-refusal.ts'
 import { createRegisteredClients, keyOfClient, noteClientUse } from './registered-clients.ts'
 import { createStoredRoom } from './stored-room.ts'
 

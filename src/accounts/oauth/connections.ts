@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Actor } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
+import { StoreRefusal } from '../../core/store-refusal.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { allowanceColumns, noAllowance } from '../allowance.ts'
@@ -15,7 +16,6 @@ import { createToken } from '../one-time-token.ts'
 import { accessTokenPrefix } from './access-token.ts'
 import { sharedWith } from './bound-connections.ts'
 import { plainName } from './client-name.ts'
-import { StoreRefusal } from './store-refusal.ts'
 import { noteClientUse } from './registered-clients.ts'
 
 /** Who says yes to a client: a person who has signed in, or whoever has an API key. */

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 import { isSameText } from '../../core/same-text.ts'
+import { StoreRefusal } from '../../core/store-refusal.ts'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
 import { plainName } from './client-name.ts'
-import { StoreRefusal } from './store-refusal.ts'
 import { createStoredRoom } from './stored-room.ts'
 
 /** What a client says of itself (RFC 7591), as oidc-provider names it. */

@@ -1,8 +1,8 @@
-/** Why the store does not keep or give what a client asks for. */
-type StoreRefusalCode =
-  /** A code, or a refresh token behind its grace, was used before: `invalid_grant`. */
+/** Why the store does not keep or give what a client of OAuth asks for. */
+export type StoreRefusalCode =
+  /** A code, or a refresh token behind its grace, was used before. */
   | 'already_used'
-  /** What it belongs to has ended meanwhile: `invalid_grant`. */
+  /** What it belongs to has ended meanwhile. */
   | 'connection_ended'
   /** More clients have registered, or more sign-ins are under way, than the settings allow. */
   | 'too_many_clients'
