@@ -14,7 +14,7 @@ type SavedPictures = {
   handleOf(accountId: string, name: string, file: SavedFile): string
   /**
    * Opens a file for the account that it was saved for, following no link; undefined for any other
-   * account, for a file that was changed since, and for one that is gone.
+   * account, for a file that was changed since, and for one that is gone or cannot be read.
    */
   open(accountId: string, handle: string): Promise<FileHandle | undefined>
 }
@@ -46,9 +46,9 @@ export function createSavedPictures(folder: string, key: Buffer): SavedPictures 
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
       const file = await open(join(folder, name), flags).catch(() => undefined)
       if (file === undefined) return undefined
-      const stats = await file.stat({ bigint: true })
-      const own = Buffer.from(sealOf(accountId, name, stats))
-      if (stats.isFile() && timingSafeEqual(own, Buffer.from(seal))) return file
+      const stats = await file.stat({ bigint: true }).catch(() => undefined)
+      const own = stats?.isFile() ? sealOf(accountId, name, stats) : undefined
+      if (own !== undefined && timingSafeEqual(Buffer.from(own), Buffer.from(seal))) return file
       await file.close()
       return undefined
     },

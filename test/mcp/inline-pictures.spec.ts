@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
@@ -7,9 +7,9 @@ import { encodeBase64 } from '../../src/bytes/base64.ts'
 import { piecesLength } from '../../src/bytes/pieces.ts'
 import type { Darkroom } from '../../src/core/image/darkroom.ts'
 import { readPicture } from '../../src/core/image/picture.ts'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { startUploading, type UploadingGateway } from '../support/upload-folder.ts'
 
 const bytesMax = 20_000
 const atMoment = 1_763_640_000_000
@@ -21,23 +21,17 @@ async function painted(gateway: TestGateway, args: object, tool = 'generate-imag
 }
 
 describe('a bound of the pictures in a result', () => {
-  let outer: TemporaryFolder
-  let folder: string
+  let uploading: UploadingGateway
   let gateway: TestGateway
+  let folder: string
   beforeEach(async () => {
-    outer = makeFolder()
-    folder = join(outer.path, 'uploads')
-    mkdirSync(folder)
-    gateway = await startGateway({
-      variables: { UPLOAD_DIR: folder },
+    uploading = await startUploading({
       file: { limits: { tool_inline_image_bytes_max: bytesMax } },
       clock: () => atMoment,
     })
+    ;({ gateway, folder } = uploading)
   })
-  afterEach(async () => {
-    await gateway.stop()
-    outer.remove()
-  })
+  afterEach(() => uploading.stop())
 
   for (const tool of ['generate-image', 'chat'] as const) {
     it(`shows a smaller one and saves the full one: ${tool}`, async () => {

@@ -10,29 +10,23 @@ import {
 import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { startUploading, type UploadingGateway } from '../support/upload-folder.ts'
 
 const pngStart = Buffer.from([0x89, 0x50, 0x4e, 0x47])
 
 describe('the file of generate-image-preview', () => {
+  let uploading: UploadingGateway
   let gateway: TestGateway
-  let outer: TemporaryFolder
+  let outer: string
   let folder: string
   beforeEach(async () => {
-    outer = makeFolder()
-    folder = join(outer.path, 'uploads')
-    mkdirSync(folder)
-    gateway = await startGateway({
-      variables: { UPLOAD_DIR: folder },
-      clock: () => 1_763_640_000_000,
-    })
+    uploading = await startUploading({ clock: () => 1_763_640_000_000 })
+    ;({ gateway, outer, folder } = uploading)
   })
-  afterEach(async () => {
-    await gateway.stop()
-    outer.remove()
-  })
+  afterEach(() => uploading.stop())
 
   const preview = async (args: object = {}) => {
     const message = toolCall('generate-image-preview', { prompt: 'a fox', ...args })
@@ -133,19 +127,19 @@ describe('the file of generate-image-preview', () => {
     }
     expect(await gateway.usage()).to.have.length(0)
     expect(readdirSync(folder)).to.have.length(0)
-    expect(readdirSync(outer.path)).to.deep.equal(['uploads'])
+    expect(readdirSync(outer)).to.deep.equal(['uploads'])
   })
 
   it('does not follow a link of its name', async () => {
-    const target = join(outer.path, 'precious')
+    const target = join(outer, 'precious')
     writeFileSync(target, 'precious')
     symlinkSync(target, join(folder, 'fox.png'))
-    symlinkSync(join(outer.path, 'nowhere'), join(folder, 'owl.png'))
+    symlinkSync(join(outer, 'nowhere'), join(folder, 'owl.png'))
     await preview({ filename: 'fox.png' })
     await preview({ filename: 'owl.png' })
     expect(readFileSync(target, 'utf8')).to.equal('precious')
     expect(readdirSync(folder)).to.have.members(['fox.png', 'fox-2.png', 'owl.png', 'owl-2.png'])
-    expect(readdirSync(outer.path)).to.have.members(['precious', 'uploads'])
+    expect(readdirSync(outer)).to.have.members(['precious', 'uploads'])
   })
 
   it('is not paid for when the folder is gone', async () => {
@@ -157,7 +151,7 @@ describe('the file of generate-image-preview', () => {
   })
 
   it('is not written where a link leads that took the folder’s place', async () => {
-    const elsewhere = join(outer.path, 'elsewhere')
+    const elsewhere = join(outer, 'elsewhere')
     mkdirSync(elsewhere)
     renameSync(folder, `${folder}-old`)
     symlinkSync(elsewhere, folder)

@@ -1,26 +1,23 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
+import { startUploading, type UploadingGateway } from '../support/upload-folder.ts'
 
 const editor = 'bytedance/seedream-4-5'
 
 describe('a saved picture, given to a tool again', () => {
+  let uploading: UploadingGateway
   let gateway: TestGateway
-  let outer: TemporaryFolder
+  let outer: string
   let folder: string
   beforeEach(async () => {
-    outer = makeFolder()
-    folder = join(outer.path, 'uploads')
-    mkdirSync(folder)
-    gateway = await startGateway({ variables: { UPLOAD_DIR: folder } })
+    uploading = await startUploading()
+    ;({ gateway, outer, folder } = uploading)
   })
-  afterEach(async () => {
-    await gateway.stop()
-    outer.remove()
-  })
+  afterEach(() => uploading.stop())
 
   const called = async (tool: string, args: object, by: TestGateway = gateway, key?: string) => {
     const init = key === undefined ? {} : { key }
@@ -85,7 +82,7 @@ describe('a saved picture, given to a tool again', () => {
   it('is not taken by its bare name, by a made up seal, or from elsewhere', async () => {
     const { handle } = await saved()
     const [, seal] = handle.split(':')
-    writeFileSync(join(outer.path, 'secret.png'), 'x')
+    writeFileSync(join(outer, 'secret.png'), 'x')
     writeFileSync(join(folder, 'other.png'), 'x')
     for (const forged of [
       `saved:${'A'.repeat(22)}:fox.png`,
@@ -117,10 +114,29 @@ describe('a saved picture, given to a tool again', () => {
 
   it('is not taken through a link', async () => {
     const { handle, path } = await saved()
-    const moved = join(outer.path, 'moved.png')
+    const moved = join(outer, 'moved.png')
     renameSync(path, moved)
     symlinkSync(moved, path)
     await expectRefused(handle)
+  })
+
+  it('is closed again where the system does not tell what it is', async () => {
+    const { handle, path } = await saved()
+    const file = await open(path)
+    const prototype = Object.getPrototypeOf(file) as FileHandle
+    await file.close()
+    const tell = prototype.stat
+    const opened: FileHandle[] = []
+    prototype.stat = async function fail(this: FileHandle) {
+      opened.push(this)
+      throw new Error('EIO')
+    }
+    try {
+      await expectRefused(handle)
+    } finally {
+      prototype.stat = tell
+    }
+    expect(opened.map(({ fd }) => fd)).to.deep.equal([-1])
   })
 
   it('is told to be unknown where there is no folder', async () => {

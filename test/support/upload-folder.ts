@@ -1,0 +1,28 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from './folder.ts'
+import { startGateway, type GatewayOptions, type TestGateway } from './gateway.ts'
+
+/** A gateway that saves pictures. */
+export type UploadingGateway = {
+  gateway: TestGateway
+  /** Where it saves them. */
+  folder: string
+  /** What the folder is in, which is as empty. */
+  outer: string
+  stop(): Promise<void>
+}
+
+/** Starts a gateway with an empty upload folder of its own. */
+export async function startUploading(options: GatewayOptions = {}): Promise<UploadingGateway> {
+  const { path: outer, remove } = makeFolder()
+  const folder = join(outer, 'uploads')
+  mkdirSync(folder)
+  const variables = { UPLOAD_DIR: folder, ...options.variables }
+  const gateway = await startGateway({ ...options, variables })
+  const stop = async () => {
+    await gateway.stop()
+    remove()
+  }
+  return { gateway, folder, outer, stop }
+}
