@@ -5,6 +5,7 @@ import { hasEnded } from '../storage/process-name.ts'
 import type { Store } from '../storage/store.ts'
 import type { ReservationsTable, Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
+import { sweepAgain, type Sweep } from './sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -13,12 +14,8 @@ type Options = {
   intervalMs: number
   /** A reservation was given back whose process died: what its call cost is not known. */
   onAbandoned: (reservation: ReservationsTable) => void
-}
-
-export type ReservationSweep = {
-  /** Looks once; done by itself every `intervalMs`. */
-  look(): Promise<void>
-  close(): void
+  /** Told of each look, and of why one failed: it frees nothing, and the next is soon. */
+  onSwept: (error?: unknown) => void
 }
 
 /**
@@ -28,10 +25,9 @@ export type ReservationSweep = {
  * and each process renews its own at the first. What others have dated has expired when it has by
  * their clocks for certain.
  */
-export function sweepReservations(options: Options): ReservationSweep {
-  const { store, budgets, clock, intervalMs, onAbandoned } = options
+export function sweepReservations(options: Options): Sweep {
+  const { store, budgets, clock, intervalMs, onAbandoned, onSwept } = options
   let seen = new Map<string, number>()
-  let running: Promise<void> | undefined
 
   const sweep = async () => {
     const now = clock()
@@ -79,18 +75,15 @@ export function sweepReservations(options: Options): ReservationSweep {
       .execute()
     for (const one of freed) onAbandoned(one)
   }
-  const look = async () => {
-    // A store that does not answer frees nothing; the next look is soon.
-    running ??= freeEnded()
-      .then(() => endDoubtful(store.db, budgets))
-      .then(sweep)
-      .catch(() => undefined)
-      .finally(() => (running = undefined))
-    await running
+  const work = async () => {
+    await freeEnded()
+    await endDoubtful(store.db, budgets)
+    await sweep()
+    return true
   }
-  void look()
-  const timer = setInterval(() => void look(), intervalMs).unref()
-  return { look, close: () => clearInterval(timer) }
+  const again = sweepAgain(work, { intervalMs, onSwept })
+  void again.look()
+  return again
 }
 
 /** Twice: a server that was frozen may carry out what it was asked before behind the first time. */

@@ -40,7 +40,7 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
 
 /** What answers requests: the parts that last, and the first generation of those that do not. */
 export function assembleAnswers(options: Options) {
-  const { accounts, people, store, events, primary, clock } = options
+  const { accounts, people, events, primary } = options
   const generations = createGenerations()
   const { current } = generations
   // Asked for before there is a generation, too.
@@ -64,11 +64,11 @@ export function assembleAnswers(options: Options) {
   primary?.answer(settingsTopics.apply, (settings) => apply(settings as Loaded))
   const { budgets } = lasting
   const sweep = sweepReservations({
-    store,
+    ...options,
     budgets,
-    clock,
     intervalMs: options.config.limits.reservationCheckIntervalMs,
     onAbandoned: events.reservationAbandoned,
+    onSwept: (error) => events.worked('reservation_sweep', error),
   })
   // Twice: the look that is under way may have begun before.
   primary?.on(workerEnded, () => void sweep.look().then(sweep.look))

@@ -30,7 +30,13 @@ export function assembleOAuth(options: Options) {
     connectionsMax: limits.upstreamConnectionsMax,
     ...publicNet,
   })
-  const sweep = sweepOAuth({ store, announce, clock, limits })
+  const sweep = sweepOAuth({
+    store,
+    announce,
+    clock,
+    limits,
+    onSwept: (error) => events.worked('oauth_sweep', error),
+  })
   const server = createOAuthServer({
     rules: {
       registration: clientRegistration === 'open',

@@ -115,6 +115,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
     ...storeEvents(now),
+    ...backgroundEvents(now, metrics),
     ...exportEvents(now),
     ...redisEvents(now, metrics),
     /** The far cache was asked, or given an answer. */
@@ -195,6 +196,24 @@ function storeEvents(now: () => Log) {
     },
     rowRefused(row: object, error: Error): void {
       now().error({ row, cause: causeOf(error) }, 'row of the journal refused')
+    },
+  }
+}
+
+/** What is told of work that nobody waits for: when it fails, and when it is done again. */
+function backgroundEvents(now: () => Log, metrics: Metrics) {
+  const failing = new Set<string>()
+  return {
+    /** Work of this name was done, or failed. */
+    worked(work: string, error?: unknown): void {
+      if (error === undefined) {
+        if (failing.delete(work)) now().info({ work }, 'background work is done again')
+        return
+      }
+      metrics.backgroundFailures.inc({ work })
+      if (failing.has(work)) return
+      failing.add(work)
+      now().error({ work, cause: causeOf(error) }, 'background work fails, and is tried again')
     },
   }
 }

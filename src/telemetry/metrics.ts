@@ -56,6 +56,12 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       help: 'Sign-ins with a wrong e-mail or password.',
       registers,
     }),
+    backgroundFailures: new Counter({
+      name: 'gateway_background_failures_total',
+      help: 'Work that nobody waits for and that failed, by what it is; it is tried again.',
+      labelNames: ['work'],
+      registers,
+    }),
     attempts: new Counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Tries of a provider by outcome.',

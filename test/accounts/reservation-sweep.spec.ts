@@ -2,7 +2,8 @@ import { hostname } from 'node:os'
 import { expect } from 'chai'
 import { clocksDifferMaxMs } from '../../src/core/clocks.ts'
 import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
-import { sweepReservations, type ReservationSweep } from '../../src/accounts/reservation-sweep.ts'
+import { sweepReservations } from '../../src/accounts/reservation-sweep.ts'
+import type { Sweep } from '../../src/accounts/sweep.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
 import { callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -20,8 +21,10 @@ forEachStore('what calls of dead processes hold', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
   let now: number
-  let sweep: ReservationSweep
+  let sweep: Sweep
   const abandoned: string[] = []
+  const failures: unknown[] = []
+  const onSwept = (error?: unknown) => void (error === undefined || failures.push(error))
   const start = (): Budgets => createBudgets({ store, clock: () => now, limits })
   const sweepOf = (budgets: Budgets) =>
     sweepReservations({
@@ -30,6 +33,7 @@ forEachStore('what calls of dead processes hold', () => {
       clock: () => now,
       intervalMs: 60_000,
       onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+      onSwept,
     })
   const reserve = (budgets: Budgets, requestId: string) =>
     budgets.reserve({ caller, requestId, at: now, timeoutMs: 1000, nanoUsd: 10 })
@@ -47,6 +51,7 @@ forEachStore('what calls of dead processes hold', () => {
     sweep.close()
     await store.close()
     folder.remove()
+    expect(failures).to.deep.equal([])
   })
 
   it('comes back after its deadline, once it was seen twice, and is told', async () => {
@@ -97,6 +102,7 @@ forEachStore('what calls of dead processes hold', () => {
         clock: () => now + differenceMs,
         intervalMs: 10_000,
         onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+        onSwept,
       })
       const budgets = start()
       const own = sweepReservations({
@@ -105,6 +111,7 @@ forEachStore('what calls of dead processes hold', () => {
         clock: () => now,
         intervalMs: 10_000,
         onAbandoned: ({ request_id: id }) => void abandoned.push(id),
+        onSwept,
       })
       const call = await reserve(budgets, 'req_running')
       const endsAt = now + 200_000

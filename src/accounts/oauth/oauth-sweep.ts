@@ -5,6 +5,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import type { Announce } from '../announced.ts'
 import { inState } from '../key-list.ts'
+import { sweepAgain, type Sweep } from '../sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -17,12 +18,8 @@ type Options = {
     oauthUnusedClientTtlSeconds: number
     oauthIdleClientTtlSeconds: number
   }
-}
-
-export type OAuthSweep = {
-  /** Sweeps if it is time, and no other process has just done so; done by itself. */
-  look(): Promise<void>
-  close(): void
+  /** Told of each sweep, and of why one failed. */
+  onSwept: (error?: unknown) => void
 }
 
 /** Of each kind in one turn; what is left waits for the next. */
@@ -37,11 +34,14 @@ const announcedMax = 100
  * Removes what has expired of codes, tokens and sign-ins, ends connections of which no token is left, and
  * forgets clients that have registered themselves and are not used: in batches, in one process at a time.
  */
-export function sweepOAuth({ store: { db }, announce, clock, limits }: Options): OAuthSweep {
+export function sweepOAuth(options: Options): Sweep {
+  const { announce, clock, limits, onSwept } = options
+  const { db } = options.store
   const rowsMax = limits.oauthSweepRowsMax
   const sweep = async () => {
     const now = clock()
-    if (!(await takeTurn(db, now, limits.oauthSweepMs))) return
+    // No other process has just done so.
+    if (!(await takeTurn(db, now, limits.oauthSweepMs))) return false
     await inBatches(rowsMax, () => removeExpired(db, now, rowsMax))
     await inBatches(rowsMax, async () => {
       const ended = await endWithoutTokens(db, now, rowsMax)
@@ -50,17 +50,9 @@ export function sweepOAuth({ store: { db }, announce, clock, limits }: Options):
       return ended.length
     })
     await inBatches(rowsMax, () => removeUnusedClients(db, now, limits))
+    return true
   }
-  let running: Promise<void> | undefined
-  const look = async () => {
-    // A store that does not answer keeps what it has until the next turn.
-    running ??= sweep()
-      .catch(() => undefined)
-      .finally(() => (running = undefined))
-    await running
-  }
-  const timer = setInterval(() => void look(), limits.oauthSweepMs).unref()
-  return { look, close: () => clearInterval(timer) }
+  return sweepAgain(sweep, { intervalMs: limits.oauthSweepMs, onSwept })
 }
 
 async function inBatches(rowsMax: number, remove: () => Promise<number>): Promise<void> {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { sweepOAuth, type OAuthSweep } from '../../../src/accounts/oauth/oauth-sweep.ts'
+import { sweepOAuth } from '../../../src/accounts/oauth/oauth-sweep.ts'
+import type { Sweep } from '../../../src/accounts/sweep.ts'
 import { clocksDifferMaxMs } from '../../../src/core/clocks.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
@@ -20,7 +21,8 @@ forEachStore('the sweep of what OAuth keeps', () => {
   let store: Store
   let other: Store
   let oauth: ReturnType<typeof oauthOf>
-  let sweeps: OAuthSweep[]
+  let sweeps: Sweep[]
+  let failures: unknown[]
   before(async () => {
     folder = makeFolder()
     ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
@@ -37,9 +39,15 @@ forEachStore('the sweep of what OAuth keeps', () => {
     oauth.time.now = 1_800_000_000_000
     const { announce } = oauth
     const clock = () => oauth.time.now
-    sweeps = [store, other].map((one) => sweepOAuth({ store: one, announce, clock, limits }))
+    failures = []
+    const onSwept = (error?: unknown) => void (error === undefined || failures.push(error))
+    const rest = { announce, clock, limits, onSwept }
+    sweeps = [store, other].map((one) => sweepOAuth({ store: one, ...rest }))
   })
-  afterEach(() => sweeps.forEach((sweep) => sweep.close()))
+  afterEach(() => {
+    sweeps.forEach((sweep) => sweep.close())
+    expect(failures).to.deep.equal([])
+  })
 
   const look = () => Promise.all(sweeps.map((sweep) => sweep.look()))
   const later = async (ms: number) => {
