@@ -8454,7 +8454,7 @@ export interface operations {
                      *       "created_at": "2026-11-22T12:00:00.000Z",
                      *       "expires_at": "2026-11-29T12:00:00.000Z",
                      *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
-                     *       "link": "https://gateway.example/dashboard/invitations?token=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
+                     *       "link": "https://gateway.example/dashboard/invitations#token=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedInvitation"];

@@ -36,4 +36,5 @@ export const ModalityValues = ["text","image","audio","video","pdf"] as const
 export const ModelStatusValues = ["active","deprecated","deactivated"] as const
 export const LogLevelValues = ["debug","info","notice","warning","error","critical","alert","emergency"] as const
 export const LegacyRevisionValues = ["2024-11-05","2025-03-26","2025-06-18","2025-11-25"] as const
+export const textLengths = {"IdempotencyKey":{"min":1,"max":255},"DisplayName":{"min":1,"max":100},"Email":{"min":0,"max":254},"PersonName":{"min":1,"max":100},"NewPassword":{"min":8,"max":1024},"Password":{"min":1,"max":1024},"OneTimeToken":{"min":1,"max":200},"CallId":{"min":0,"max":200},"ModelName":{"min":0,"max":256},"EndUser":{"min":0,"max":512},"PlainName":{"min":0,"max":256}} as const
 export const scopesByRole = {"owner":["inference","usage:read","keys:write","admin"],"admin":["inference","usage:read","keys:write","admin"],"member":["inference","usage:read"]} as const

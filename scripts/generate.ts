@@ -48,7 +48,7 @@ function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
 }
 
-/** The values of each enumeration of the contract, and what roles may do, for pages that offer them. */
+/** The values of each enumeration, the lengths of each text and what roles may do, for pages that offer them. */
 function clientValues(document: Document): string {
   const lists = Object.entries(document.components.schemas).flatMap(([name, { enum: values }]) =>
     Array.isArray(values) && values.length > 1
@@ -56,7 +56,12 @@ function clientValues(document: Document): string {
       : [],
   )
   const scopes = `export const scopesByRole = ${JSON.stringify(scopesByRole(document))} as const`
-  return `${banner}${[...lists, scopes].join('\n')}\n`
+  const lengths = Object.entries(document.components.schemas).flatMap(
+    ([name, { minLength: min = 0, maxLength: max }]) =>
+      max === undefined ? [] : [[name, { min, max }]],
+  )
+  const texts = `export const textLengths = ${JSON.stringify(Object.fromEntries(lengths))} as const`
+  return `${banner}${[...lists, texts, scopes].join('\n')}\n`
 }
 
 if (import.meta.main) {

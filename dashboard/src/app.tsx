@@ -1,11 +1,13 @@
 import { useEffect } from 'preact/hooks'
 import { Failure } from './elements/failure.tsx'
 import { Waiting } from './elements/waiting.tsx'
-import { Entrance } from './layout/entrance.tsx'
+import { Away } from './layout/away.tsx'
+import { Entrance, isAtDoor } from './layout/entrance/index.tsx'
 import { Shell } from './layout/shell.tsx'
 import { Shown } from './layout/shown.tsx'
+import { SignInAgain } from './layout/sign-in-again.tsx'
 import { followLinks } from './data/place.ts'
-import { look, sessionError, signedIn } from './data/session.ts'
+import { isOver, look, sessionError, signedIn } from './data/session.ts'
 
 /** The dashboard: the pages for who is signed in, the entrance for everybody else. */
 export function App() {
@@ -14,14 +16,35 @@ export function App() {
     addEventListener('click', followLinks)
     return () => removeEventListener('click', followLinks)
   }, [])
+  return (
+    <>
+      <Away />
+      <Content />
+      {isOver.value && <SignInAgain />}
+    </>
+  )
+}
+
+function Content() {
   if (signedIn.value === null) return <Entrance />
-  if (signedIn.value === undefined && sessionError.value !== undefined) {
+  if (signedIn.value !== undefined) return isAtDoor() ? <Entrance /> : <Pages />
+  if (sessionError.value !== undefined) {
     return (
       <main class="entrance">
         <Failure error={sessionError.value} again={() => void look()} />
       </main>
     )
   }
+  return isAtDoor() ? (
+    <main class="entrance">
+      <Waiting />
+    </main>
+  ) : (
+    <Pages />
+  )
+}
+
+function Pages() {
   // The page asks for what it shows while the session is still looked up.
   return <Shell>{signedIn.value === undefined ? <Waiting /> : <Shown />}</Shell>
 }

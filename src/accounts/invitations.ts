@@ -63,7 +63,7 @@ export function createInvitations(options: Options): Invitations {
         await transaction.insertInto('invitations').values(row).execute()
         const act = { account_id: accountId, action: 'invitation.create', target: row.id } as const
         await audit.write(transaction, actor, { ...act, after: { email, role: row.role } })
-        const link = `${baseUrl}/dashboard/invitations?token=${token}`
+        const link = `${baseUrl}/dashboard/invitations#token=${token}`
         return { ...toInvitation(row), token, link }
       }),
     withdraw: (caller, id, actor) =>

@@ -72,7 +72,7 @@ export function setUpText(baseUrl: string, token: string): string {
     name: 'You',
     password: 'a long sentence of yours',
   }
-  return `This link makes an owner, once: ${baseUrl}/dashboard/setup?token=${token}
+  return `This link makes an owner, once: ${baseUrl}/dashboard/setup#token=${token}
 
 Or, with your own e-mail, name and password:
 

@@ -26,6 +26,16 @@ const assetHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** The page where one-time links lead: nothing keeps it, and no other address is told of it. */
+const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+
+/** The page of the dashboard for one-time links, by path; what the links carry is the script's alone. */
+export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
+  const { headers, ...page } = dashboardPage()
+  const linked = { ...page, headers: { ...headers, ...linkHeaders } }
+  return { '/dashboard/setup': linked, '/dashboard/invitations': linked }
+}
+
 /** The page of the dashboard, for every address below `/dashboard`; its script shows what it names. */
 export function dashboardPage(): StaticFile {
   return {

@@ -7,10 +7,10 @@ import {
   dashboardFiles,
   dashboardPage,
   dashboardPaths,
+  oneTimeLinkPages,
   otherVersion,
 } from './dashboard.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
-import { oneTimeLinkFiles } from './one-time-links.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
 
 type Options = {
@@ -25,7 +25,6 @@ const project = new URL('../../', import.meta.url)
 const forEverybody = { 'access-control-allow-origin': '*' }
 const files: Readonly<Record<string, StaticFile>> = {
   ...referenceFiles,
-  ...oneTimeLinkFiles,
   '/openapi.json': {
     type: 'application/json',
     content: new URL('generated/openapi.json', project),
@@ -58,7 +57,7 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
     const location = showsPages(req) ? '/dashboard' : '/docs'
     state.answer = { status: 302, headers: { location, vary: 'accept' }, pieces: [] }
   })
-  const served = { ...files, ...dashboardAssets() }
+  const served = { ...files, ...dashboardAssets(), ...oneTimeLinkPages() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
   // Behind those that are literal.
   router.get(dashboardFiles, () => {

@@ -23,8 +23,6 @@ const paths = [
   '/openapi.yaml',
   '/favicon.ico',
   '/robots.txt',
-  '/dashboard/one-time-link.js',
-  '/dashboard/card.css',
 ]
 const origins = new URL('../../third-party/swagger-ui/', import.meta.url)
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }

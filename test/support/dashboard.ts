@@ -102,10 +102,11 @@ function watch(page: Page, url: string, troubles: string[]): void {
   })
   page.on('console', (message) => {
     if (!['error', 'warning'].includes(message.type())) return
-    // What the gateway refuses is part of what is tested.
+    // What the gateway refuses, and a gateway that is away, is part of what is tested.
     const isAnswer =
-      message.text().startsWith('Failed to load resource: the server responded') &&
-      message.location().url.startsWith(`${url}/`)
+      /^Failed to load resource: (the server responded|net::ERR_CONNECTION_REFUSED)/.test(
+        message.text(),
+      ) && message.location().url.startsWith(`${url}/`)
     if (!isAnswer) troubles.push(`${message.type()}: ${message.text()}`)
   })
   page.on('request', (request) => {

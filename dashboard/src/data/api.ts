@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch'
 import type { components, paths } from '../../../generated/client-types.ts'
+import { noteAnswer, noteSilence } from './connection.ts'
 
 export type Schemas = components['schemas']
 
@@ -11,6 +12,8 @@ export class Refusal extends Error {
   readonly param: string | undefined
   /** Of the request, which GET /api/requests/{id} takes; undefined where no answer came. */
   readonly requestId: string | undefined
+  /** When it may be asked again at the earliest, in seconds; undefined where nothing says so. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(
     message: string,
@@ -19,6 +22,7 @@ export class Refusal extends Error {
       code?: string
       param?: string | undefined
       requestId?: string | undefined
+      retryAfterSeconds?: number | undefined
     },
   ) {
     super(message)
@@ -26,6 +30,7 @@ export class Refusal extends Error {
     this.code = told.code ?? 'unknown'
     this.param = told.param
     this.requestId = told.requestId
+    this.retryAfterSeconds = told.retryAfterSeconds
   }
 }
 
@@ -49,10 +54,13 @@ const client = createClient<paths>({
     }
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(answerTimeoutMs)])
     try {
-      return await fetch(request, { signal })
+      const response = await fetch(request, { signal })
+      noteAnswer(response.status)
+      return response
     } catch (error) {
       if (request.signal.aborted) throw error
       const isLate = signal.aborted
+      noteSilence()
       throw new Refusal(
         isLate
           ? `The gateway has not answered within ${answerTimeoutMs / 1000} s. Try again.`
@@ -89,8 +97,10 @@ export function refusalOf(body: unknown, response: Response): Refusal {
     })
   }
   const { message, code, param } = error
+  const retryAfter = response.headers.get('retry-after')
   return new Refusal(message, {
     status,
+    retryAfterSeconds: retryAfter === null ? undefined : Number(retryAfter),
     code: code ?? 'unknown',
     param: param ?? undefined,
     requestId,

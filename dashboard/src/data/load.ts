@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './api.ts'
+import { returns } from './connection.ts'
+import { signedIn } from './session.ts'
 
 /** What was asked for: the last answer stays while the next one is awaited, and when that fails. */
 export type Loaded<T> = {
@@ -13,8 +15,8 @@ export type Loaded<T> = {
 type Options = { everyMs?: number }
 
 /**
- * Asks when a component is shown, again when `key` changes, and every `everyMs` while the page is
- * seen. Answers that come too late are dropped.
+ * Asks when a component is shown, again when `key` changes, when the gateway has come back or somebody
+ * has signed in anew, and every `everyMs` while the page is seen. Answers that come too late are dropped.
  */
 export function useLoad<T>(
   key: string,
@@ -42,7 +44,7 @@ export function useLoad<T>(
       )
       .finally(() => signal.aborted || setLoading(false))
     return () => controller.abort()
-  }, [key, asked])
+  }, [key, asked, returns.value, signedIn.value?.session.id])
   useEffect(() => {
     if (everyMs === undefined) return undefined
     const timer = setInterval(() => {
@@ -53,7 +55,9 @@ export function useLoad<T>(
   const isOfKey = state.key === key
   return {
     data: isOfKey ? state.data : undefined,
-    error: isOfKey ? state.error : undefined,
+    // While the gateway is away the frame says so, and what was loaded stays.
+    error:
+      isOfKey && !(state.error?.code === 'unreachable' && state.data) ? state.error : undefined,
     isLoading,
     again: () => setAsked((count) => count + 1),
   }

@@ -46,16 +46,32 @@ export function chooseAccount(id: string): void {
 export function enter(body: SignedIn): void {
   setCsrfToken(body.csrf_token)
   sessionError.value = undefined
+  isOver.value = false
   signedIn.value = body
 }
 
+/** Whether the session of who is signed in has ended, by its age or elsewhere; the page stays meanwhile. */
+export const isOver = signal(false)
+
+/** Signs out. */
 export async function leave(): Promise<void> {
-  await bodyOf(DELETE('/api/sessions/current'))
+  try {
+    await bodyOf(DELETE('/api/sessions/current'))
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'invalid_session') throw error
+  }
   forget()
 }
 
-function forget(): void {
+/** Takes over what has changed of the person. */
+export function setPerson(person: SignedIn['person']): void {
+  if (signedIn.value) signedIn.value = { ...signedIn.value, person }
+}
+
+/** Shows the entrance, whoever was there. */
+export function forget(): void {
   setCsrfToken(undefined)
+  isOver.value = false
   signedIn.value = null
 }
 
@@ -64,9 +80,12 @@ export async function look(): Promise<void> {
   try {
     enter(await bodyOf(GET('/api/sessions/current')))
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) forget()
-    else sessionError.value = error as Refusal
+    if (!(error instanceof Refusal) || error.status !== 401) sessionError.value = error as Refusal
+    else if (!signedIn.value) forget()
   }
 }
 
-whenSignedOut(forget)
+whenSignedOut(() => {
+  if (signedIn.value) isOver.value = true
+  else forget()
+})

@@ -1,5 +1,6 @@
 import type { Refusal } from '../data/api.ts'
 import { addressOf } from '../data/place.ts'
+import { signedIn } from '../data/session.ts'
 
 type Props = { error: Refusal | undefined; again?: (() => void) | undefined }
 
@@ -15,7 +16,7 @@ export function Failure({ error, again }: Props) {
             Try again
           </button>
         )}
-        {error.requestId !== undefined && (
+        {error.requestId !== undefined && signedIn.value && (
           <a href={addressOf('/requests', { id: error.requestId })}>Request {error.requestId}</a>
         )}
       </p>

@@ -62,6 +62,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 }
 
 function isFor(page: Page): boolean {
+  if (page.isUnlisted) return false
   if (page.for === 'everybody') return true
   return mayAdminister.value
 }

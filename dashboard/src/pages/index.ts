@@ -8,6 +8,8 @@ export type Page = {
   icon: IconName
   /** Whom the navigation shows it to. */
   for: 'everybody' | 'administrators' | 'operators'
+  /** Left out of the navigation: something leads there. */
+  isUnlisted?: true
   load: () => Promise<{ Page: ComponentType }>
 }
 
@@ -33,5 +35,13 @@ export const pages: readonly Page[] = [
     icon: 'requests',
     for: 'everybody',
     load: () => import('./requests/index.tsx'),
+  },
+  {
+    path: '/welcome',
+    title: 'First steps',
+    icon: 'check',
+    for: 'everybody',
+    isUnlisted: true,
+    load: () => import('./welcome/index.tsx'),
   },
 ]

@@ -1,0 +1,49 @@
+import { useState } from 'preact/hooks'
+import { textLengths } from '../../../generated/client-values.ts'
+import { Field } from './field.tsx'
+
+/** What is told of a password that is made. */
+export const newPasswordHint = `At least ${textLengths.NewPassword.min} characters of any kind. A sentence of yours is good.`
+
+type Props = {
+  label?: string
+  name: string
+  isNew?: boolean
+  hint?: string
+  fault?: string | undefined
+}
+
+/** A password to be typed, which can be looked at. */
+export function PasswordField({ label = 'Password', name, isNew = false, hint, fault }: Props) {
+  const [isShown, setShown] = useState(false)
+  const common = {
+    name,
+    autoComplete: isNew ? 'new-password' : 'current-password',
+    minLength: isNew ? textLengths.NewPassword.min : 0,
+    maxLength: textLengths.NewPassword.max,
+    spellcheck: false,
+    required: true,
+  } as const
+  return (
+    <Field label={label} hint={hint ?? (isNew ? newPasswordHint : undefined)} fault={fault}>
+      {(attributes) => (
+        <span class="password">
+          {isShown ? (
+            <input {...attributes} {...common} type="text" />
+          ) : (
+            <input {...attributes} {...common} type="password" />
+          )}
+          <button
+            type="button"
+            class="plain small"
+            aria-pressed={isShown}
+            aria-label={`Show the ${label.toLowerCase()}`}
+            onClick={() => setShown(!isShown)}
+          >
+            {isShown ? 'Hide' : 'Show'}
+          </button>
+        </span>
+      )}
+    </Field>
+  )
+}

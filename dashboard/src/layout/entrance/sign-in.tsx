@@ -1,0 +1,72 @@
+import { bodyOf, GET, POST, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
+import { addressOf } from '../../data/place.ts'
+import { enter } from '../../data/session.ts'
+import { Snippet } from '../../elements/copy.tsx'
+import { PasswordField } from '../../elements/password.tsx'
+import { Door, DoorForm } from './frame.tsx'
+import { EmailField } from './person-fields.tsx'
+
+const linkCommand = 'npm run -s gateway -- setup-link'
+
+/** Signs people in who have a password, at the address that they came for, and helps the others. */
+export function SignIn() {
+  const entrance = useLoad('entrance', (signal) => bodyOf(GET('/api/entrance', { signal })))
+  return (
+    <Door title="Sign in">
+      {entrance.data?.is_set_up === false && <NobodyYet />}
+      <DoorForm
+        submit="Sign in"
+        send={async ({ email = '', password = '' }) =>
+          enter(await bodyOf(POST('/api/sessions', { body: { email, password } })))
+        }
+      >
+        {(faultAt) => (
+          <>
+            <EmailField fault={faultAt('email')} />
+            <PasswordField name="password" fault={faultAt('password')} />
+          </>
+        )}
+      </DoorForm>
+      <ForOthers signUp={entrance.data?.sign_up} />
+    </Door>
+  )
+}
+
+function NobodyYet() {
+  return (
+    <div class="notice">
+      <p>
+        <strong>Nobody is here yet.</strong> Open the link that the gateway printed when it started:
+        it makes the owner. This prints a new one, where the gateway runs:
+      </p>
+      <Snippet text={linkCommand} what="the command" />
+    </div>
+  )
+}
+
+function ForOthers({ signUp }: { signUp: Schemas['SignUpState'] | undefined }) {
+  return (
+    <>
+      <details class="more">
+        <summary>Forgot your password?</summary>
+        <p>
+          The gateway sends no mail. Ask whoever runs it for a new set-up link, which this prints:
+        </p>
+        <Snippet text={linkCommand} what="the command" />
+        <p class="hint">
+          Open the link, and give your e-mail and a new password. It makes you an owner of the first
+          account as well.
+        </p>
+      </details>
+      {signUp === 'open' && (
+        <p class="hint">
+          New here? <a href={addressOf('/sign-up')}>Create an account</a>
+        </p>
+      )}
+      {signUp === 'closed' && (
+        <p class="hint">New here? Ask an administrator of an account to invite you.</p>
+      )}
+    </>
+  )
+}

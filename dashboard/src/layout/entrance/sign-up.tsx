@@ -1,0 +1,34 @@
+import { bodyOf, POST } from '../../data/api.ts'
+import { addressOf, go } from '../../data/place.ts'
+import { enter } from '../../data/session.ts'
+import { PasswordField } from '../../elements/password.tsx'
+import { Door, DoorForm } from './frame.tsx'
+import { EmailField, NameField } from './person-fields.tsx'
+
+/** Makes a person with an account of their own, where the gateway lets anybody. */
+export function SignUp() {
+  return (
+    <Door title="Create an account">
+      <DoorForm
+        submit="Create the account"
+        send={async ({ email = '', name = '', password = '' }) => {
+          const body = { email, name, password }
+          const entered = await bodyOf(POST('/api/people', { body }))
+          go(addressOf('/welcome'), { replace: true })
+          enter(entered)
+        }}
+      >
+        {(faultAt) => (
+          <>
+            <EmailField fault={faultAt('email')} />
+            <NameField fault={faultAt('name')} hint="Your account is called so, too." />
+            <PasswordField name="password" isNew fault={faultAt('password')} />
+          </>
+        )}
+      </DoorForm>
+      <p class="hint">
+        You have a password here? <a href={addressOf('/')}>Sign in</a>
+      </p>
+    </Door>
+  )
+}

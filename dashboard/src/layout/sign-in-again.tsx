@@ -1,0 +1,40 @@
+import { bodyOf, POST } from '../data/api.ts'
+import { textsOf } from '../data/form.ts'
+import { useAct } from '../data/load.ts'
+import { enter, forget, signedIn } from '../data/session.ts'
+import { Dialog } from '../elements/dialog.tsx'
+import { Failure } from '../elements/failure.tsx'
+import { PasswordField } from '../elements/password.tsx'
+
+/** Asks who was signed in for the password, above the page, which keeps what was typed. */
+export function SignInAgain() {
+  const email = signedIn.value?.person.email ?? ''
+  const signingIn = useAct(async (form: FormData) => {
+    const { password = '' } = textsOf(form)
+    enter(await bodyOf(POST('/api/sessions', { body: { email, password } })))
+  })
+  return (
+    <Dialog title="Your session has ended" onClose={forget}>
+      <p>
+        It was ended elsewhere, or it was too old. Sign in again as <strong>{email}</strong>; the
+        page stays as it is.
+      </p>
+      <Failure error={signingIn.error} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void signingIn.run(new FormData(event.currentTarget))
+        }}
+      >
+        <input type="hidden" name="email" autoComplete="username" value={email} />
+        <PasswordField name="password" />
+        <p class="row">
+          <button disabled={signingIn.isBusy}>Sign in again</button>
+          <button type="button" class="plain" onClick={forget}>
+            Be somebody else
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  )
+}

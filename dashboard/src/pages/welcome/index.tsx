@@ -1,0 +1,114 @@
+import type { ComponentChildren } from 'preact'
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
+import { addressOf } from '../../data/place.ts'
+import { accountQuery, mayAdminister, membership } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Icon } from '../../elements/icon.tsx'
+import { Money } from '../../elements/money.tsx'
+import './welcome.css'
+
+/** How often it is looked whether the first call has come. */
+const lookedEveryMs = 4000
+
+/** The first steps of who has just come in: a key, a call, and what it cost. */
+export function Page() {
+  const steps = useLoad('first steps', askForSteps, { everyMs: lookedEveryMs })
+  const { hasKey = false, call } = steps.data ?? {}
+  return (
+    <>
+      <div class="head">
+        <h1>Welcome to {membership.value?.account_name ?? 'the gateway'}</h1>
+        <a href={addressOf('/overview')}>Skip to the overview</a>
+      </div>
+      <p class="quiet">Three steps, and you have seen all that matters.</p>
+      <Failure error={steps.error} again={steps.again} />
+      <ol class="steps">
+        <KeyStep isDone={hasKey} />
+        <Step
+          title="Make a call"
+          isDone={call !== undefined}
+          isNext={hasKey || !mayAdminister.value}
+        >
+          <p>
+            Paste the line that comes with your key into a terminal, or make a picture in the
+            playground. This page sees your call when it comes.
+          </p>
+        </Step>
+        <Step title="See what it cost" isDone={false} isNext={call !== undefined}>
+          {call === undefined ? (
+            <p>Each call has a row with its cost, how it adds up, and who answered.</p>
+          ) : (
+            <>
+              <p>
+                Your last call asked <code>{call.model}</code> and cost{' '}
+                <Money usd={call.cost.amount?.usd} />
+                {call.mode === 'test' && ', since test keys cost nothing'}.
+              </p>
+              <p>
+                <a class="button" href={addressOf(`/requests/${call.id}`)}>
+                  See how it adds up
+                </a>
+              </p>
+            </>
+          )}
+        </Step>
+      </ol>
+    </>
+  )
+}
+
+function KeyStep({ isDone }: { isDone: boolean }) {
+  if (!mayAdminister.value) {
+    return (
+      <Step title="Get a key" isDone={false} isNext>
+        <p>Programs call with a key. The administrators of the account make one for you.</p>
+      </Step>
+    )
+  }
+  return (
+    <Step title="Make a key" isDone={isDone} isNext={!isDone}>
+      <p>
+        Programs call the gateway with a key. Begin with a test key: it reaches the sandbox and
+        costs nothing.
+      </p>
+      <p>
+        <a class={isDone ? 'button plain' : 'button'} href={addressOf('/keys/new')}>
+          {isDone ? 'Make another key' : 'Make a key'}
+        </a>
+      </p>
+    </Step>
+  )
+}
+
+type StepProps = { title: string; isDone: boolean; isNext: boolean; children: ComponentChildren }
+
+function Step({ title, isDone, isNext, children }: StepProps) {
+  return (
+    <li class={isNext || isDone ? 'card' : 'card later'}>
+      <h2>
+        {title}{' '}
+        {isDone && (
+          <span class="state good">
+            <Icon name="check" /> done
+          </span>
+        )}
+      </h2>
+      {children}
+    </li>
+  )
+}
+
+type Steps = { hasKey: boolean; call: Schemas['RequestRecord'] | undefined }
+
+async function askForSteps(signal: AbortSignal): Promise<Steps> {
+  const query = { ...accountQuery(), limit: 1 }
+  const requests = (mode: Schemas['Mode']) =>
+    bodyOf(GET('/api/requests', { params: { query: { ...query, mode } }, signal }))
+  const keys = async () => {
+    if (!mayAdminister.value) return false
+    return (await bodyOf(GET('/api/keys', { params: { query }, signal }))).data.length > 0
+  }
+  const [hasKey, live, test] = await Promise.all([keys(), requests('live'), requests('test')])
+  return { hasKey, call: live.data[0] ?? test.data[0] }
+}

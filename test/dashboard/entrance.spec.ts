@@ -1,0 +1,169 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { setUpText } from '../../src/accounts/set-up-link.ts'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+const hostile = '"><img src=x onerror=alert(1)>'
+
+describe('the entrance of the dashboard', () => {
+  const dashboard = useDashboard()
+
+  const heading = (page: Page, name: string | RegExp) =>
+    page.getByRole('heading', { level: 1, name }).waitFor()
+  const signIn = async (page: Page, password: string) => {
+    const { email } = dashboard.owner
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  /** Of a link, what follows the address of the dashboard. */
+  const pathOf = (link: string) => link.slice(link.indexOf('/dashboard') + '/dashboard'.length)
+
+  it('leads who signs in to where they came for', async () => {
+    const page = await dashboard.open('/requests?outcome=failed', { as: null })
+    await heading(page, 'Sign in')
+    await expectGoodLooks(page)
+    await signIn(page, 'not the password')
+    await page.getByRole('alert').getByText('The e-mail or the password is wrong.').waitFor()
+    await signIn(page, dashboard.owner.password)
+    await heading(page, 'Requests')
+    expect(page.url()).to.match(/\/requests\?outcome=failed$/)
+  })
+
+  it('says how long to wait behind too many attempts', async () => {
+    const { email } = await dashboard.gateway.people.signIn()
+    const page = await dashboard.open('', { as: null })
+    for (let tries = 0; tries < 5; tries++) {
+      const body = { email, password: 'wrong' }
+      await dashboard.gateway.post('/api/sessions', body, { key: null })
+    }
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: /Wait \d+ s/ }).waitFor()
+    await page.clock.runFor(61_000)
+    expect(await page.getByRole('button', { name: 'Sign in' }).isEnabled()).to.equal(true)
+  })
+
+  it('makes an account for who signs up, where that is open', async () => {
+    const page = await dashboard.open('', { as: null })
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await heading(page, 'Create an account')
+    await expectGoodLooks(page)
+    await page.getByLabel('E-mail').fill('lin@example.com')
+    await page.getByLabel('Name').fill(hostile)
+    await page.getByLabel('Password', { exact: true }).fill('12345678')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByRole('button', { name: 'Show the password' }).click()
+    await page.getByLabel('Password', { exact: true }).fill('a sentence of Lin')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await heading(page, `Welcome to ${hostile}`)
+    await expectGoodLooks(page)
+  })
+
+  it('lets in who is invited, and never tells the server of the link', async () => {
+    const { gateway } = dashboard
+    const { link, token } = await gateway.people.invite('grace@example.com')
+    const page = await dashboard.open(pathOf(link), { as: null })
+    await heading(page, 'Accept the invitation')
+    expect(page.url()).to.match(/\/dashboard\/invitations$/)
+    await expectGoodLooks(page)
+    // Loaded anew it still knows the link.
+    await page.reload()
+    await page.getByLabel('Name').fill('Grace')
+    await page.getByLabel('Password', { exact: true }).fill('a sentence of Grace')
+    await page.getByRole('button', { name: 'Join' }).click()
+    await heading(page, 'Welcome to default')
+    await page.getByText('The administrators of the account make one for you.').waitFor()
+    await page.reload()
+    await heading(page, 'Welcome to default')
+    await page.goBack().catch(() => undefined)
+    expect(gateway.logText()).to.contain('/dashboard/invitations').and.not.contain(token)
+  })
+
+  it('lets in who is signed in already, and tells who is invited by another e-mail', async () => {
+    const { people } = dashboard.gateway
+    const accountId = await dashboard.gateway.createAccount()
+    const person = await people.signIn()
+    const wrong = await people.invite('somebody-else@example.com', accountId)
+    const page = await dashboard.open(pathOf(wrong.link), { as: person })
+    await page.getByRole('button', { name: 'Join' }).click()
+    await page.getByRole('alert').getByText('for another e-mail than yours').waitFor()
+    const right = await people.invite(person.email, accountId, 'admin')
+    const other = await dashboard.open(pathOf(right.link), { as: person })
+    await other.getByText(`You are signed in as`).waitFor()
+    await expectGoodLooks(other)
+    await other.getByRole('button', { name: 'Join' }).click()
+    await heading(other, 'Welcome to other')
+  })
+
+  it('says what to do with a link that lost its token', async () => {
+    for (const path of ['/setup', '/invitations', '/setup#token=']) {
+      const page = await dashboard.open(path, { as: null })
+      await page.getByText('This address has no token.').waitFor()
+      if (path === '/setup') await expectGoodLooks(page)
+    }
+  })
+
+  it('has pages for its links that nothing keeps, frames or tells of', async () => {
+    const { gateway } = dashboard
+    const { link } = await gateway.people.invite('b@example.com')
+    const setUp = /http\S+/.exec(setUpText(gateway.url, await gateway.people.setUpLink()))![0]
+    for (const address of [link, setUp]) {
+      const { hash, search, pathname } = new URL(address)
+      expect(hash).to.match(/^#token=.{20,}/)
+      expect(search).to.equal('')
+      const { headers } = await gateway.fetch(pathname, { key: null })
+      expect(headers.get('cache-control')).to.equal('no-store')
+      expect(headers.get('referrer-policy')).to.equal('no-referrer')
+      expect(headers.get('content-security-policy'))
+        .to.contain("script-src 'self'")
+        .and.contain("frame-ancestors 'none'")
+    }
+  })
+
+  it('asks for the password again where a session was ended, and keeps what was typed', async () => {
+    const { gateway, owner } = dashboard
+    const signedIn = await gateway.post('/api/sessions', credentialsOf(owner), { key: null })
+    const token = /=([^;]+)/.exec(signedIn.headers.get('set-cookie')!)![1]!
+    const page = await dashboard.open('/keys/new', { as: { token } })
+    await page.getByLabel('Name').fill('build server')
+    await gateway.db
+      .deleteFrom('sessions')
+      .where('id', '=', await idOf(signedIn))
+      .execute()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.waitFor()
+    await expectGoodLooks(page)
+    await dialog.getByLabel('Password', { exact: true }).fill(owner.password)
+    await dialog.getByRole('button', { name: 'Sign in again' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Name').inputValue()).to.equal('build server')
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await heading(page, 'build server')
+  })
+
+  it('waits for a gateway that is started anew, and then goes on', async () => {
+    const page = await dashboard.open('/keys')
+    await heading(page, 'API keys')
+    const away = page.getByText('The gateway does not answer.')
+    await page.route('**/api/**', (route) => route.abort('connectionrefused'))
+    await page.getByRole('link', { name: 'Requests' }).click()
+    await away.waitFor()
+    await page.unroute('**/api/**')
+    await page.clock.runFor(3000)
+    await away.waitFor({ state: 'detached' })
+    await heading(page, 'Requests')
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+  })
+})
+
+function credentialsOf({ email, password }: { email: string; password: string }) {
+  return { email, password }
+}
+
+async function idOf(response: Response): Promise<string> {
+  return ((await response.json()) as { session: { id: string } }).session.id
+}
