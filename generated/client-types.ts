@@ -64,6 +64,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell what a call would cost
+         * @description The price of a call before it is made, on each route in the order in which they would be tried,
+         *     by the same arithmetic that charges it. No provider is asked, and nothing is charged. A call that
+         *     would be refused is refused here in the same words. Only how many pictures there are matters:
+         *     send any small picture, or any address, in the place of each. An answer from the cache costs
+         *     nothing, whatever is told here.
+         */
+        post: operations["quotePrice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -1988,6 +2012,53 @@ export interface components {
             unit_price: components["schemas"]["ExactUsd"];
             /** @description `units` times `unit_price`. */
             amount: components["schemas"]["ExactUsd"];
+        };
+        /**
+         * @description The operation, by its `operationId`.
+         * @enum {string}
+         */
+        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion";
+        PriceQuoteRequest: {
+            operation: components["schemas"]["QuotedOperation"];
+            /** @description The JSON body that the operation would be sent. */
+            request: Record<string, never>;
+        };
+        /** @enum {string} */
+        PriceQuoteObject: "price_quote";
+        /**
+         * @description `exact`: what the call costs. `at_most`: no more than this, since what the answer will be decides.
+         *     `unknown`: no price is known for the model.
+         * @enum {string}
+         */
+        QuoteKind: "exact" | "at_most" | "unknown";
+        /**
+         * @description What the call costs where this route answers. The amounts of `lines` add up to `exact_usd`, which
+         *     is rounded to whole nano-dollars, half up where it is exact and up where it is not.
+         */
+        RouteQuote: {
+            model: string;
+            provider: string;
+            upstream_model: string;
+            kind: components["schemas"]["QuoteKind"];
+            amount: components["schemas"]["NullableMoney"];
+            /** @description Null where no price is known. */
+            lines: components["schemas"]["CostLine"][] | null;
+            /** @description The sum of the lines. */
+            exact_usd: components["schemas"]["ExactUsd"] | null;
+            /** @description By how much the hour and the service tier multiply the list price; a part of each `unit_price`. */
+            multiplier: string | null;
+            /** @description What would be adjusted for this route. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        PriceQuote: {
+            object: components["schemas"]["PriceQuoteObject"];
+            operation: components["schemas"]["QuotedOperation"];
+            /** @description False for test keys, whose calls cost nothing. */
+            is_charged: boolean;
+            /** @description In the order in which they would be tried; the first one answers unless it fails. */
+            routes: components["schemas"]["RouteQuote"][];
+            /** @description What would be adjusted whichever route answers. */
+            warnings: components["schemas"]["Warning"][];
         };
         /** @description What the price of a picture goes by. */
         PicturePaidFor: {
@@ -5179,6 +5250,95 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    quotePrice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, only the first route of the first model is tried.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "operation": "createImage",
+                 *       "request": {
+                 *         "model": "alibaba/qwen-image-plus",
+                 *         "prompt": "A lighthouse in a storm",
+                 *         "n": 2
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PriceQuoteRequest"];
+            };
+        };
+        responses: {
+            /** @description The price on each route. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "price_quote",
+                     *       "operation": "createImage",
+                     *       "is_charged": true,
+                     *       "routes": [
+                     *         {
+                     *           "model": "alibaba/qwen-image-plus",
+                     *           "provider": "alibaba",
+                     *           "upstream_model": "qwen-image-plus",
+                     *           "kind": "exact",
+                     *           "amount": {
+                     *             "usd": "0.06",
+                     *             "nano_usd": 60000000
+                     *           },
+                     *           "lines": [
+                     *             {
+                     *               "what": "images",
+                     *               "units": 2,
+                     *               "unit_price": "0.03",
+                     *               "amount": "0.06"
+                     *             }
+                     *           ],
+                     *           "exact_usd": "0.06",
+                     *           "multiplier": "1",
+                     *           "warnings": []
+                     *         }
+                     *       ],
+                     *       "warnings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PriceQuote"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listModels: {

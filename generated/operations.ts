@@ -73,6 +73,24 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "quotePrice",
+    "method": "post",
+    "path": "/v1/prices",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "x-gateway-strict",
+      "x-gateway-no-fallback"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listModels",
     "method": "get",
     "path": "/v1/models",
@@ -1215,6 +1233,10 @@ export const bodyMembers = {
     "stream_options",
     "cache_control",
     "user"
+  ],
+  "quotePrice": [
+    "operation",
+    "request"
   ],
   "postMcp": [],
   "registerClient": [

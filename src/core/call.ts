@@ -23,7 +23,7 @@ import type { Readiness, Route, Selection } from './route.ts'
 import type { Held } from './spending.ts'
 import type { TraceHeaders } from './trace-context.ts'
 import type { Trace, TracedTry, TracedWork } from './trace.ts'
-import type { UpperUsage } from './upper-cost.ts'
+import type { SureUsage, UpperUsage } from './upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -230,10 +230,13 @@ export type Work<Made, Answer> = {
   prompt(): string
   /** What it may use of the caller's limits. */
   demand: Demand
-  /** Whether a route can do it, as far as is known before the vendor's request is built. */
+  /** Whether a route can do it, as far as is known before the vendor's request is built; `ready` builds it. */
   check(route: Route): Readiness
   /** The most that it may use there; asked for routes that `check` found able. */
   upperUsage(route: Route): UpperUsage
+  /** What it has to pay for in any case, where that is known beforehand; `first` is tried first. */
+  sureUsage?(route: Route, first: Route): SureUsage | undefined
+  ready?(route: Route): Readiness
   /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
   read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>
   /** What the cache key covers; called after `read`. */

@@ -16,8 +16,10 @@ import { cacheKey } from './recall/cache-key.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
 import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
-import { selectRoutes, type Route, type RouteTable } from './route.ts'
+import { quotesOf, type Quotes } from './quote.ts'
+import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { hasBudget, upperCostsOf, type Reserve } from './spending.ts'
+import { toldWarnings } from './told-warnings.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
@@ -69,11 +71,17 @@ export type Gateway = {
     context: CallContext,
     inputs?: ImageInputs,
   ): Promise<Answered<ImageResult>>
+  /** What a conversation would cost. Throws the GatewayError that would refuse it. */
+  quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
+  /** The same of pictures; their inputs are not read. */
+  quoteImage(request: AskedImage, context: CallContext, inputs?: ImageInputs): Promise<Quotes>
 }
 
 /** The sequence that every call of any face passes (ARCHITECTURE.md, One sequence). */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
+  const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>
+    imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
   return {
     chat: async (request, context) => {
       checkConversation(request)
@@ -83,8 +91,12 @@ export function createGateway(parts: GatewayParts): Gateway {
       checkConversation(request)
       return pass(parts, context, chatStreamWork(request, parts.limits))
     },
-    image: (request, context, inputs) =>
-      pass(parts, context, imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })),
+    image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
+    quoteChat: async (request, context) => {
+      checkConversation(request)
+      return quote(parts, context, chatWork(request, chatTimeoutMs))
+    },
+    quoteImage: (request, context, inputs) => quote(parts, context, imageWorkOf(request, inputs)),
   }
 }
 
@@ -105,12 +117,11 @@ async function pass<Made, Answer>(
     const looked = parts.routes(models, context.caller)
     const able = looked instanceof Promise ? await looked : looked
     asked = { model: able.routes[0]!.model.row }
-    const warnings = [...work.warnings, ...able.warnings]
-    const { strict, fallback } = context
-    const routes = parts.orderRoutes(takingPart(able.routes, work))
-    const costs = hasBudget(context.caller) ? upperCostsOf(work, call.startedAt) : undefined
-    const { check } = costs ?? work
-    const selection = selectRoutes({ routes, check, warnings, strict, fallback })
+    const { selection, warnings, costs } = selectFor(parts, context, {
+      able,
+      work,
+      atMs: call.startedAt,
+    })
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
     const others = giveWay(context.hold)
     if (others !== undefined) await others
@@ -146,6 +157,34 @@ async function pass<Made, Answer>(
     // Those who wait for the answer fail each with a progress of its own.
     throw error.after({ ...asked, ...call.progress() })
   }
+}
+
+type Choice<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
+
+/** The routes that can do the work. Throws a GatewayError when there is none. */
+function selectFor<Made, Answer>(
+  parts: Pick<GatewayParts, 'orderRoutes'>,
+  { caller, strict, fallback }: CallContext,
+  { able, work, atMs }: Choice<Made, Answer>,
+) {
+  const warnings = [...work.warnings, ...able.warnings]
+  const routes = parts.orderRoutes(takingPart(able.routes, work))
+  const costs = hasBudget(caller) ? upperCostsOf(work, atMs) : undefined
+  const { check } = costs ?? work
+  const selection = selectRoutes({ routes, check, warnings, strict, fallback })
+  return { selection, warnings, costs }
+}
+
+/** What the work would cost. Throws the GatewayError that refuses it. */
+async function quote<Made, Answer>(
+  parts: GatewayParts,
+  context: CallContext,
+  work: Work<Made, Answer>,
+): Promise<Quotes> {
+  const atMs = parts.clock()
+  const able = await parts.routes(work.models, context.caller)
+  const { selection, warnings } = selectFor(parts, context, { able, work, atMs })
+  return { routes: quotesOf(selection, work, atMs), warnings: toldWarnings(warnings) }
 }
 
 /** Throws an UnknownOutcome for a picture that another process may have bought, and ended. */

@@ -1,5 +1,6 @@
+import type { components } from '../../generated/types.ts'
 import { decimalText, readDecimal } from './price.ts'
-import { onefold, type Paid, type Pricing } from './pricing.ts'
+import { onefold, sumOf, type CostLine, type Paid, type Pricing } from './pricing.ts'
 
 /** A pricing as a row of the ledger keeps it; what is as usual is left out. */
 export type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
@@ -41,5 +42,24 @@ export function readPricing(text: string): Pricing {
     ...more,
     prices: prices && Object.fromEntries(read),
     multiplier: multiplier === undefined ? onefold : readDecimal(multiplier, multiplierDecimals),
+  }
+}
+
+/** The lines of a cost in the contract's form; `multiplier` is a part of each of their prices. */
+export function linesForm(
+  lines: readonly CostLine[],
+  multiplier: bigint,
+): { lines: components['schemas']['CostLine'][]; exact_usd: string; multiplier: string } {
+  const usd = (amount: bigint) =>
+    decimalText(amount * multiplier, priceDecimals + multiplierDecimals)
+  return {
+    lines: lines.map(({ what, units, price }) => ({
+      what,
+      units,
+      unit_price: usd(price),
+      amount: usd(price * BigInt(units)),
+    })),
+    exact_usd: usd(sumOf(lines)),
+    multiplier: decimalText(multiplier, multiplierDecimals),
   }
 }

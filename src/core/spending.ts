@@ -55,7 +55,7 @@ export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperC
       if (readiness.problems.length > 0) return readiness
       const cost = upperCost(route.model.prices, upperUsage(route), atMs)
       if (cost === undefined) return { ...readiness, problems: [withoutPrice(route)] }
-      costs.set(route, cost)
+      costs.set(route, cost.nanoUsd)
       return readiness
     },
     // Only what was checked is among the routes that may be tried.

@@ -5,8 +5,9 @@ import {
   type ImagePriceRow,
   type Prices,
   type TokenPrices,
+  type Usage,
 } from './price.ts'
-import type { PictureTraits } from './pricing.ts'
+import { femtoPerNano, femtoUsd, sumOf, type CostLine, type PictureTraits } from './pricing.ts'
 
 /** The most that a call may use at one model (docs/behaviour.md#budgets). */
 export type UpperUsage = {
@@ -24,6 +25,9 @@ export type UpperUsage = {
   serviceTier?: string
 }
 
+/** What a call will have used, whatever its answer is. */
+export type SureUsage = { usage: Usage; picture: PictureTraits }
+
 /** Tokens of a picture of which no price by size is known: more than any vendor tells. */
 const pixelsPerToken = 64
 /** What a model may write beside a picture. */
@@ -31,21 +35,32 @@ const tokensBesidePicture = 1024
 /** By how much a picture may be dearer than a price that the catalog calls an estimate. */
 const estimateFactor = 2
 
+/** What it is made from, as in a cost; `nanoUsd` is rounded up. */
+export type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
+
 /**
- * The most that such a call costs, in nano-dollars: no cost that `costOf` gives for less is above it.
- * Undefined when no price is known.
+ * The most that such a call costs: no cost that `costOf` gives for less is above it. Undefined when no
+ * price is known.
  */
-export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): number | undefined {
+export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): UpperCost | undefined {
   const valid = pricesAt(prices, atMs)
   const multiplier = upperMultiplier(valid, usage, atMs)
-  const amounts = usage.images > 0 ? pictureAmounts(valid, usage) : [tokenAmount(valid, usage)]
-  const known = amounts.filter((amount) => amount !== undefined)
+  const possible = usage.images > 0 ? pictureLines(valid, usage) : [tokenLines(valid, usage)]
+  const known = possible.filter((lines) => lines !== undefined)
   if (known.length === 0) return undefined
-  const most = known.reduce((a, b) => (a > b ? a : b))
-  return Number(divided(most * multiplier, million * multiplierUnit))
+  const lines = known.reduce((a, b) => (sumOf(a) > sumOf(b) ? a : b))
+  const nanoUsd = Number(divided(sumOf(lines) * multiplier, femtoPerNano * multiplierUnit))
+  return { nanoUsd, lines, multiplier: multiplier * multiplierUnit }
 }
 
-const million = 1_000_000n
+/**
+ * Whether it is known beforehand which price each picture has, for all that is still unknown of them.
+ */
+export function isPictureSure(prices: Prices, picture: PictureTraits, atMs: number): boolean {
+  const { perImage, perImageIsEstimate } = pricesAt(prices, atMs)
+  const first = perImage.find((row) => mayFit(row, picture))
+  return !perImageIsEstimate && first !== undefined && fits(first, picture)
+}
 
 /** A tier that was asked for may be served, or the default one; of `auto` the dearest. */
 function upperMultiplier(
@@ -62,8 +77,7 @@ function upperMultiplier(
   return divided(most * offPeak.multiplier, multiplierUnit)
 }
 
-/** In nano-dollars times a million, as all amounts here. */
-function tokenAmount({ tokens, tiers }: Prices, usage: UpperUsage): bigint | undefined {
+function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | undefined {
   const { inputTokens, outputTokens } = usage
   if (tokens === null || !Number.isFinite(inputTokens + outputTokens)) return undefined
   const reached = tiers.filter((tier) => inputTokens > tier.inputTokensAbove)
@@ -81,16 +95,26 @@ function tokenAmount({ tokens, tiers }: Prices, usage: UpperUsage): bigint | und
     ...(['output', 'imageOutput'] as const),
     ...(usage.speaks ? (['audioOutput'] as const) : []),
   ])
-  return BigInt(Math.ceil(inputTokens)) * input + BigInt(Math.ceil(outputTokens)) * output
+  return [
+    { what: 'input_tokens', units: Math.ceil(inputTokens), price: input },
+    { what: 'output_tokens', units: Math.ceil(outputTokens), price: output },
+  ]
 }
 
 /** What pictures may cost by their own price, and by their tokens where that may count instead. */
-function pictureAmounts(prices: Prices, usage: UpperUsage): (bigint | undefined)[] {
+function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefined)[] {
   const { picture = {}, images } = usage
   const rows = prices.perImage.filter((row) => mayFit(row, picture))
   const each = rows.reduce((most, { nanoUsd }) => (nanoUsd > most ? nanoUsd : most), 0)
-  const given = BigInt(prices.referenceImageNanoUsd) * BigInt(picture.referenceImages ?? 0)
-  const byRow = rows.length === 0 ? undefined : (BigInt(each) * BigInt(images) + given) * million
+  const { referenceImageNanoUsd: reference } = prices
+  const given: CostLine[] =
+    reference === 0 || !picture.referenceImages
+      ? []
+      : [{ what: 'reference_images', units: picture.referenceImages, price: femtoUsd(reference) }]
+  const byRow: CostLine[] | undefined =
+    rows.length === 0
+      ? undefined
+      : [{ what: 'images', units: images, price: femtoUsd(each) }, ...given]
   if (!prices.perImageIsEstimate && rows.some((row) => fits(row, picture))) return [byRow]
   const { tokens } = prices
   if (tokens === null) return [byRow]
@@ -98,10 +122,10 @@ function pictureAmounts(prices: Prices, usage: UpperUsage): (bigint | undefined)
   const drawn =
     byRow === undefined || tokens.imageOutput === 0n
       ? (images * (picture.pixels ?? Infinity)) / pixelsPerToken
-      : Number(divided(byRow * BigInt(estimateFactor), tokens.imageOutput))
+      : Number(divided(sumOf(byRow) * BigInt(estimateFactor), tokens.imageOutput))
   // The caller says how many tokens there are at most where the vendor tells that.
   const outputTokens = Math.min(drawn + beside, usage.outputTokens)
-  return [byRow, tokenAmount(prices, { ...usage, outputTokens })]
+  return [byRow, tokenLines(prices, { ...usage, outputTokens })]
 }
 
 /** Whether the price may be that of the picture, of which not all is known yet. */

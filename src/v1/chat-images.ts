@@ -11,7 +11,8 @@ import {
   type ImageConfig,
   type ImageConfigSchema,
 } from '../core/image/chat-to-image.ts'
-import type { LeftTexts, Picture } from '../core/image/image.ts'
+import type { AskedImage, LeftTexts, Picture } from '../core/image/image.ts'
+import type { ImageInputs } from '../core/image/work.ts'
 import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
@@ -34,20 +35,10 @@ export async function chatImages(
   context: CallContext,
   { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
-  const given: object = request.image_config ?? {}
-  assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, {
-    prefix: 'image_config',
-  })
-  // One group's options, as checked above; ImageConfig merges those of all groups.
-  const config: ImageConfig = given
   // Warnings quote the request with its texts; `messages` is never ignored and stays out.
   const asked = withTexts({ ...request, messages: [] }, texts, context.hold)
-  const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
-  const addresses = conversationImages(request)
-  const image = chatToImage(request, config)
-  const nameOf = nameIn(config)
-  const inputs = { addresses, texts, param: 'messages', nameOf, warnings }
-  const answered = gateway.image(image, context, inputs).catch((error: unknown) => {
+  const { image, inputs, nameOf } = chatAsImage({ request, asked }, model, imageConfigOf)
+  const answered = gateway.image(image, context, { ...inputs, texts }).catch((error: unknown) => {
     // A vendor names what it refuses as the images API does.
     throw error instanceof GatewayError ? error.named(nameOf) : error
   })
@@ -90,6 +81,31 @@ export async function chatImages(
     return Buffer.from(doneEvent)
   }
   return { status: 200, headers, events }
+}
+
+type Conversation = {
+  request: ChatRequest
+  /** The same with its texts, as warnings quote it. */
+  asked: ChatRequest
+}
+
+/** What an image model is asked for in chat. Throws a GatewayError for an option that it has not. */
+export function chatAsImage(
+  { request, asked }: Conversation,
+  model: Model,
+  imageConfigOf: Options['imageConfigOf'],
+): { image: AskedImage; inputs: ImageInputs; nameOf: (param: string) => string } {
+  const given: object = request.image_config ?? {}
+  assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, {
+    prefix: 'image_config',
+  })
+  // One group's options, as checked above; ImageConfig merges those of all groups.
+  const config: ImageConfig = given
+  const nameOf = nameIn(config)
+  const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
+  const addresses = conversationImages(request)
+  const inputs = { addresses, param: 'messages', nameOf, warnings }
+  return { image: chatToImage(request, config), inputs, nameOf }
 }
 
 /** A parameter of the images API as a chat request with this `image_config` names it. */

@@ -55,7 +55,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
 }
 
 /** What image models are asked for; of a model that nobody has described the request tells. */
-function isForPictures(model: Model, { image_config: config }: ChatRequest): boolean {
+export function isForPictures(model: Model, { image_config: config }: ChatRequest): boolean {
   return makesImages(model) || (model.undescribed && config !== undefined)
 }
 

@@ -1,5 +1,7 @@
 import { GatewayError } from '../core/error.ts'
-import { contextOf, type Operation } from '../http/operation.ts'
+import type { AskedImage } from '../core/image/image.ts'
+import type { ImageInputs } from '../core/image/work.ts'
+import { contextOf, type Body, type Operation } from '../http/operation.ts'
 import type { FormField, FormReading } from '../http/read-form.ts'
 import { imagesAnswer } from './image-answer.ts'
 import { checkFallbacks } from './check-fallbacks.ts'
@@ -12,21 +14,28 @@ export function createImageEdit({
   clock,
 }: ImageOperationOptions): Operation<'createImageEdit'> {
   return async (call) => {
-    const { images, ...body } = call.body
-    checkFallbacks(body.models ?? [], true, (name) => routes.peek(name, call.caller))
-    const { images: field } = call.names
-    const nameAt = (index: number) => {
-      if (field === undefined) return `images[${index}].image_url`
-      return images.length === 1 ? field : `${field}[${index}]`
-    }
-    const addresses = images.map(({ image_url: address }, index) => ({
-      address,
-      param: nameAt(index),
-    }))
-    const inputs = { addresses, texts: call.texts, param: field ?? 'images' }
-    const answered = await gateway.image(imageRequest(body), contextOf(call, 'images'), inputs)
+    checkFallbacks(call.body.models ?? [], true, (name) => routes.peek(name, call.caller))
+    const { request, inputs } = editOf(call.body, call.names['images'])
+    const given = { ...inputs, texts: call.texts }
+    const answered = await gateway.image(request, contextOf(call, 'images'), given)
     return imagesAnswer(answered, clock())
   }
+}
+
+/** The core's request for an edit, with the addresses of its pictures; `field` is a form's name of them. */
+export function editOf(
+  { images, ...body }: Body<'createImageEdit'>,
+  field?: string,
+): { request: AskedImage; inputs: ImageInputs } {
+  const nameAt = (index: number) => {
+    if (field === undefined) return `images[${index}].image_url`
+    return images.length === 1 ? field : `${field}[${index}]`
+  }
+  const addresses = images.map(({ image_url: address }, index) => ({
+    address,
+    param: nameAt(index),
+  }))
+  return { request: imageRequest(body), inputs: { addresses, param: field ?? 'images' } }
 }
 
 const numbers = new Set(['n', 'output_compression', 'partial_images'])

@@ -7,6 +7,7 @@ import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
+import { quotePrice } from './quote-price.ts'
 import { listModels } from './list-models.ts'
 import { retrieveModel } from './retrieve-model.ts'
 
@@ -28,12 +29,18 @@ export function v1Operations(
   options: Options,
 ): Pick<
   Operations,
-  'createImage' | 'createImageEdit' | 'createChatCompletion' | 'listModels' | 'retrieveModel'
+  | 'createImage'
+  | 'createImageEdit'
+  | 'createChatCompletion'
+  | 'quotePrice'
+  | 'listModels'
+  | 'retrieveModel'
 > {
   return {
     createImage: createImage(options),
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
+    quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),
   }

@@ -133,6 +133,17 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('quotes no price of a model that is not there, and none of one that was deactivated', async () => {
+    const row = operation('quotePrice')
+    for (const [model, status] of [
+      ['no-such-model', 404],
+      ['gpt-image-1', 410],
+    ] as const) {
+      const request = { model, prompt: 'A lighthouse' }
+      expectPromised(row, await ask(gateway, row, { request }), status)
+    }
+  })
+
   it('refuses what is wrong with a request that has no body', async () => {
     const list = operation('listModels')
     expectPromised(list, await ask(gateway, list, {}, { query: '?limit=0' }), 400)

@@ -41,6 +41,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     }),
     createImage: async () => ({ body: chosen }),
     createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
+    quotePrice: async () => ({ body: { operation: 'createImage', request: chosen } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),

@@ -86,7 +86,7 @@ describe('the most that a call may cost', () => {
         (prices, most, may, of, tier, at) => {
           const usage = usageWithin(most, may, of, tier)
           const asked = tier === undefined ? {} : { serviceTier: of[7]! > 50 ? 'auto' : tier }
-          const upper = upperCost(prices, { ...most, ...may, images: 0, ...asked }, at)
+          const upper = upperCost(prices, { ...most, ...may, images: 0, ...asked }, at)?.nanoUsd
           const { nanoUsd } = costOf(prices, usage, { atMs: at })
           if (nanoUsd === null) return
           expect(upper).to.be.at.least(nanoUsd)
@@ -112,7 +112,7 @@ describe('the most that a call may cost', () => {
         if (!one.isSizeKnown) delete known.size
         const bounds = { inputTokens: 1000, outputTokens: 5000, hears: false, sees: true }
         const asked = { ...bounds, speaks: false, images, picture: known }
-        const upper = upperCost(prices, asked, atMs)
+        const upper = upperCost(prices, asked, atMs)?.nanoUsd
         const usage = { inputTokens: 0, outputTokens: 0, images, estimated: false }
         const whole = { ...picture, referenceImages }
         const { nanoUsd } = costOf(prices, usage, { atMs, picture: whole })

@@ -1,9 +1,9 @@
 import type { components } from '../../../generated/types.ts'
 import type { Attempt } from '../../core/failover.ts'
 import { meaningOf } from '../../core/failure-meanings.ts'
-import { decimalText, moneyOf } from '../../core/price.ts'
-import { multiplierDecimals, priceDecimals, readPricing } from '../../core/pricing-text.ts'
-import { linesOf, sumOf, type Pricing } from '../../core/pricing.ts'
+import { moneyOf } from '../../core/price.ts'
+import { linesForm, readPricing } from '../../core/pricing-text.ts'
+import { linesOf, type Pricing } from '../../core/pricing.ts'
 import { remedyFor } from '../../core/remedies.ts'
 import type { UsageTable } from '../../storage/tables.ts'
 import { readWarnings } from '../kept-warnings.ts'
@@ -89,18 +89,9 @@ const unexplained: Explanation = {
 
 function explained(row: UsageTable, pricing: Pricing): Explanation {
   const { prices, multiplier, offPeak = null, picture, upstreamNanoUsd: upstream } = pricing
-  const lines = linesOf(usageIn(row), pricing)
-  const usd = (amount: bigint) =>
-    decimalText(amount * multiplier, priceDecimals + multiplierDecimals)
   return {
-    lines: lines.map(({ what, units, price }) => ({
-      what,
-      units,
-      unit_price: usd(price),
-      amount: usd(price * BigInt(units)),
-    })),
-    exact_usd: prices === null ? null : usd(sumOf(lines)),
-    multiplier: decimalText(multiplier, multiplierDecimals),
+    ...linesForm(linesOf(usageIn(row), pricing), multiplier),
+    ...(prices === null ? { exact_usd: null } : {}),
     off_peak: offPeak,
     picture: picture === undefined ? null : toldPicture(picture),
     upstream: upstream === undefined ? null : moneyOf(upstream),

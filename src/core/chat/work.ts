@@ -30,6 +30,7 @@ export function chatWork(
   const prepared = preparedChats(request)
   return {
     ...conversation(request, timeoutMs),
+    ready: prepared,
     isShared: true,
     make: async (call, selection) => {
       const attempt: Attempt<ChatAnswer> = (route, traceHeaders) =>

@@ -148,6 +148,8 @@ export type DescribedImages = Pick<CatalogModel, 'image'> & {
 export type ImageAdapter = {
   /** Describes the models that have no catalog row; without it everything is left to them. */
   unlisted?: DescribedImages
+  /** Its vendor tells what it charges, which counts instead of the catalog's price. */
+  reportsCost?: true
   /** The most pictures that one upstream call makes. */
   picturesPerCall(target: Target): number
   /** Throws a ProviderFailure. */

@@ -15,6 +15,7 @@ import {
   type ImageRequest,
   type ImageResult,
   type Picture,
+  type Pixels,
 } from './image.ts'
 import { pixelsText } from './size.ts'
 
@@ -231,13 +232,20 @@ function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
 
 /** What selects the per-image price: what was requested of the vendor, else what it made. */
 function traits(plan: ImagePlan, made: Picture): PictureTraits {
-  const pixels = plan.vendorPixels ?? made
+  return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? made) }
+}
+
+/** What of it is known before a picture is made. */
+export function plannedTraits({ sizeClass, quality, vendorPixels }: ImagePlan): PictureTraits {
   return {
-    ...(plan.sizeClass === undefined ? {} : { sizeClass: plan.sizeClass }),
-    ...(plan.quality === undefined ? {} : { quality: plan.quality }),
-    size: pixelsText(pixels),
-    pixels: pixels.width * pixels.height,
+    ...(sizeClass === undefined ? {} : { sizeClass }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(vendorPixels === undefined ? {} : sizeTraits(vendorPixels)),
   }
+}
+
+function sizeTraits(pixels: Pixels): PictureTraits {
+  return { size: pixelsText(pixels), pixels: pixels.width * pixels.height }
 }
 
 /** A warning when the vendor was asked for a size that it supports but made another one. */

@@ -16,6 +16,7 @@ import type {
 } from './image.ts'
 import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
+import { sureImageUsage } from './sure-usage.ts'
 import { upperImageUsage } from './upper-usage.ts'
 
 /** What accompanies an image request. */
@@ -79,6 +80,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     check,
     upperUsage: ({ model }) =>
       upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
+    sureUsage: (route, first) =>
+      sureImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
     read: async (call) => {
       if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
     },

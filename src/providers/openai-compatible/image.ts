@@ -56,6 +56,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const requestFor = imageRequests(endpoint)
   return {
     ...(unlisted === undefined ? {} : { unlisted }),
+    ...(readCost === undefined ? {} : { reportsCost: true }),
     picturesPerCall: ({ model }) => (model.row.image ?? unlisted?.image)?.images_per_call_max ?? 1,
     generate: async (call) => {
       const { signal, hold, traceHeaders, count } = call

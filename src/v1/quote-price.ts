@@ -1,0 +1,106 @@
+import { bodyChecks } from '../../generated/checks.js'
+import type { components } from '../../generated/types.ts'
+import type { ChatRequest } from '../core/chat/chat.ts'
+import { checkConversation } from '../core/chat/check.ts'
+import { checkedPictures } from '../core/chat/checked-pictures.ts'
+import { withoutEmpty } from '../core/chat/idle.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Gateway } from '../core/gateway.ts'
+import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
+import type { CheckPicture } from '../core/image/image.ts'
+import { linesForm } from '../core/pricing-text.ts'
+import { moneyOf } from '../core/price.ts'
+import type { Quotes, RouteQuote } from '../core/quote.ts'
+import type { RouteTable } from '../core/route.ts'
+import { assertValid } from '../http/check-error.ts'
+import { withTexts } from '../http/left-texts.ts'
+import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
+import { chatAsImage } from './chat-images.ts'
+import { checkFallbacks } from './check-fallbacks.ts'
+import { isForPictures } from './create-chat-completion.ts'
+import { editOf } from './create-image-edit.ts'
+import { imageRequest } from './image-request.ts'
+
+type Schemas = components['schemas']
+type Options = {
+  gateway: Pick<Gateway, 'quoteChat' | 'quoteImage'>
+  routes: Pick<RouteTable, 'peek'>
+  imageConfigOf: (providerId: string) => ImageConfigSchema
+  checkPicture: CheckPicture
+}
+type QuoteCall = OperationCall<'quotePrice'>
+type Quote = (request: unknown, call: QuoteCall, options: Options) => Promise<Quotes>
+
+/** POST /v1/prices */
+export function quotePrice(options: Options): Operation<'quotePrice'> {
+  return async (call) => {
+    const { operation, request } = call.body
+    const { routes, warnings } = await quoters[operation](request, call, options)
+    const json: Schemas['PriceQuote'] = {
+      object: 'price_quote',
+      operation,
+      is_charged: call.caller.mode === 'live',
+      routes: routes.map(routeForm),
+      warnings: [...warnings],
+    }
+    return { status: 200, json }
+  }
+}
+
+/** The body of each operation is checked as the operation itself does it. */
+const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
+  createImage: async (body, call, options) => {
+    assertValid(bodyChecks.createImage, body)
+    assertFallbacks(body, true, { call, options })
+    return options.gateway.quoteImage(imageRequest(body), contextOf(call, 'images'))
+  },
+  createImageEdit: async (body, call, options) => {
+    assertValid(bodyChecks.createImageEdit, body)
+    assertFallbacks(body, true, { call, options })
+    const { request, inputs } = editOf(body)
+    return options.gateway.quoteImage(request, contextOf(call, 'images'), inputs)
+  },
+  createChatCompletion: async (asked, call, options) => {
+    assertValid(bodyChecks.createChatCompletion, asked)
+    const { texts, caller } = call
+    const body = checkedPictures(withoutEmpty(asked), texts, options.checkPicture)
+    const model = options.routes.peek(body.model, caller)
+    const context = contextOf(call, 'chat')
+    const draws = model !== undefined && isForPictures(model, body)
+    assertFallbacks(body, draws, { call, options })
+    const request: ChatRequest = withTexts(body, texts, call.hold)
+    if (!draws) return options.gateway.quoteChat(request, context)
+    checkConversation(request)
+    const conversation = { request, asked: request }
+    const { image, inputs, nameOf } = chatAsImage(conversation, model, options.imageConfigOf)
+    return options.gateway.quoteImage(image, context, inputs).catch((error: unknown) => {
+      throw error instanceof GatewayError ? error.named(nameOf) : error
+    })
+  },
+}
+
+type Asking = { call: QuoteCall; options: Options }
+
+function assertFallbacks(
+  { models }: { models?: readonly string[] | null },
+  draws: boolean,
+  { call: { caller }, options: { routes } }: Asking,
+): void {
+  checkFallbacks(models ?? [], draws, (name) => routes.peek(name, caller))
+}
+
+function routeForm(quote: RouteQuote): Schemas['RouteQuote'] {
+  const { model, provider, upstreamModel } = quote.route
+  const priced =
+    quote.kind === 'unknown'
+      ? { amount: null, lines: null, exact_usd: null, multiplier: null }
+      : { amount: moneyOf(quote.nanoUsd), ...linesForm(quote.lines, quote.multiplier) }
+  return {
+    model: model.row.id,
+    provider: provider.id,
+    upstream_model: upstreamModel,
+    kind: quote.kind,
+    ...priced,
+    warnings: [...quote.warnings],
+  }
+}

@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import type { components } from '../../generated/types.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { pixel } from '../support/pixel.ts'
+
+type Schemas = components['schemas']
+type Quote = Schemas['PriceQuote']
+type Priced = Quote['operation']
+const paths: Record<Priced, string> = {
+  createImage: '/v1/images/generations',
+  createImageEdit: '/v1/images/edits',
+  createChatCompletion: '/v1/chat/completions',
+}
+const prompt = 'A lighthouse'
+const messages = [{ role: 'user', content: 'Tell me of lighthouses.' }]
+
+describe('the price of a call before it is made', () => {
+  let gateway: TestGateway
+  let models: Schemas['Model'][]
+  before(async () => {
+    gateway = await startGateway()
+    const response = await gateway.fetch('/v1/models')
+    models = ((await response.json()) as Schemas['ModelList']).data
+  })
+  after(() => gateway.stop())
+
+  const ask = (operation: Priced, request: object, key?: string) =>
+    gateway.post('/v1/prices', { operation, request }, key === undefined ? {} : { key })
+  const quoteOf = async (operation: Priced, request: object, key?: string) => {
+    const response = await ask(operation, request, key)
+    const text = await response.text()
+    expect(response.status, text).to.equal(200)
+    return JSON.parse(text) as Quote
+  }
+  /** Makes the call, and compares what it cost with what was told. */
+  const expectCharged = async (operation: Priced, request: object) => {
+    const told = (await quoteOf(operation, request)).routes[0]!
+    const headers = { 'cache-control': 'no-store' }
+    const response = await gateway.post(paths[operation], request, { headers })
+    expect(response.status, await response.clone().text()).to.equal(200)
+    await response.arrayBuffer()
+    const path = `/api/requests/${response.headers.get('x-request-id')}`
+    const row = await gateway.fetch(path, { key: gateway.adminKey })
+    const { cost } = (await row.json()) as { cost: Schemas['RequestCost'] }
+    const what = `${JSON.stringify(request).slice(0, 200)}: ${JSON.stringify({ told, cost })}`
+    if (told.kind === 'exact') {
+      expect(cost.status, what).to.equal('exact')
+      expect(told.amount, what).to.deep.equal(cost.amount)
+      expect(told.lines, what).to.deep.equal(cost.lines)
+      expect(told.exact_usd, what).to.equal(cost.exact_usd)
+    } else if (told.kind === 'at_most') {
+      expect(told.amount!.nano_usd, what).to.be.at.least(cost.amount!.nano_usd)
+    } else expect(cost.amount, what).to.equal(null)
+    return told.kind
+  }
+  const imageModels = () => models.filter(({ capabilities }) => capabilities!['image_generation'])
+
+  it('is what the ledger charges, for each image model, size, quality and count', async () => {
+    const kinds: Record<string, number> = {}
+    for (const { id, image } of imageModels()) {
+      if ((image?.reference_images_min ?? 0) > 0) continue
+      const size = '1024x1024'
+      const qualities = (image?.qualities ?? []).map((quality) => ({ size, quality }))
+      const asked = [{}, { size, n: 2 }, { size: '1280x768' }, ...qualities]
+      const told = asked.map((one) => expectCharged('createImage', { model: id, prompt, ...one }))
+      for (const kind of await Promise.all(told)) kinds[kind] = (kinds[kind] ?? 0) + 1
+    }
+    expect(kinds['exact']).to.be.greaterThan(30)
+    expect(kinds['at_most']).to.be.greaterThan(10)
+  }).timeout(60_000)
+
+  it('is what the ledger charges for edits, by the number of pictures', async () => {
+    const editing = models.filter(({ capabilities }) => capabilities!['image_edit'])
+    for (const { id, image } of editing) {
+      const images = [{ image_url: pixel }]
+      const most = image?.reference_images_max ?? 1
+      const size = image?.size.kind === 'none' ? {} : { size: '1024x1024' }
+      const two = most < 2 ? images : [...images, { image_url: pixel }]
+      await expectCharged('createImageEdit', { model: id, prompt, images: two, n: 2, ...size })
+    }
+  }).timeout(60_000)
+
+  it('is an upper bound of a conversation, and exact for pictures in one', async () => {
+    for (const model of ['gpt-5-mini', 'claude-haiku-4-5', 'deepseek-chat']) {
+      if (!models.some(({ id, aliases }) => id === model || aliases?.includes(model))) continue
+      const kind = await expectCharged('createChatCompletion', { model, messages })
+      expect(kind).to.equal('at_most')
+    }
+    const drawn = { model: 'gemini-3-pro-image', messages, image_config: { image_size: '2K' } }
+    expect(await expectCharged('createChatCompletion', drawn)).to.equal('exact')
+  })
+
+  it('tells each route in the order of the tries, and whether it is charged', async () => {
+    const request = { model: 'alibaba/qwen-image-plus', prompt, n: 2 }
+    const test = await quoteOf('createImage', request)
+    expect(test).to.include({ object: 'price_quote', is_charged: false })
+    expect(test.routes.map(({ model }) => model)).to.deep.equal(['alibaba/qwen-image-plus'])
+    const [{ lines, kind }] = test.routes as [Schemas['RouteQuote']]
+    expect(kind).to.equal('exact')
+    expect(lines).to.have.length(1)
+    expect(lines![0]).to.include({ what: 'images', units: 2 })
+    const more = { ...request, models: ['alibaba/qwen-image-plus', 'zai/cogview-4'] }
+    const both = await quoteOf('createImage', more)
+    expect(both.routes.at(-1)!.model).to.equal('zai/cogview-4')
+  })
+
+  it('is refused as the call itself, and asks nobody', async () => {
+    const calls: [Priced, object][] = [
+      ['createImage', { prompt, model: 'no-such-model' }],
+      ['createImage', { prompt, model: 'alibaba/qwen-image-plus', size: '9000x9000' }],
+      ['createImage', { prompt, model: 'gpt-image-2', quality: 'finest' }],
+      ['createImage', { model: 'gpt-image-2' }],
+      ['createImage', { prompt, model: 'gpt-5-mini' }],
+      ['createImageEdit', { prompt, model: 'zai/cogview-4', images: [{ image_url: pixel }] }],
+      ['createImageEdit', { prompt, model: 'gpt-image-2' }],
+      ['createChatCompletion', { model: 'gpt-5-mini', messages, temperature: 9 }],
+      ['createChatCompletion', { model: 'gpt-5-mini', messages: [] }],
+      [
+        'createChatCompletion',
+        { model: 'gemini-3-pro-image', messages, image_config: { image_size: '9K' } },
+      ],
+    ]
+    for (const [operation, request] of calls) {
+      const call = await gateway.post(paths[operation], request)
+      const { error } = (await call.json()) as Schemas['ErrorResponse']
+      expect(call.status, JSON.stringify(request)).to.be.within(400, 404)
+      const { status } = call
+      const expected = { status, code: error.code!, param: error.param }
+      const refused = await expectError(await ask(operation, request), expected)
+      expect(refused.message).to.equal(error.message)
+    }
+    const before = (await gateway.usage()).length
+    await quoteOf('createImage', { prompt, model: 'gpt-image-2' })
+    expect(await gateway.usage()).to.have.length(before)
+  })
+
+  it('takes no other operation, and no request that is no object', async () => {
+    const post = (body: object) => gateway.post('/v1/prices', body)
+    const refused = { status: 400, code: 'invalid_value' }
+    const other = { operation: 'listModels', request: {} }
+    await expectError(await post(other), { ...refused, param: 'operation' })
+    const text = { operation: 'createImage', request: 'a lighthouse' }
+    await expectError(await post(text), { ...refused, param: 'request' })
+  })
+})
