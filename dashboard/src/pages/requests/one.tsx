@@ -169,7 +169,7 @@ function Cost({ call: { cost } }: { call: Call }) {
 
 function Lines({ cost }: { cost: Call['cost'] }) {
   return (
-    <div class="table">
+    <div class="table" tabIndex={0} role="region" aria-label="Cost">
       <table>
         <thead>
           <tr>
