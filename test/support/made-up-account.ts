@@ -80,6 +80,8 @@ const failures = [
 ]
 
 const keyNames = ['Website', 'Mobile app', 'Nightly summaries', 'Design team']
+/** Which of them calls, each as often as it is here. */
+const keyShares = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3]
 const dayMs = 86_400_000
 /** On weekends less is asked. */
 const callsOfDay = [22, 64, 70, 75, 72, 66, 26]
@@ -112,8 +114,8 @@ export async function makeUpAccount(
     const count = Math.round(callsOfDay[new Date(startMs).getUTCDay()]! * share)
     for (let call = 0; call < count; call++) {
       const at = startMs + chance.below(endMs - startMs)
-      const keyId = keys[Math.min(chance.below(6), 3)]!
-      rows.push({ ...madeUpCall(rows.length, at, chance), account_id: accountId, key_id: keyId })
+      const keyId = keys[keyShares[chance.below(keyShares.length)]!]!
+      rows.push({ ...madeUpCall(at, chance), account_id: accountId, key_id: keyId })
     }
   }
   await gateway.addUsage(rows)
@@ -125,11 +127,12 @@ async function createKey(gateway: TestGateway, body: object): Promise<string> {
   return ((await answer.json()) as { id: string }).id
 }
 
-function madeUpCall(index: number, at: number, chance: Chance): UsageTable {
+function madeUpCall(at: number, chance: Chance): UsageTable {
   const kind = drawn(chance)
   const isPicture = 'images' in kind
   // As random ids are, in the order of time.
-  const id = `req_${at.toString(16).padStart(12, '0')}${index.toString(16).padStart(20, '0')}`
+  const random = Array.from({ length: 20 }, () => chance.below(16).toString(16)).join('')
+  const id = `req_${at.toString(16).padStart(12, '0')}${random}`
   const durationMs = Math.round(kind.durationMs * (0.5 + chance.below(100) / 80))
   const row: UsageTable = {
     ...usageRow(id, at),
@@ -163,8 +166,18 @@ function madeUpCall(index: number, at: number, chance: Chance): UsageTable {
     cost_nano_usd: used.nanoUsd,
     cost_status: 'exact',
     pricing: used.pricing,
-    attempts: attempts(kind, [{ outcome: 'ok', startMs: 4, durationMs: durationMs - 4 }]),
+    attempts: attempts(kind, triedWith(durationMs - 4, luck < 22)),
   }
+}
+
+/** The attempts of a call that went well, the first of them perhaps not. */
+function triedWith(durationMs: number, isRepeated: boolean): readonly object[] {
+  if (!isRepeated) return [{ outcome: 'ok', startMs: 4, durationMs }]
+  const firstMs = Math.round(durationMs / 5)
+  return [
+    { outcome: 'overloaded', startMs: 4, durationMs: firstMs, status: 503 },
+    { outcome: 'ok', startMs: 4 + firstMs, durationMs: durationMs - firstMs },
+  ]
 }
 
 function drawn(chance: Chance): Kind {

@@ -1,0 +1,93 @@
+/**
+ * Takes the README's pictures of the dashboard into `docs/images`: `npm run screenshots`. They show a
+ * gateway with some weeks of made-up calls, the same each time, in Chromium.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import sharp from 'sharp'
+import { openBrowser } from '../test/support/browser.ts'
+import { startGateway, suiteClock, type TestGateway } from '../test/support/gateway.ts'
+import { makeUpAccount } from '../test/support/made-up-account.ts'
+import { buildDashboard } from './dashboard.ts'
+
+const folder = join(import.meta.dirname, '../docs/images')
+const window = { width: 1280, height: 860 }
+/** Sharp on screens of today; what a reader loads stays below `bytesMax`. */
+const pixelsPerPoint = 1.5
+const bytesMax = 200_000
+const days = 60
+
+/** What each picture shows, by the name of its file. */
+const views: Record<string, (page: Page, gateway: TestGateway) => Promise<void>> = {
+  overview: async (page, { url }) => {
+    await page.goto(`${url}/dashboard`)
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.getByText('By model').first().waitFor()
+  },
+  request: async (page, { url, db }) => {
+    const { id } = await db
+      .selectFrom('usage')
+      .select('id')
+      .where('model', '=', 'claude-opus-4-8')
+      .where('cost_nano_usd', '>', 0)
+      .where('attempts', 'like', '%overloaded%')
+      .orderBy('at', 'desc')
+      .executeTakeFirstOrThrow()
+    await page.goto(`${url}/dashboard/requests/${id}`)
+    await page.getByRole('heading', { name: 'Cost' }).first().waitFor()
+  },
+}
+
+const browser = await openBrowser()
+if (browser === undefined) throw new Error('There is no /usr/bin/chromium here: install it.')
+await buildDashboard()
+const gateway = await startGateway()
+try {
+  await makeUpAccount(gateway, { now: suiteClock(), days })
+  const token = await signIn(gateway)
+  const context = await browser.newContext({
+    viewport: window,
+    deviceScaleFactor: pixelsPerPoint,
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
+    timezoneId: 'UTC',
+    locale: 'en-US',
+  })
+  await context.clock.install({ time: suiteClock() })
+  await context.addCookies([{ name: 'gateway_session', value: token, url: gateway.url }])
+  mkdirSync(folder, { recursive: true })
+  for (const [name, show] of Object.entries(views)) {
+    const page = await context.newPage()
+    await show(page, gateway)
+    const shot = await page.screenshot()
+    const { size } = await sharp(shot)
+      .png({ palette: true, quality: 95, effort: 10, compressionLevel: 9 })
+      .toFile(join(folder, `${name}.png`))
+    process.stdout.write(`docs/images/${name}.png ${Math.round(size / 1000)} kB\n`)
+    if (size > bytesMax) throw new Error(`${name}.png has more than ${bytesMax} bytes.`)
+    await page.close()
+  }
+} finally {
+  await browser.close()
+  await gateway.stop()
+}
+
+/** An owner, with an account of a name that people give. Gives the session's token. */
+async function signIn({ people, fetch }: TestGateway): Promise<string> {
+  const { headers, token } = await people.signIn({ email: 'ada@example.com' })
+  const change = async (path: string, name: string) => {
+    const answer = await fetch(path, {
+      method: 'PATCH',
+      key: null,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  await change('/api/me', 'Ada Lovelace')
+  const me = await fetch('/api/me', { key: null, headers })
+  const { memberships } = (await me.json()) as { memberships: { account_id: string }[] }
+  await change(`/api/accounts/${memberships[0]!.account_id}`, 'Harbour office')
+  return token
+}
