@@ -48,6 +48,8 @@ const answerTimeoutMs = 30_000
 const client = createClient<paths>({
   baseUrl: location.origin,
   credentials: 'same-origin',
+  // Lists are one parameter, its items with commas between them.
+  querySerializer: { array: { style: 'form', explode: false } },
   fetch: async (request: Request) => {
     if (csrfToken !== undefined && request.method !== 'GET') {
       request.headers.set('x-csrf-token', csrfToken)

@@ -1,4 +1,4 @@
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
 const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['year', 31_536_000],
@@ -8,7 +8,7 @@ const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ]
 
-/** A moment as in `5 minutes ago`; its title tells it in the reader's own zone. */
+/** A moment as in `5 minutes ago`; its title tells it in the reader's own zone, and which that is. */
 export function Time({ at, never = 'never' }: { at: string | null; never?: string }) {
   if (at === null) return <span class="quiet">{never}</span>
   const date = new Date(at)

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useSignal } from '@preact/signals'
+import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
 import { Icon } from '../elements/icon.tsx'
 import { addressOf, base, place } from '../data/place.ts'
 import { leave, mayAdminister, membership, signedIn, chooseAccount } from '../data/session.ts'
@@ -11,6 +12,7 @@ import { pageAt } from './shown.tsx'
 /** The frame of all pages: navigation, account, who is signed in. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const isOpen = useSignal(false)
+  usePastedRequest()
   return (
     <div class="shell">
       <a class="skip" href="#content">
@@ -52,6 +54,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             ))}
           </ul>
         </nav>
+        <FindRequest onFound={() => (isOpen.value = false)} />
         <SignedInAs />
       </aside>
       <main id="content" tabIndex={-1}>

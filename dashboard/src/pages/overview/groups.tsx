@@ -1,53 +1,52 @@
 import type { Schemas } from '../../data/api.ts'
-import { shortCount } from '../../data/money.ts'
-import { Money } from '../../elements/money.tsx'
+import { addressOf } from '../../data/place.ts'
+import { metrics } from './metrics.ts'
+import { nameOfGroup } from './split.ts'
 
 type Group = Schemas['UsageGroup']
-type Props = {
-  title: string
-  report: Schemas['UsageReport']
-  nameOf: (group: Group) => string | undefined
-}
+type Props = { title: string; report: Schemas['UsageReport']; by: 'model' | 'key' }
 
-/** The sums of each group, the dearest first. */
-export function Groups({ title, report, nameOf }: Props) {
-  const groups = report.data.toSorted(
-    (one, other) => Number(other.sums.cost.usd) - Number(one.sums.cost.usd),
-  )
+/** The sums of each group, the dearest first; a name leads to its requests. */
+export function Groups({ title, report, by }: Props) {
   return (
-    <section class="card">
+    <section class="card groups">
       <h2>{title}</h2>
-      {groups.length === 0 ? (
-        <p class="quiet">Nothing yet.</p>
-      ) : (
-        <div class="table" tabIndex={0} role="region" aria-label={title}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col" class="number">
-                  Calls
+      <div class="table" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              {metrics.map((metric) => (
+                <th key={metric.name} scope="col" class="number">
+                  {metric.title}
                 </th>
-                <th scope="col" class="number">
-                  Spent
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {groups.map((group) => (
-                <tr key={nameOf(group)}>
-                  <td>{nameOf(group)}</td>
-                  <td class="number">{shortCount(group.sums.calls)}</td>
-                  <td class="number">
-                    <Money usd={group.sums.cost.usd} />
-                  </td>
-                </tr>
               ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {report.has_more && <p class="hint">Only the first {report.data.length} are shown.</p>}
+            </tr>
+          </thead>
+          <tbody>
+            {report.data.map((group) => (
+              <tr key={group[by]}>
+                <th scope="row">
+                  <a class="group-name" href={requestsOf(group, by, report)}>
+                    {nameOfGroup(group, by)}
+                  </a>
+                </th>
+                {metrics.map(({ name, valueOf, tell }) => (
+                  <td key={name} class="number">
+                    {tell(valueOf(group.sums))}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {report.has_more && <p class="hint">The {report.data.length} dearest are shown.</p>}
     </section>
   )
+}
+
+function requestsOf(group: Group, by: Props['by'], { mode, from }: Schemas['UsageReport']): string {
+  const filter = by === 'model' ? { model: group.model } : { key_id: group.key }
+  return addressOf('/requests', { ...filter, mode, from })
 }

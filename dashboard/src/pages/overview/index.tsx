@@ -1,35 +1,49 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
-import { shortCount, shortUsd } from '../../data/money.ts'
+import { shortCount } from '../../data/money.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Bars, type Bar } from '../../elements/bars.tsx'
+import { Bars } from '../../elements/bars.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { Figures } from './figures.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
-import { rangeOf, ranges, type Range } from './range.ts'
+import { metrics, type Metric } from './metrics.ts'
+import { rangeOf, ranges, type Range, type RangeOfTime } from './range.ts'
+import { loadSplit, plotOf, splitPlotOf, splits, type Asked, type Split } from './split.ts'
+import './overview.css'
 
-type Dimension = Schemas['UsageDimension']
 type Report = Schemas['UsageReport']
 
-const ask = (range: Range, groupBy: readonly Dimension[], signal: AbortSignal) => {
-  const mode = place.value.query.get('mode') === 'test' ? ('test' as const) : ('live' as const)
-  const query = { ...accountQuery(), ...range, mode, group_by: [...groupBy], limit: 100 }
+/** So many models and keys are listed; whoever has more finds them in an export. */
+const groupsMax = 20
+
+const ask = (
+  range: Range,
+  groupBy: readonly Schemas['UsageDimension'][],
+  { mode }: Asked,
+  signal: AbortSignal,
+) => {
+  const isOverTime = groupBy.some((name) => name === 'hour' || name === 'day')
+  const order = isOverTime
+    ? ({ order_by: 'time', limit: 100 } as const)
+    : ({ order_by: 'cost', limit: groupsMax } as const)
+  const query = { ...accountQuery(), ...range, mode, group_by: [...groupBy], ...order }
   return bodyOf(GET('/api/usage', { params: { query }, signal }))
 }
 
-/** What was spent and used: over time, by model and key, against the period before. */
+/** What was spent and used: over time, by model and by key, against the time before. */
 export function Page() {
   const { query } = place.value
   const range = rangeOf(query.get('range'), Date.now())
-  const key = `overview ${query.toString()} ${range.now.to}`
-  const reports = useLoad(key, async (signal) => {
+  const mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const reports = useLoad(`overview ${range.now.from} ${range.now.to} ${mode}`, async (signal) => {
     const [byTime, byModel, byKey, before] = await Promise.all([
-      ask(range.now, [range.unit], signal),
-      ask(range.now, ['model'], signal),
-      ask(range.now, ['key'], signal),
-      ask(range.before, [], signal),
+      ask(range.now, [range.unit], { mode }, signal),
+      ask(range.now, ['model'], { mode }, signal),
+      ask(range.now, ['key'], { mode }, signal),
+      ask(range.before, [], { mode }, signal),
     ])
     return { byTime, byModel, byKey, before }
   })
@@ -37,80 +51,128 @@ export function Page() {
     <>
       <div class="head">
         <h1>Overview</h1>
-        <div class="row" role="group" aria-label="Range">
-          {ranges.map(({ name, title }) => (
-            <button
-              key={name}
-              type="button"
-              class="plain small"
-              aria-pressed={range.name === name}
-              onClick={() => setQuery({ range: name })}
-            >
-              {title}
-            </button>
-          ))}
-          <button
-            type="button"
-            class="plain small"
-            aria-pressed={query.get('mode') === 'test'}
-            onClick={() => setQuery({ mode: query.get('mode') === 'test' ? undefined : 'test' })}
-          >
-            Test keys
-          </button>
-        </div>
+        <Choices range={range} mode={mode} />
       </div>
       <Failure error={reports.error} again={reports.again} />
       {reports.data === undefined ? (
         reports.isLoading && <Waiting what="Adding up" />
       ) : (
-        <>
-          <Figures now={reports.data.byTime.total} before={reports.data.before.total} />
-          <OverTime report={reports.data.byTime} range={range} />
-          <div class="halves">
-            <Groups title="By model" report={reports.data.byModel} nameOf={({ model }) => model} />
-            <Groups
-              title="By key"
-              report={reports.data.byKey}
-              nameOf={(group) => group.key_name ?? group.key}
-            />
-          </div>
-        </>
+        <Sums {...reports.data} range={range} mode={mode} />
       )}
     </>
   )
 }
 
-function OverTime({ report, range }: { report: Report; range: ReturnType<typeof rangeOf> }) {
-  const sums = new Map(report.data.map((group) => [group.hour ?? group.day ?? '', group.sums]))
-  const times = range.times()
-  const bars = (valuesOf: (one: Schemas['UsageSums'] | undefined) => number[]): Bar[] =>
-    times.map((at) => ({ label: range.labelOf(at), values: valuesOf(sums.get(at)) }))
+type ChoicesProps = Asked & { range: RangeOfTime }
+
+function Choices({ range, mode }: ChoicesProps) {
   return (
-    <div class="halves">
-      <section class="card">
-        <Bars
-          caption="Spent"
-          series={['Dollars']}
-          bars={bars((one) => [Number(one?.cost.usd ?? 0)])}
-          tell={(value) => shortUsd(value.toFixed(9))}
-        />
-      </section>
-      <section class="card">
-        <Bars
-          caption="Calls"
-          series={['From providers', 'From the cache', 'Failed']}
-          bars={bars((one) =>
-            one === undefined
-              ? [0, 0, 0]
-              : [
-                  one.calls - one.cached_calls - one.failed_calls,
-                  one.cached_calls,
-                  one.failed_calls,
-                ],
-          )}
-          tell={shortCount}
-        />
-      </section>
+    <div class="row" role="group" aria-label="Range and keys">
+      {ranges.map(({ name, title }) => (
+        <button
+          key={name}
+          type="button"
+          class="plain small"
+          aria-pressed={range.name === name}
+          onClick={() => setQuery({ range: name })}
+        >
+          {title}
+        </button>
+      ))}
+      <button
+        type="button"
+        class="plain small"
+        aria-pressed={mode === 'test'}
+        onClick={() => setQuery({ mode: mode === 'test' ? undefined : 'test' })}
+      >
+        Test keys
+      </button>
     </div>
+  )
+}
+
+type SumsProps = ChoicesProps & { byTime: Report; byModel: Report; byKey: Report; before: Report }
+
+function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
+  const { query } = place.value
+  if (byTime.total.calls === 0 && before.total.calls === 0) return <FirstSteps mode={mode} />
+  const metric = metrics.find(({ name }) => name === query.get('metric')) ?? metrics[0]!
+  const split = splits.find(({ by }) => by === (query.get('split') ?? undefined))?.by
+  const { unpriced_calls: unpriced } = byTime.total
+  return (
+    <>
+      <Figures now={byTime.total} before={before.total} chosen={metric} />
+      {unpriced > 0 && (
+        <p class="hint">
+          The cost of {shortCount(unpriced)} {unpriced === 1 ? 'request' : 'requests'} is not known,
+          and missing from what was spent.
+        </p>
+      )}
+      <section class="card">
+        <SplitChoice split={split} />
+        {split === undefined ? (
+          <Plot metric={metric} {...plotOf(metric, byTime.data, range)} />
+        ) : (
+          <SplitPlot {...{ metric, range, mode }} by={split} />
+        )}
+        {range.unit === 'day' && <p class="hint">Days begin at midnight UTC.</p>}
+      </section>
+      <Groups title="By model" by="model" report={byModel} />
+      <Groups title="By key" by="key" report={byKey} />
+    </>
+  )
+}
+
+function SplitChoice({ split }: { split: Split }) {
+  return (
+    <div class="row split" role="group" aria-label="Split the plot">
+      {splits.map(({ by, title }) => (
+        <button
+          key={title}
+          type="button"
+          class="plain small"
+          aria-pressed={split === by}
+          onClick={() => setQuery({ split: by })}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+type PlotProps = { metric: Metric; caption?: string } & ReturnType<typeof plotOf>
+
+function Plot({ metric, series, bars, caption = metric.title }: PlotProps) {
+  return <Bars caption={caption} series={series} bars={bars} tell={metric.tell} />
+}
+
+type SplitPlotProps = Asked & { metric: Metric; range: RangeOfTime; by: 'model' | 'key' }
+
+function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
+  const loaded = useLoad(`split ${by} ${range.now.from} ${mode}`, (signal) =>
+    loadSplit(range, by, { mode }, signal),
+  )
+  const { data } = loaded
+  // Of a rate its count is plotted.
+  const plotted = metric.isRate ? { ...metric, tell: shortCount } : metric
+  return (
+    <>
+      <Failure error={loaded.error} again={loaded.again} />
+      {data === undefined ? (
+        loaded.isLoading && <Waiting what="Adding up" />
+      ) : (
+        <>
+          <Plot
+            metric={plotted}
+            caption={metric.isRate ? 'Failed requests' : metric.title}
+            {...splitPlotOf(metric, data.groups, range, by)}
+          />
+          {!data.isWhole && (
+            <p class="hint">There are too many to plot all of them. Choose a shorter time.</p>
+          )}
+        </>
+      )}
+    </>
   )
 }

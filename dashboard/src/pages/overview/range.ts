@@ -36,6 +36,8 @@ export function rangeOf(name: string | null, nowMs: number) {
   }
 }
 
+export type RangeOfTime = ReturnType<typeof rangeOf>
+
 function isoOf(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -1,129 +1,184 @@
-import type { ComponentChildren } from 'preact'
 import {
+  CacheOutcomeValues,
   CallModalityValues,
   CallOutcomeValues,
   ErrorCodeValues,
   FaceValues,
+  FailureKindValues,
   ModeValues,
 } from '../../../../generated/client-values.ts'
 import type { paths } from '../../../../generated/client-types.ts'
+import { bodyOf, GET } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
 import { addressOf, go, place, setQuery } from '../../data/place.ts'
-import { Field } from '../../elements/field.tsx'
+import { accountQuery, mayAdminister } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Field, type FieldAttributes } from '../../elements/field.tsx'
 
 type Query = NonNullable<paths['/api/requests']['get']['parameters']['query']>
+type Choice = readonly [value: string, text: string]
 
 /** What can be filtered by, each in the address. */
 const names = [
   'mode',
   'outcome',
   'error_code',
+  'failure',
+  'failed_provider',
   'model',
   'provider',
   'face',
   'modality',
+  'cache',
   'key_id',
+  'member',
+  'cost_above_usd',
   'from',
   'to',
 ] as const satisfies readonly (keyof Query)[]
+type Name = (typeof names)[number]
 
 /** What the address asks for; the gateway judges what is in it. */
 export function filtersInPlace(): Query {
-  const { query } = place.value
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = query.get(name)
-      return value === null || value === '' ? [] : [[name, value]]
-    }),
+  return Object.fromEntries(names.flatMap((name) => (chosen(name) ? [[name, chosen(name)]] : [])))
+}
+
+/** Whether the address asks for a part of the calls. */
+export function isFiltered(): boolean {
+  return names.some((name) => chosen(name) !== '')
+}
+
+function chosen(name: Name): string {
+  return place.value.query.get(name) ?? ''
+}
+
+/** The filters, which the address keeps. */
+export function Filters() {
+  return (
+    <details class="card filters" open={isFiltered()}>
+      <summary>Filters</summary>
+      <div class="columns">
+        <Select name="outcome" label="Outcome" choices={worded(CallOutcomeValues)} />
+        <Select name="error_code" label="Error" choices={worded(ErrorCodeValues)} />
+        <Select
+          name="failure"
+          label="How the provider failed"
+          choices={worded(FailureKindValues)}
+        />
+        <Text name="failed_provider" label="Provider that failed" />
+        <Text name="model" label="Model" />
+        <Text name="provider" label="Provider that answered" />
+        {mayAdminister.value ? <OfPeople /> : <Text name="key_id" label="Key id" />}
+        <Select name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
+        <Select name="modality" label="Kind" choices={worded(CallModalityValues)} />
+        <Select name="face" label="Came by" choices={worded(FaceValues)} />
+        <Select name="mode" label="Keys" choices={worded(ModeValues)} />
+        <Text name="cost_above_usd" label="Cost more than (dollars)" inputMode="decimal" />
+        <Moment name="from" label="From" />
+        <Moment name="to" label="Until" />
+      </div>
+      {isFiltered() && (
+        <button type="button" class="plain small" onClick={() => go(addressOf('/requests'))}>
+          Clear the filters
+        </button>
+      )}
+    </details>
   )
 }
 
-/** A request id pasted here opens its row, whatever the filters are. */
-export function Filters() {
-  const { query } = place.value
-  const chosen = (name: string) => query.get(name) ?? ''
-  const choice = (name: string, label: string, values: readonly string[], all = 'all') => (
+function worded(values: readonly string[]): Choice[] {
+  return values.map((value) => [value, value.replaceAll('_', ' ')])
+}
+
+type SelectProps = { name: Name; label: string; choices: readonly Choice[] }
+
+function Select({ name, label, choices }: SelectProps) {
+  const value = chosen(name)
+  // What the address asks for is shown, also where nobody knows it.
+  const isKnown = value === '' || choices.some(([known]) => known === value)
+  const all: readonly Choice[] = [
+    ['', 'all'],
+    ...(isKnown ? [] : [[value, value] as const]),
+    ...choices,
+  ]
+  return (
     <Field label={label}>
       {(attributes) => (
         <select
           {...attributes}
-          value={chosen(name)}
           onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
         >
-          <option value="">{all}</option>
-          {values.map((value) => (
-            <option key={value} value={value}>
-              {value}
+          {all.map(([one, text]) => (
+            <option key={one} value={one} selected={one === value}>
+              {text}
             </option>
           ))}
         </select>
       )}
     </Field>
   )
-  const text = (name: string, label: string) => (
-    <Field label={label}>
+}
+
+type TextProps = { name: Name; label: string; inputMode?: 'decimal' }
+
+function Text({ name, label, inputMode }: TextProps) {
+  const more = inputMode === undefined ? {} : { inputMode }
+  const input = (attributes: FieldAttributes) => (
+    <input
+      {...attributes}
+      {...more}
+      value={chosen(name)}
+      onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+    />
+  )
+  return <Field label={label}>{input}</Field>
+}
+
+const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** A moment in the reader's own zone; the address has it in UTC. */
+function Moment({ name, label }: { name: Name; label: string }) {
+  const atMs = Date.parse(chosen(name))
+  const local = Number.isNaN(atMs)
+    ? ''
+    : new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  const change = (text: string) => {
+    const date = new Date(text)
+    setQuery({ [name]: Number.isNaN(date.getTime()) ? undefined : date.toISOString() })
+  }
+  return (
+    <Field label={`${label} (${zone})`}>
       {(attributes) => (
         <input
           {...attributes}
-          value={chosen(name)}
-          onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+          type="datetime-local"
+          value={local}
+          onChange={(event) => change(event.currentTarget.value)}
         />
       )}
     </Field>
   )
-  return (
-    <div class="card">
-      <FindRequest />
-      <details open={names.some((name) => chosen(name) !== '')}>
-        <summary>Filters</summary>
-        <div class="columns">
-          {choice('mode', 'Mode', ModeValues, 'live')}
-          {choice('outcome', 'Outcome', CallOutcomeValues)}
-          {choice('error_code', 'Error', ErrorCodeValues)}
-          {choice('face', 'Face', FaceValues)}
-          {choice('modality', 'Kind', CallModalityValues)}
-          {text('model', 'Model')}
-          {text('provider', 'Provider')}
-          {text('key_id', 'Key id')}
-          {text('from', 'From (UTC)')}
-          {text('to', 'To (UTC)')}
-        </div>
-        <Cleared>
-          <button type="button" class="plain small" onClick={() => go(addressOf('/requests'))}>
-            Clear the filters
-          </button>
-        </Cleared>
-      </details>
-    </div>
-  )
 }
 
-function Cleared({ children }: { children: ComponentChildren }) {
-  return names.some((name) => place.value.query.has(name)) ? <p>{children}</p> : null
-}
-
-function FindRequest() {
+/** The keys and the people of the account, for those who may see them. */
+function OfPeople() {
+  const known = useLoad('filters', async (signal) => {
+    const query = { ...accountQuery(), limit: 100 }
+    const [keys, members] = await Promise.all([
+      bodyOf(GET('/api/keys', { params: { query }, signal })),
+      bodyOf(GET('/api/members', { params: { query }, signal })),
+    ])
+    return {
+      keys: keys.data.map(({ id, name }): Choice => [id, name]),
+      people: members.data.map(({ id, name }): Choice => [id, name]),
+    }
+  })
+  const { keys = [], people = [] } = known.data ?? {}
   return (
-    <form
-      class="row find"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const id = new FormData(event.currentTarget).get('id')
-        if (typeof id === 'string' && id.trim() !== '') {
-          go(addressOf(`/requests/${encodeURIComponent(id.trim())}`))
-        }
-      }}
-    >
-      <label class="hidden" for="find-request">
-        Request id
-      </label>
-      <input
-        id="find-request"
-        name="id"
-        placeholder="Paste a request id: req_…"
-        spellcheck={false}
-      />
-      <button class="plain">Open</button>
-    </form>
+    <>
+      <Select name="key_id" label="Key" choices={keys} />
+      <Select name="member" label="Whose key" choices={people} />
+      <Failure error={known.error} again={known.again} />
+    </>
   )
 }

@@ -1,9 +1,49 @@
-import { place } from '../../data/place.ts'
+import { useEffect } from 'preact/hooks'
+import { addressOf, go, place } from '../../data/place.ts'
+import { Causes } from './causes.tsx'
 import { RequestList } from './list.tsx'
 import { OneRequest } from './one.tsx'
+import './requests.css'
 
-/** The calls of the account: as they come in, or one of them in full. */
+/** The calls of the account: as they come in, why some of them failed, or one of them in full. */
 export function Page() {
-  const [, , id] = place.value.path.split('/')
-  return id === undefined ? <RequestList /> : <OneRequest key={id} id={id} />
+  const { path, query } = place.value
+  const id = idIn(path)
+  const asked = query.get('id')
+  useEffect(() => {
+    // What errors lead to, wherever the row is.
+    if (asked === null) return
+    go(addressOf(`/requests/${encodeURIComponent(asked)}`), { replace: true })
+  }, [asked])
+  if (id !== undefined) return <OneRequest key={id} id={id} />
+  const isAboutErrors = query.get('view') === 'errors'
+  return (
+    <>
+      <div class="head">
+        <h1>Requests</h1>
+      </div>
+      <nav class="views row" aria-label="Views of the requests">
+        <a href={addressOf('/requests')} aria-current={isAboutErrors ? undefined : 'true'}>
+          As they come in
+        </a>
+        <a
+          href={addressOf('/requests', { view: 'errors' })}
+          aria-current={isAboutErrors ? 'true' : undefined}
+        >
+          Why some failed
+        </a>
+      </nav>
+      {isAboutErrors ? <Causes /> : <RequestList />}
+    </>
+  )
+}
+
+/** The id that an address names; anybody writes addresses. */
+function idIn(path: string): string | undefined {
+  const [, , id] = path.split('/')
+  try {
+    return id === undefined ? undefined : decodeURIComponent(id)
+  } catch {
+    return id
+  }
 }

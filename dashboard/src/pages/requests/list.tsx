@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useAct, useLoad } from '../../data/load.ts'
-import { addressOf, go, place } from '../../data/place.ts'
-import { accountQuery } from '../../data/session.ts'
+import { addressOf, place } from '../../data/place.ts'
+import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
-import { Filters, filtersInPlace } from './filters.tsx'
+import { Filters, filtersInPlace, isFiltered } from './filters.tsx'
+import { Outcome, tookText } from './outcome.tsx'
 
 type Call = Schemas['RequestRecord']
 
@@ -24,34 +25,34 @@ const ask = (cursor?: string, signal?: AbortSignal) => {
 
 /** The calls as they come in, the newest first. */
 export function RequestList() {
-  const { query } = place.value
-  const id = query.get('id')
-  useEffect(() => {
-    // What errors lead to, wherever the row is.
-    if (id !== null) go(addressOf(`/requests/${encodeURIComponent(id)}`), { replace: true })
-  }, [id])
   return (
     <>
-      <div class="head">
-        <h1>Requests</h1>
-      </div>
       <Filters />
-      <Rows key={query.toString()} />
+      <Rows key={place.value.query.toString()} />
     </>
   )
 }
 
 /** The rows of one set of filters. */
 function Rows() {
-  const newest = useLoad('requests', (signal) => ask(undefined, signal), { everyMs: pollMs })
+  const [isLive, setLive] = useState(true)
+  const polling = isLive ? { everyMs: pollMs } : {}
+  const newest = useLoad('requests', (signal) => ask(undefined, signal), polling)
   const [older, setOlder] = useState<readonly Call[]>([])
   const [cursor, setCursor] = useState<string | null>()
   const first = newest.data
   const next = cursor === undefined ? first?.next_cursor : cursor
   useEffect(() => {
     if (first === undefined || cursor === undefined) return
-    // What the newest page has pushed out stays among the older ones.
-    setOlder((rows) => merged(first.data, rows).slice(0, rowsMax))
+    const known = new Set(older.map(({ id }) => id))
+    if (first.data.some(({ id }) => known.has(id))) {
+      // What the newest page has pushed out stays among the older ones.
+      setOlder(merged(first.data, older).slice(0, rowsMax))
+      return
+    }
+    // More has come than a page holds: what is between is not known, and the list begins anew.
+    setOlder([])
+    setCursor(undefined)
   }, [first])
   const loading = useAct(async () => {
     const page = await ask(next ?? undefined)
@@ -62,11 +63,26 @@ function Rows() {
   const isFull = rows.length >= rowsMax
   return (
     <>
+      <div class="row live views">
+        <button
+          type="button"
+          class="plain small"
+          aria-pressed={isLive}
+          onClick={() => setLive(!isLive)}
+        >
+          {isLive ? 'Live' : 'Paused'}
+        </button>
+        <span class="quiet">
+          {isLive
+            ? `Looks for new requests every ${pollMs / 1000} s.`
+            : 'New requests are not shown.'}
+        </span>
+      </div>
       <Failure error={newest.error} again={newest.again} />
       {first === undefined ? (
         newest.isLoading && <Waiting what="Loading the requests" />
       ) : (
-        <Table calls={rows} />
+        <Table calls={rows} mayGoOn={Boolean(next)} />
       )}
       <Failure error={loading.error} />
       {next && !isFull && (
@@ -90,21 +106,11 @@ function merged(newer: readonly Call[], older: readonly Call[]): Call[] {
   return [...newer, ...older.filter(({ id }) => !known.has(id))]
 }
 
-function Table({ calls }: { calls: readonly Call[] }) {
-  if (calls.length === 0) {
-    return (
-      <div class="card empty">
-        <h2>Nothing has been called here</h2>
-        <p>
-          Calls appear as they end. <a href={addressOf('/keys/new')}>Create a key</a> and paste the
-          line that it comes with, or take away a filter.
-        </p>
-      </div>
-    )
-  }
+function Table({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean }) {
+  if (calls.length === 0) return isFiltered() ? <NoneFound mayGoOn={mayGoOn} /> : <NoneYet />
   return (
     <div class="card table" tabIndex={0} role="region" aria-label="Requests">
-      <table>
+      <table class="calls">
         <thead>
           <tr>
             <th scope="col">When</th>
@@ -131,9 +137,17 @@ function Table({ calls }: { calls: readonly Call[] }) {
               <td>
                 <Outcome call={call} />
               </td>
-              <td>{call.model}</td>
+              <td>
+                <div class="shortly" title={call.model}>
+                  {call.model}
+                </div>
+              </td>
               <td>{call.provider ?? (call.cache === 'hit' ? 'cache' : '–')}</td>
-              <td>{call.key_name ?? call.key_id}</td>
+              <td>
+                <div class="shortly" title={call.key_name ?? undefined}>
+                  {call.key_name ?? call.key_id}
+                </div>
+              </td>
               <td class="number">{tookText(call.duration_ms)}</td>
               <td class="number">
                 <Money usd={call.cost.amount?.usd} />
@@ -146,20 +160,33 @@ function Table({ calls }: { calls: readonly Call[] }) {
   )
 }
 
-const looks: Record<Schemas['CallOutcome'], string> = {
-  ok: 'good',
-  failed: 'wrong',
-  cancelled: '',
-  unknown: 'warn',
+function NoneFound({ mayGoOn }: { mayGoOn: boolean }) {
+  return (
+    <div class="card empty">
+      <h2>No request passes these filters</h2>
+      <p>
+        {mayGoOn
+          ? 'None of the newest 10,000 does. Look among older ones, or take away a filter.'
+          : 'Take away a filter, or ask for a longer time.'}
+      </p>
+    </div>
+  )
 }
 
-/** How a call ended: the error's code where it failed. */
-export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 'cache'> }) {
-  const text = call.cache === 'hit' ? 'cached' : (call.error_code ?? call.outcome)
-  return <span class={`state ${looks[call.outcome]}`}>{text}</span>
-}
-
-/** A duration as people read it. */
-export function tookText(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
+function NoneYet() {
+  return (
+    <div class="card empty">
+      <h2>Nothing has been requested yet</h2>
+      <p>
+        {mayAdminister.value ? (
+          <>
+            <a href={addressOf('/keys/new')}>Create a key</a> and paste the line that it comes with.
+          </>
+        ) : (
+          'Use a key of this account.'
+        )}{' '}
+        Each request appears here when it ends, with what it cost and why.
+      </p>
+    </div>
+  )
 }

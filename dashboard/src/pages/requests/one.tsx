@@ -1,18 +1,21 @@
-import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { Fragment } from 'preact'
+import type { Schemas } from '../../data/api.ts'
+import { bodyOf, GET } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
-import { exactUsd } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery } from '../../data/session.ts'
-import { CopyButton } from '../../elements/copy.tsx'
+import { accountQuery, mayAdminister } from '../../data/session.ts'
+import { CopyButton, Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
-import { Outcome, tookText } from './list.tsx'
+import { CostOfCall } from './cost.tsx'
+import { Outcome, tookText } from './outcome.tsx'
+import { replayAsCurl } from './replay.ts'
+import { Timeline } from './timeline.tsx'
 
 type Call = Schemas['RequestRecord']
 
-/** One call in full: who answered, what was tried, and the arithmetic of its cost. */
+/** One call in full: who answered, what was tried, what was adjusted, and the arithmetic of its cost. */
 export function OneRequest({ id }: { id: string }) {
   const call = useLoad(`request ${id}`, (signal) =>
     bodyOf(GET('/api/requests/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
@@ -28,12 +31,31 @@ export function OneRequest({ id }: { id: string }) {
         call.isLoading && <Waiting what="Loading the request" />
       ) : (
         <>
+          <Remedy call={call.data} />
           <About call={call.data} />
-          <Attempts call={call.data} />
-          <Cost call={call.data} />
+          <Timeline call={call.data} />
+          <Warnings call={call.data} />
+          <CostOfCall cost={call.data.cost} />
+          <Replay call={call.data} />
         </>
       )}
     </>
+  )
+}
+
+function Remedy({ call }: { call: Call }) {
+  if (call.outcome === 'ok' || call.error_code === null) return null
+  return (
+    <section class="card notice">
+      <h2>
+        It was answered with <code>{call.error_code}</code>
+      </h2>
+      {call.remedy !== null && (
+        <p>
+          <strong>What to do:</strong> {call.remedy}
+        </p>
+      )}
+    </section>
   )
 }
 
@@ -56,35 +78,80 @@ function About({ call }: { call: Call }) {
         </dd>
         <dt>Key</dt>
         <dd>
-          <a href={addressOf(`/keys/${call.key_id}`)}>{call.key_name ?? call.key_id}</a>,{' '}
-          {call.mode}
+          <KeyOf call={call} />
+          {call.mode === 'test' && ' (test)'}
         </dd>
-        <dt>Model</dt>
-        <dd>{call.model}</dd>
-        {call.upstream_model !== null && (
-          <>
-            <dt>Asked of {call.provider ?? 'the provider'}</dt>
-            <dd>{call.upstream_model}</dd>
-          </>
-        )}
-        {call.served_model !== null && (
-          <>
-            <dt>Served by</dt>
-            <dd>
-              {call.served_model}
-              {call.service_tier !== null && `, tier ${call.service_tier}`}
-            </dd>
-          </>
-        )}
+        <Models call={call} />
         <dt>Came by</dt>
         <dd>
-          {call.face}, {call.modality}
+          {call.face === 'mcp' ? 'a tool' : 'the API'}, for {call.modality}
         </dd>
         <dt>Cache</dt>
-        <dd>{call.cache}</dd>
+        <dd>{cacheWords[call.cache]}</dd>
         <Usage usage={call.usage} />
       </dl>
     </section>
+  )
+}
+
+const cacheWords: Record<Call['cache'], string> = {
+  hit: 'it had the answer',
+  miss: 'it did not have the answer',
+  bypass: 'it was not asked',
+}
+
+function KeyOf({ call }: { call: Call }) {
+  const name = call.key_name ?? call.key_id
+  if (!mayAdminister.value) return <>{name}</>
+  return <a href={addressOf(`/keys/${call.key_id}`)}>{name}</a>
+}
+
+/** What was asked for beside what has answered. */
+function Models({ call }: { call: Call }) {
+  const {
+    asked_model: asked,
+    model,
+    provider,
+    upstream_model: upstream,
+    served_model: served,
+  } = call
+  return (
+    <>
+      <dt>Model asked for</dt>
+      <dd>
+        <code>{asked}</code>
+      </dd>
+      {model !== asked && (
+        <>
+          <dt>Which is</dt>
+          <dd>
+            <code>{model}</code>
+          </dd>
+        </>
+      )}
+      {provider !== null && (
+        <>
+          <dt>Provider</dt>
+          <dd>
+            {provider}
+            {upstream !== null && (
+              <>
+                , asked for <code>{upstream}</code>
+              </>
+            )}
+          </dd>
+        </>
+      )}
+      {served !== null && (
+        <>
+          <dt>Model that answered</dt>
+          <dd>
+            <code>{served}</code>
+            {call.service_tier !== null && `, tier ${call.service_tier}`}
+          </dd>
+        </>
+      )}
+    </>
   )
 }
 
@@ -98,7 +165,7 @@ const usageNames: Record<keyof Call['usage'], string> = {
   reasoning_tokens: '… of these thought',
   audio_output_tokens: '… of sound',
   image_output_tokens: '… of pictures',
-  images: 'Pictures',
+  images: 'Images',
 }
 
 function Usage({ usage }: Pick<Call, 'usage'>) {
@@ -106,104 +173,62 @@ function Usage({ usage }: Pick<Call, 'usage'>) {
   return (
     <>
       {used.map(([name, count]) => (
-        <>
+        <Fragment key={name}>
           <dt>{usageNames[name as keyof Call['usage']]}</dt>
           <dd>{count.toLocaleString('en-US')}</dd>
-        </>
+        </Fragment>
       ))}
     </>
   )
 }
 
-function Attempts({ call }: { call: Call }) {
-  if (call.attempts.length === 0) return null
-  const most = Math.max(...call.attempts.map(({ duration_ms: ms }) => ms), 1)
+function Warnings({ call: { warnings } }: { call: Call }) {
+  if (warnings.length === 0) return null
   return (
     <section class="card">
-      <h2>What was tried</h2>
-      <ol class="attempts">
-        {call.attempts.map((attempt, index) => (
-          <li key={index}>
-            <span>
-              {attempt.provider} <span class="quiet">{attempt.upstream_model}</span>
-            </span>
-            <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-              <rect
-                class={attempt.outcome === 'ok' ? 'series-1' : 'gauge-full'}
-                width={Math.max((attempt.duration_ms / most) * 100, 1)}
-                height="4"
-              />
-            </svg>
-            <span>
-              {attempt.outcome}
-              {attempt.status !== null && ` (${attempt.status})`}, {tookText(attempt.duration_ms)}
-            </span>
-          </li>
-        ))}
-      </ol>
-    </section>
-  )
-}
-
-function Cost({ call: { cost } }: { call: Call }) {
-  return (
-    <section class="card">
-      <h2>
-        Cost: <Money usd={cost.amount?.usd} />
-      </h2>
-      {cost.lines === null || cost.lines.length === 0 ? (
-        <p class="quiet">
-          {cost.status === 'cached'
-            ? 'The cache answered: nothing was paid.'
-            : cost.status === 'unknown'
-              ? 'No price is known for it.'
-              : 'Nothing was paid for.'}
-        </p>
-      ) : (
-        <Lines cost={cost} />
-      )}
-      {!cost.is_charged && <p class="quiet">Test keys are not charged.</p>}
-    </section>
-  )
-}
-
-function Lines({ cost }: { cost: Call['cost'] }) {
-  return (
-    <div class="table" tabIndex={0} role="region" aria-label="Cost">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col" class="number">
-              Units
-            </th>
-            <th scope="col" class="number">
-              Price of one
-            </th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {cost.lines?.map((line) => (
-            <tr key={line.what}>
-              <td>{line.what.replaceAll('_', ' ')}</td>
-              <td class="number">{line.units.toLocaleString('en-US')}</td>
-              <td class="number">${line.unit_price}</td>
-              <td class="number">${line.amount}</td>
+      <h2>What was adjusted</h2>
+      <div class="table" tabIndex={0} role="region" aria-label="What was adjusted">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Parameter</th>
+              <th scope="col">Asked for</th>
+              <th scope="col">Applied</th>
+              <th scope="col">Why</th>
             </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row" colSpan={3}>
-              Sum, rounded once to {cost.amount === null ? 'nothing' : exactUsd(cost.amount.usd)}
-            </th>
-            <td class="number">${cost.exact_usd}</td>
-          </tr>
-        </tfoot>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {warnings.map(({ param, requested, applied, reason }, index) => (
+              <tr key={index}>
+                <td>
+                  <code>{param}</code>
+                </td>
+                <td>{valueText(requested, 'not kept')}</td>
+                <td>{valueText(applied, 'left out')}</td>
+                <td>{reason}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+function valueText(value: unknown, otherwise: string) {
+  if (value === null || value === undefined) return <span class="quiet">{otherwise}</span>
+  return <code>{JSON.stringify(value)}</code>
+}
+
+function Replay({ call }: { call: Call }) {
+  return (
+    <section class="card">
+      <h2>Replay as curl</h2>
+      <p class="quiet">
+        What was asked is not stored, nor is the key: put your prompt and your key in. Further
+        options of the request are missing, too.
+      </p>
+      <Snippet text={replayAsCurl(call, location.origin)} what="Replay as curl" />
+    </section>
   )
 }

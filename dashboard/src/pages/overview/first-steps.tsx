@@ -1,0 +1,92 @@
+import { bodyOf, GET } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
+import { shortCount } from '../../data/money.ts'
+import { addressOf, setQuery } from '../../data/place.ts'
+import { accountQuery, mayAdminister } from '../../data/session.ts'
+import { Snippet } from '../../elements/copy.tsx'
+import type { Asked } from './split.ts'
+
+/** What to do where nothing has been used yet. */
+export function FirstSteps({ mode }: Asked) {
+  return (
+    <section class="card first-steps">
+      <h2>
+        {mode === 'test'
+          ? 'Nothing was used with test keys in this time'
+          : 'Nothing was used in this time'}
+      </h2>
+      <OtherKeys mode={mode} />
+      <ol>
+        <li>
+          <FirstKey />
+        </li>
+        <li>
+          <strong>Make a request.</strong>
+          <p>Paste the line that the key comes with, or this one with your key in it:</p>
+          <Snippet text={firstCall()} what="a first request" />
+        </li>
+        <li>
+          <strong>
+            <a href={addressOf('/playground')}>Or open the playground</a>
+          </strong>
+          <p>Try models side by side, and see the price before you pay it.</p>
+        </li>
+      </ol>
+      <p class="quiet">Then this page shows what was spent, on which models and with which keys.</p>
+    </section>
+  )
+}
+
+function FirstKey() {
+  if (mayAdminister.value) {
+    return (
+      <>
+        <strong>
+          <a href={addressOf('/keys/new')}>Create an API key</a>
+        </strong>
+        <p>Programs call the gateway with it. It can have limits and a budget of its own.</p>
+      </>
+    )
+  }
+  return (
+    <>
+      <strong>Ask for an API key.</strong>
+      <p>Owners and administrators of this account create them.</p>
+    </>
+  )
+}
+
+function firstCall(): string {
+  return `curl ${location.origin}/v1/chat/completions \\
+  -H "Authorization: Bearer $GATEWAY_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "gpt-5.4-mini", "messages": [{"role": "user", "content": "Hello"}]}'`
+}
+
+/** Leads to what the other kind of keys has used, which may be all that there is. */
+function OtherKeys({ mode }: Asked) {
+  const other = mode === 'test' ? 'live' : 'test'
+  const report = useLoad(`other keys ${other}`, (signal) =>
+    bodyOf(
+      GET('/api/usage', {
+        params: { query: { ...accountQuery(), mode: other, limit: 1 } },
+        signal,
+      }),
+    ),
+  )
+  const calls = report.data?.total.calls ?? 0
+  if (calls === 0) return null
+  return (
+    <p>
+      In the last 30 days there{' '}
+      {calls === 1 ? 'was 1 request' : `were ${shortCount(calls)} requests`} with {other} keys.{' '}
+      <button
+        type="button"
+        class="plain small"
+        onClick={() => setQuery({ mode: mode === 'test' ? undefined : 'test' })}
+      >
+        Show {other} keys
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,112 @@
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import type { Bar } from '../../elements/bars.tsx'
+import { accountQuery } from '../../data/session.ts'
+import type { Metric } from './metrics.ts'
+import type { RangeOfTime } from './range.ts'
+
+type Group = Schemas['UsageGroup']
+type Sums = Schemas['UsageSums']
+
+/** What bars can be split by. */
+export const splits = [
+  { by: undefined, title: 'All together' },
+  { by: 'model', title: 'By model' },
+  { by: 'key', title: 'By key' },
+] as const
+export type Split = (typeof splits)[number]['by']
+
+/** What the account's pages of usage are asked for, beside what they are grouped by. */
+export type Asked = { mode: Schemas['Mode'] }
+
+const pageRows = 100
+/** So many pages of groups are read for one plot; with more there would be no telling bars apart. */
+const pagesMax = 8
+/** Groups that have a colour of their own; the others are one. */
+const seriesMax = 7
+
+/** A name that people know the group by. */
+export function nameOfGroup(group: Group, by: 'model' | 'key'): string {
+  const name = by === 'model' ? group.model : (group.key_name ?? group.key)
+  return name === undefined || name === '' ? 'unnamed' : name
+}
+
+/** The sums of each step of a range by model or key; `isWhole` unless there are too many. */
+export async function loadSplit(
+  range: RangeOfTime,
+  by: 'model' | 'key',
+  { mode }: Asked,
+  signal: AbortSignal,
+): Promise<{ groups: Group[]; isWhole: boolean }> {
+  const groups: Group[] = []
+  let cursor: string | null = null
+  for (let page = 0; page < pagesMax; page++) {
+    const query = {
+      ...accountQuery(),
+      ...range.now,
+      mode,
+      group_by: [range.unit, by],
+      limit: pageRows,
+      ...(cursor === null ? {} : { cursor }),
+    }
+    const report: Schemas['UsageReport'] = await bodyOf(
+      GET('/api/usage', { params: { query }, signal }),
+    )
+    groups.push(...report.data)
+    cursor = report.next_cursor
+    if (cursor === null) return { groups, isWhole: true }
+  }
+  return { groups, isWhole: false }
+}
+
+/** What is plotted: the names of the series, and a bar for each step of the range. */
+export type Plotted = { series: string[]; bars: Bar[] }
+
+/** A metric over time as a whole, in its parts where it has some. */
+export function plotOf(metric: Metric, groups: readonly Group[], range: RangeOfTime): Plotted {
+  const parts = metric.parts ?? [{ title: metric.title, valueOf: metric.valueOf }]
+  const byTime = new Map(groups.map((group) => [timeOf(group), group.sums]))
+  const valuesAt = (at: string) => {
+    const sums = byTime.get(at)
+    return parts.map(({ valueOf }) => (sums === undefined ? 0 : valueOf(sums)))
+  }
+  return {
+    series: parts.map(({ title }) => title),
+    bars: range.times().map((at) => ({ label: range.labelOf(at), values: valuesAt(at) })),
+  }
+}
+
+/** The same split by group: the largest have a series each, the others one together. */
+export function splitPlotOf(
+  metric: Metric,
+  groups: readonly Group[],
+  range: RangeOfTime,
+  by: 'model' | 'key',
+): Plotted {
+  // A rate of a group cannot be stacked: what it is a rate of can.
+  const valueOf = metric.isRate ? (sums: Sums) => sums.failed_calls : metric.valueOf
+  const totals = new Map<string, { title: string; total: number }>()
+  const values = new Map<string, number>()
+  for (const group of groups) {
+    const id = group[by] ?? ''
+    const value = valueOf(group.sums)
+    const { total } = totals.get(id) ?? { total: 0 }
+    totals.set(id, { title: nameOfGroup(group, by), total: total + value })
+    values.set(`${timeOf(group)} ${id}`, value)
+  }
+  const sorted = [...totals].toSorted(([, one], [, other]) => other.total - one.total)
+  const own = sorted.slice(0, seriesMax)
+  const rest = sorted.slice(seriesMax)
+  const at = (time: string, id: string) => values.get(`${time} ${id}`) ?? 0
+  const restAt = (time: string) => rest.reduce((sum, [id]) => sum + at(time, id), 0)
+  return {
+    series: [...own.map(([, { title }]) => title), ...(rest.length > 0 ? ['Others'] : [])],
+    bars: range.times().map((time) => ({
+      label: range.labelOf(time),
+      values: [...own.map(([id]) => at(time, id)), ...(rest.length > 0 ? [restAt(time)] : [])],
+    })),
+  }
+}
+
+function timeOf({ hour, day }: Group): string {
+  return hour ?? day ?? ''
+}

@@ -1,0 +1,132 @@
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
+import { shortCount } from '../../data/money.ts'
+import { addressOf, place, setQuery } from '../../data/place.ts'
+import { accountQuery } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Time } from '../../elements/time.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+
+type Cause = Schemas['RequestErrorCause']
+
+const hourMs = 3_600_000
+const ranges = [
+  { name: 'day', title: '24 hours', ms: 24 * hourMs },
+  { name: 'week', title: '7 days', ms: 7 * 24 * hourMs },
+  { name: 'month', title: '30 days', ms: 30 * 24 * hourMs },
+] as const
+const pollMs = 30_000
+
+/** The failed calls by their cause, with what to do about each. */
+export function Causes() {
+  const { query } = place.value
+  const range = ranges.find(({ name }) => name === query.get('range')) ?? ranges[0]
+  const mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const causes = useLoad(
+    `causes ${range.name} ${mode}`,
+    (signal) => {
+      const from = new Date(Date.now() - range.ms).toISOString()
+      const asked = { ...accountQuery(), from, mode } as const
+      return bodyOf(GET('/api/requests/errors', { params: { query: asked }, signal }))
+    },
+    { everyMs: pollMs },
+  )
+  return (
+    <>
+      <div class="row views" role="group" aria-label="Range">
+        {ranges.map(({ name, title }) => (
+          <button
+            key={name}
+            type="button"
+            class="plain small"
+            aria-pressed={range.name === name}
+            onClick={() => setQuery({ range: name })}
+          >
+            {title}
+          </button>
+        ))}
+        <button
+          type="button"
+          class="plain small"
+          aria-pressed={mode === 'test'}
+          onClick={() => setQuery({ mode: mode === 'test' ? undefined : 'test' })}
+        >
+          Test keys
+        </button>
+      </div>
+      <Failure error={causes.error} again={causes.again} />
+      {causes.data === undefined ? (
+        causes.isLoading && <Waiting what="Looking for errors" />
+      ) : (
+        <List errors={causes.data} />
+      )}
+    </>
+  )
+}
+
+function List({ errors }: { errors: Schemas['RequestErrors'] }) {
+  if (errors.data.length === 0) {
+    return (
+      <div class="card empty">
+        <h2>Nothing has failed in this time</h2>
+        <p>
+          When calls fail, they are shown here by their cause, with what to do about it. Calls that
+          the gateway refuses before it asks a provider are not recorded.
+        </p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <ul class="causes">
+        {errors.data.map((cause) => (
+          <OneCause key={filtersOf(cause)} cause={cause} errors={errors} />
+        ))}
+      </ul>
+      {errors.has_more && <p class="hint">Only the most frequent causes are shown.</p>}
+    </>
+  )
+}
+
+function OneCause({ cause, errors }: { cause: Cause; errors: Schemas['RequestErrors'] }) {
+  const { failed_provider: provider, failure, meaning, remedy, calls } = cause
+  const where = addressOf('/requests', {
+    mode: errors.mode,
+    error_code: cause.error_code,
+    failed_provider: provider ?? undefined,
+    failure: failure ?? undefined,
+    from: errors.from,
+  })
+  return (
+    <li class="card">
+      <div>
+        <h2>
+          <code>{cause.error_code}</code>
+          {provider !== null && ` from ${provider}`}
+        </h2>
+        {meaning !== null && <p>{meaning}</p>}
+        {remedy !== null && (
+          <p>
+            <strong>What to do:</strong> {remedy}
+          </p>
+        )}
+      </div>
+      <div>
+        <div class="count">
+          {shortCount(calls)} <span class="quiet">{calls === 1 ? 'request' : 'requests'}</span>
+        </div>
+      </div>
+      <p class="links">
+        <span class="quiet">
+          Last seen <Time at={cause.last_at} />
+        </span>
+        <a href={where}>Show these requests</a>
+        <a href={addressOf(`/requests/${cause.last_request_id}`)}>Open the last one</a>
+      </p>
+    </li>
+  )
+}
+
+function filtersOf({ error_code: code, failed_provider: provider, failure }: Cause): string {
+  return `${code} ${provider} ${failure}`
+}

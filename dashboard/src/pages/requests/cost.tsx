@@ -1,0 +1,111 @@
+import type { ComponentChildren } from 'preact'
+import type { Schemas } from '../../data/api.ts'
+import { exactUsd } from '../../data/money.ts'
+import { Money } from '../../elements/money.tsx'
+
+type Cost = Schemas['RequestCost']
+
+const whyNothing: Partial<Record<Schemas['CostStatus'], string>> = {
+  cached: 'The cache answered: nothing was paid.',
+  unknown: 'No price is known for it.',
+}
+const whence: Partial<Record<Schemas['CostStatus'], string>> = {
+  exact: 'The provider counted the units; the prices are those of the catalog.',
+  reported: 'The provider itself told what it charges.',
+  estimated: 'The provider counted nothing: the units are an estimate.',
+}
+
+/** The arithmetic of what a call cost. */
+export function CostOfCall({ cost }: { cost: Cost }) {
+  const { lines, status } = cost
+  return (
+    <section class="card">
+      <h2>
+        Cost: <Money usd={cost.amount?.usd} />
+      </h2>
+      {lines === null ? (
+        <p class="quiet">An older version of the gateway did not keep how it was made.</p>
+      ) : lines.length === 0 ? (
+        <p class="quiet">{whyNothing[status] ?? 'Nothing was paid for.'}</p>
+      ) : (
+        <>
+          <Lines cost={cost} lines={lines} />
+          <p class="hint">
+            {whence[status]}
+            {cost.multiplier !== null && cost.multiplier !== '1' && (
+              <> The tier and the hour multiply list prices by {cost.multiplier}.</>
+            )}
+            {cost.upstream !== null && (
+              <> Another provider bills {exactUsd(cost.upstream.usd)} of it to a key of your own.</>
+            )}
+          </p>
+        </>
+      )}
+      {cost.saved !== null && (
+        <p>
+          The answer cost <Money usd={cost.saved.usd} /> when it was made: that was saved.
+        </p>
+      )}
+      {!cost.is_charged && (
+        <p class="hint">Test keys are not charged: this is what it would cost.</p>
+      )}
+    </section>
+  )
+}
+
+function Lines({ cost, lines }: { cost: Cost; lines: NonNullable<Cost['lines']> }) {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="The arithmetic of the cost">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <Cell head>Units</Cell>
+            <Cell head>Price of one</Cell>
+            <Cell head>Amount</Cell>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.what}>
+              <td>{line.what.replaceAll('_', ' ')}</td>
+              <Cell>{line.units.toLocaleString('en-US')}</Cell>
+              <Cell>× ${line.unit_price}</Cell>
+              <Cell>= ${line.amount}</Cell>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          {cost.exact_usd !== null && (
+            <tr>
+              <th scope="row" colSpan={3}>
+                Sum
+              </th>
+              <Cell>${cost.exact_usd}</Cell>
+            </tr>
+          )}
+          {cost.amount !== null && (
+            <tr>
+              <th scope="row" colSpan={3}>
+                Rounded once, to whole nano-dollars
+              </th>
+              <Cell>
+                <strong>{exactUsd(cost.amount.usd)}</strong>
+              </Cell>
+            </tr>
+          )}
+        </tfoot>
+      </table>
+    </div>
+  )
+}
+
+function Cell({ head = false, children }: { head?: boolean; children: ComponentChildren }) {
+  return head ? (
+    <th scope="col" class="number">
+      {children}
+    </th>
+  ) : (
+    <td class="number">{children}</td>
+  )
+}

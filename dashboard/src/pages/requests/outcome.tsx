@@ -1,0 +1,24 @@
+import type { Schemas } from '../../data/api.ts'
+
+type Call = Schemas['RequestRecord']
+
+const looks: Record<Schemas['CallOutcome'], string> = {
+  ok: 'good',
+  failed: 'wrong',
+  cancelled: '',
+  unknown: 'warn',
+}
+
+/** How a call ended: the error's code where it failed. */
+export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 'cache'> }) {
+  const { outcome } = call
+  const isCached = call.cache === 'hit' && outcome === 'ok'
+  const text = outcome === 'failed' ? (call.error_code ?? outcome) : outcome
+  return <span class={`state ${looks[outcome]}`}>{isCached ? 'from the cache' : text}</span>
+}
+
+/** A duration as people read it. */
+export function tookText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`
+}

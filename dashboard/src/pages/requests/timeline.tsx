@@ -1,0 +1,76 @@
+import type { Schemas } from '../../data/api.ts'
+import { tookText } from './outcome.tsx'
+
+type Call = Schemas['RequestRecord']
+
+/** The attempts of a call along its time, and why each next one was made. */
+export function Timeline({ call }: { call: Call }) {
+  const { attempts } = call
+  if (attempts.length === 0) {
+    return (
+      <section class="card">
+        <h2>What was tried</h2>
+        <p class="quiet">
+          {call.cache === 'hit'
+            ? 'The cache had the answer: no provider was asked.'
+            : 'No provider was asked.'}
+        </p>
+      </section>
+    )
+  }
+  const starts = startsOf(attempts)
+  const ends = attempts.map(({ duration_ms: ms }, index) => starts[index]! + ms)
+  const wholeMs = Math.max(call.duration_ms, ...ends, 1)
+  return (
+    <section class="card">
+      <h2>What was tried</h2>
+      <ol class="timeline">
+        {attempts.map((attempt, index) => (
+          <Attempt key={index} {...{ attempt, wholeMs }} startMs={starts[index]!} />
+        ))}
+      </ol>
+      <p class="hint">From the beginning of the request to its end, {tookText(wholeMs)}.</p>
+    </section>
+  )
+}
+
+/** When each began; one after the other where that was not kept. */
+function startsOf(attempts: Call['attempts']): number[] {
+  let endMs = 0
+  return attempts.map(({ start_ms: start, duration_ms: ms }) => {
+    const startMs = start ?? endMs
+    endMs = startMs + ms
+    return startMs
+  })
+}
+
+type AttemptProps = { attempt: Call['attempts'][number]; startMs: number; wholeMs: number }
+
+function Attempt({ attempt, startMs, wholeMs }: AttemptProps) {
+  const { provider, upstream_model: model, outcome, status, duration_ms: ms } = attempt
+  const isOk = outcome === 'ok'
+  const x = (startMs / wholeMs) * 100
+  const width = Math.min(Math.max((ms / wholeMs) * 100, 0.8), 100 - Math.min(x, 99.2))
+  return (
+    <li>
+      <span>
+        <strong>{provider}</strong> <span class="quiet">{model}</span>
+      </span>
+      <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="timeline-ground" width="100" height="4" />
+        <rect
+          class={isOk ? 'timeline-ok' : 'timeline-failed'}
+          x={Math.min(x, 99.2)}
+          width={width}
+          height="4"
+        />
+      </svg>
+      <span class="took">
+        {isOk ? 'answered' : outcome.replaceAll('_', ' ')}
+        {status !== null && ` (HTTP ${status})`}, {tookText(ms)}
+        <span class="hidden"> from {tookText(startMs)} on</span>
+      </span>
+      {attempt.explanation !== null && <p class="hint">{attempt.explanation}</p>}
+    </li>
+  )
+}

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { suiteClock } from '../support/gateway.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const dayMs = 86_400_000
+
+describe("the dashboard's overview", () => {
+  const dashboard = useDashboard()
+
+  it('teaches the first steps where nothing was used', async () => {
+    const page = await dashboard.open('/overview')
+    await page.getByRole('link', { name: 'Create an API key' }).waitFor()
+    await page.getByRole('link', { name: 'Or open the playground' }).waitFor()
+    await expectGoodLooks(page)
+    await dashboard.gateway.post('/v1/chat/completions', {
+      model: 'gpt-5-mini',
+      messages: [{ role: 'user', content: 'A lighthouse' }],
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Show test keys' }).click()
+    await page.getByRole('button', { name: /^Requests 1 / }).waitFor()
+  })
+
+  it('tells what was used, against the time before, as plots and as numbers', async () => {
+    const { gateway, owner } = dashboard
+    const session = await gateway.fetch('/api/sessions/current', { key: null, ...owner })
+    const { person } = (await session.json()) as {
+      person: { memberships: { account_id: string }[] }
+    }
+    const base = { account_id: person.memberships[0]!.account_id, mode: 'live' }
+    const now = suiteClock()
+    const rows = [
+      { cost_nano_usd: 1_000_000_000_000_000, model: 'dear', images: 3 },
+      { cost_nano_usd: 1, model: '<b>cheap</b>', input_tokens: 10, output_tokens: 5 },
+      { cost_nano_usd: 0, cache: 'hit', saved_nano_usd: 250_000_000, model: 'dear' },
+      { cost_nano_usd: 0, outcome: 'failed', error_code: 'timeout', model: 'dear' },
+      { cost_nano_usd: 500_000_000_000_000, model: 'dear', at: now - 40 * dayMs },
+    ]
+    await gateway.addUsage(
+      rows.map((one, index) => ({ ...usageRow(`req_${index}`, now - dayMs), ...base, ...one })),
+    )
+    const page = await dashboard.open('/overview')
+    for (const told of [
+      /^Spent \$1,000,000\.00 100 % more than before$/,
+      /^Requests 4 /,
+      /^Images 3 /,
+      /^Cache savings \$0\.25 /,
+      /^Error rate 25\.0 % 0\.0 % before$/,
+    ]) {
+      await page.getByRole('button', { name: told }).waitFor()
+    }
+    const models = page.getByRole('region', { name: 'By model' })
+    expect(await models.getByRole('row').allInnerTexts()).to.have.length(3)
+    await models.getByRole('link', { name: '<b>cheap</b>' }).waitFor()
+    await expectGoodLooks(page)
+
+    await page.getByRole('button', { name: /^Cache savings/ }).click()
+    await page.getByRole('button', { name: 'By model' }).click()
+    await page.waitForURL(/metric=saved.*split=model/)
+    await page.getByRole('button', { name: 'Show the numbers' }).click()
+    const numbers = page.getByRole('region', { name: 'Cache savings' })
+    await numbers.getByRole('columnheader', { name: 'dear' }).waitFor()
+    await numbers.getByRole('cell', { name: '$0.25' }).waitFor()
+    await expectGoodLooks(page)
+    await models.getByRole('link', { name: 'dear' }).click()
+    await page.getByRole('region', { name: 'Requests' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('model')).to.equal('dear')
+  })
+})

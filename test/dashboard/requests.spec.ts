@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import type { UsageTable } from '../../src/storage/tables.ts'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { suiteClock } from '../support/gateway.ts'
+import { usageRow } from '../support/usage-row.ts'
+
+const hourMs = 3_600_000
+const idAt = (at: number) => `req_${at.toString(16).padStart(12, '0')}${'0'.repeat(20)}`
+const conversation = { messages: [{ role: 'user', content: 'A lighthouse' }] }
+
+describe("the dashboard's page of requests", () => {
+  const dashboard = useDashboard()
+  let accountId: string
+  const now = suiteClock()
+  const old = now - 80 * 24 * hourMs
+  const name = `<img src=x onerror=alert(1)>${'m'.repeat(200)}`
+  before(async function () {
+    const { gateway, owner } = dashboard
+    const session = await gateway.fetch('/api/sessions/current', { key: null, ...owner })
+    const { person } = (await session.json()) as {
+      person: { memberships: { account_id: string }[] }
+    }
+    accountId = person.memberships[0]!.account_id
+    const failed: Partial<UsageTable> = {
+      outcome: 'failed',
+      error_code: 'rate_limit_exceeded',
+      attempts: JSON.stringify([
+        {
+          provider: 'openai',
+          upstreamModel: 'm',
+          outcome: 'overloaded',
+          startMs: 0,
+          durationMs: 9,
+        },
+        { provider: 'xai', upstreamModel: 'm', outcome: 'rate_limited', startMs: 9, durationMs: 9 },
+      ]),
+    }
+    await gateway.addUsage(
+      [
+        { at: old, model: 'an-old-model' },
+        { at: now - 3 * hourMs, ...failed },
+        { at: now - 2 * hourMs, ...failed },
+        { at: now - hourMs, model: name },
+      ].map((one) => ({ ...usageRow(idAt(one.at)), account_id: accountId, mode: 'live', ...one })),
+    )
+  })
+
+  const rowsOf = (page: Page) => page.getByRole('region', { name: 'Requests' }).getByRole('row')
+
+  it('lists them as they come in, and texts of others as texts', async () => {
+    const page = await dashboard.open('/requests')
+    await page.getByText(name).waitFor()
+    const before = await rowsOf(page).count()
+    await dashboard.gateway.post('/v1/chat/completions', { ...conversation, model: 'gpt-5-mini' })
+    await page.clock.runFor(6000)
+    await rowsOf(page).nth(before).waitFor()
+    await expectGoodLooks(page)
+  })
+
+  it('asks for none while nobody sees the page', async () => {
+    const page = await dashboard.open('/requests')
+    await page.getByText(name).waitFor()
+    await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
+    let asked = 0
+    page.on('request', () => asked++)
+    await page.clock.runFor(30_000)
+    expect(asked).to.equal(0)
+  })
+
+  it('keeps its filters in the address', async () => {
+    const page = await dashboard.open('/requests')
+    await page.getByText('Filters').click()
+    await page.getByLabel('Error', { exact: true }).selectOption('rate_limit_exceeded')
+    await page.waitForURL(/error_code=rate_limit_exceeded/)
+    await page.getByText(name).waitFor({ state: 'detached' })
+    await page.reload()
+    await rowsOf(page).nth(2).waitFor()
+    expect(await rowsOf(page).count()).to.equal(3)
+    expect(await page.getByLabel('Error', { exact: true }).inputValue()).to.equal(
+      'rate_limit_exceeded',
+    )
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page.getByText(name).waitFor()
+  })
+
+  it('opens a request whose id is pasted anywhere, whenever it was', async () => {
+    const page = await dashboard.open('/keys')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.evaluate(`navigator.clipboard.writeText('Request ${idAt(old)} failed.')`)
+    await page.keyboard.press('Control+V')
+    await page.getByText('an-old-model').first().waitFor()
+    await page.goBack()
+    const field = page.getByRole('textbox', { name: 'Find a request by its id' })
+    await field.focus()
+    await page.keyboard.press('Control+V')
+    await page.getByText('an-old-model').first().waitFor()
+    await field.fill('req_none')
+    await field.press('Enter')
+    await page.getByText("There is no call 'req_none' in this account.").waitFor()
+  })
+
+  it('tells why some failed by cause, each with its requests', async () => {
+    const page = await dashboard.open('/requests')
+    await page.getByRole('link', { name: 'Why some failed' }).click()
+    const cause = page.getByRole('listitem').filter({ hasText: 'rate_limit_exceeded' })
+    await cause.getByText('The provider limits the rate of requests.').waitFor()
+    expect(await cause.innerText()).to.match(/from xai[^]*What to do: Wait[^]*2 requests/)
+    await expectGoodLooks(page)
+    await cause.getByRole('link', { name: 'Show these requests' }).click()
+    await rowsOf(page).nth(2).waitFor()
+    expect(await rowsOf(page).count()).to.equal(3)
+  })
+
+  it('tells one in full: attempts, adjustments, the arithmetic, a line to replay it', async () => {
+    const answer = await dashboard.gateway.post('/v1/chat/completions', {
+      ...conversation,
+      model: 'openai/GPT 5 Mini',
+      max_token: 7,
+    })
+    const id = answer.headers.get('x-request-id')!
+    const page = await dashboard.open(`/requests?id=${id}`)
+    await page.getByRole('heading', { name: 'What was tried' }).waitFor()
+    const facts = await page.getByRole('main').innerText()
+    expect(facts).to.match(/Model asked for\s+openai\/GPT 5 Mini\s+Which is\s+gpt-5-mini/)
+    expect(facts).to.match(/max_token\s+7\s+left out/)
+    expect(facts).to.include('the gateway does not store it')
+    const sums = await page
+      .getByRole('region', { name: 'The arithmetic of the cost' })
+      .getByRole('row')
+      .allInnerTexts()
+    const amounts = sums.slice(1).map((text) => Number(/\$([\d.]+)\s*$/.exec(text)![1]))
+    const [sum, rounded] = amounts.slice(-2)
+    const lines = amounts.slice(0, -2).reduce((total, one) => total + one, 0)
+    expect(Math.round(lines * 1e9)).to.equal(Math.round(sum! * 1e9))
+    expect(Math.round(sum! * 1e9) / 1e9).to.equal(rounded)
+    await expectGoodLooks(page)
+  })
+
+  it('tells why the next provider was asked', async () => {
+    const page = await dashboard.open(`/requests/${idAt(now - 2 * hourMs)}`)
+    await page.getByText('The provider failed, or was overloaded. xai was asked next.').waitFor()
+    await page.getByText('Nothing else was tried.').waitFor()
+    await page.getByRole('heading', { name: 'It was answered with' }).waitFor()
+    await expectGoodLooks(page)
+  })
+})
