@@ -13,6 +13,7 @@ import {
   cachedCost,
   costOfAnswer,
   receiptWriter,
+  replayed,
   unknownCost,
   usageRow,
   type Modality,
@@ -172,10 +173,6 @@ function followed(
   work: TracedWork,
 ): ((route: Route) => TracedTry) | undefined {
   return trace && ((route) => trace.tryBegins(route, work))
-}
-
-function replayed({ row }: Model, { usage, costNanoUsd }: Remembered) {
-  return { model: row.id, usage, savedNanoUsd: costNanoUsd }
 }
 
 function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {

@@ -7,6 +7,7 @@ import type { Admission, LimitState } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './pricing.ts'
+import type { Remembered } from './recall/remembered.ts'
 import type { Route } from './route.ts'
 import { toldWarnings } from './told-warnings.ts'
 
@@ -138,6 +139,11 @@ export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): C
   if (usage === undefined) return unknownCost(mode)
   const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
+}
+
+/** What the row of a cache hit says of the remembered answer. */
+export function replayed({ row }: Model, { usage, costNanoUsd }: Remembered) {
+  return { model: row.id, usage, savedNanoUsd: costNanoUsd }
 }
 
 /** The cost of a cache hit: zero. */
