@@ -614,6 +614,31 @@ export interface components {
                  */
                 oauth_request_bytes_max: number;
                 /**
+                 * @description Bytes of a document that an OAuth client publishes of itself.
+                 * @default 16384
+                 */
+                oauth_document_bytes_max: number;
+                /**
+                 * @description Documents of OAuth clients that are fetched at once; more are refused.
+                 * @default 32
+                 */
+                oauth_document_fetches_max: number;
+                /**
+                 * @description Documents of OAuth clients that are fetched at once for one address.
+                 * @default 4
+                 */
+                oauth_document_fetches_per_address_max: number;
+                /**
+                 * @description After how long a document of an OAuth client that could not be fetched is fetched again.
+                 * @default 10000
+                 */
+                oauth_document_retry_ms: number;
+                /**
+                 * @description Documents of OAuth clients of which is remembered that they could not be fetched.
+                 * @default 1000
+                 */
+                oauth_documents_failed_max: number;
+                /**
                  * @description OAuth clients that may be registered from one address within an hour.
                  * @default 20
                  */
@@ -1697,6 +1722,41 @@ export const settings = [
     "standard": 65536,
     "needsRestart": true,
     "description": "Bytes of a request to the OAuth endpoints, a client's registration among them."
+  },
+  {
+    "name": "limits.oauth_document_bytes_max",
+    "variable": null,
+    "standard": 16384,
+    "needsRestart": true,
+    "description": "Bytes of a document that an OAuth client publishes of itself."
+  },
+  {
+    "name": "limits.oauth_document_fetches_max",
+    "variable": null,
+    "standard": 32,
+    "needsRestart": true,
+    "description": "Documents of OAuth clients that are fetched at once; more are refused."
+  },
+  {
+    "name": "limits.oauth_document_fetches_per_address_max",
+    "variable": null,
+    "standard": 4,
+    "needsRestart": true,
+    "description": "Documents of OAuth clients that are fetched at once for one address."
+  },
+  {
+    "name": "limits.oauth_document_retry_ms",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "After how long a document of an OAuth client that could not be fetched is fetched again."
+  },
+  {
+    "name": "limits.oauth_documents_failed_max",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "Documents of OAuth clients of which is remembered that they could not be fetched."
   },
   {
     "name": "limits.oauth_registrations_per_hour_max",

@@ -64,7 +64,7 @@ export function assembleOAuth(options: Options) {
     ),
     clientAttempts: createClientAttempts({ entriesMax: limits.signInEntriesMax, monotonic }),
     pages: assembleOAuthPages(options),
-    requestValuesMax: limits.requestValuesMax,
+    limits,
     onFault: events.faulted,
   })
   return {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import type { OperationIdOf } from '../../generated/operations.ts'
@@ -11,7 +12,7 @@ import type { OperationCall } from '../http/operation.ts'
 import { parseBody } from '../http/parse-json.ts'
 import type { PublicOrigin } from '../http/public-origin.ts'
 import type { ArtifactStore, OAuthKeys } from './artifacts.ts'
-import { createDocumentFetch, type FetchPublic } from './client-document.ts'
+import { createClientDocuments, type DocumentLimits, type FetchPublic } from './client-document.ts'
 import { clientMetadata } from './client-metadata.ts'
 import { oauthErrorAnswer } from './error-answer.ts'
 import type { Asked } from './hand-over.ts'
@@ -52,7 +53,7 @@ type Options = {
   }
   /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
-  requestValuesMax: number
+  limits: DocumentLimits & { requestValuesMax: number }
   onFault: (error: unknown) => void
 }
 
@@ -93,8 +94,10 @@ export function createOAuthServer(options: Options): OAuthServer {
     })
   }
   const hand = async (call: Call, asked: Asked) => {
-    const { handOver, providerAt } = await loaded()
-    await handOver(await providerAt(publicOrigin(call.request)), call, asked)
+    const { handOver, providerAt, asker } = await loaded()
+    const provider = await providerAt(publicOrigin(call.request))
+    const origin = originOf(call.addressOf(call.request) ?? '')
+    await asker.run(origin, () => handOver(provider, call, asked))
     return undefined
   }
   const authorize = (call: Call, given: string) => {
@@ -126,7 +129,7 @@ export function createOAuthServer(options: Options): OAuthServer {
       registerClient: async (call) => {
         await assertPresentedKey(call.request, options.identify)
         if (!rules.registration) throw closed()
-        const metadataOf = clientMetadata(parseBody(call.body, options.requestValuesMax))
+        const metadataOf = clientMetadata(parseBody(call.body, options.limits.requestValuesMax))
         options.countRegistration(call.addressOf(call.request))
         const text = JSON.stringify(metadataOf)
         const body = { type: 'application/json', text }
@@ -155,13 +158,16 @@ function loadOnce(options: Options) {
   }
 }
 
-async function load({ publicOrigin, readKeys, fetchPublic, ...rest }: Options) {
+async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Options) {
   const [{ createProvider }, { handOver }, { createInteractions }] = await Promise.all([
     import('./provider.ts'),
     import('./hand-over.ts'),
     import('./interactions.ts'),
   ])
-  const fetchDocument = createDocumentFetch(fetchPublic)
+  // oidc-provider fetches what a request is about without saying for which.
+  const asker = new AsyncLocalStorage<string>()
+  const askedFrom = () => asker.getStore() ?? ''
+  const documents = createClientDocuments({ fetchPublic, askedFrom, limits })
   const providers = new Map<string, Provider>()
   let keys: OAuthKeys | undefined
   /** The one with this issuer: where no public origin is set, each name of this machine is one. */
@@ -173,14 +179,15 @@ async function load({ publicOrigin, readKeys, fetchPublic, ...rest }: Options) {
     if (known !== undefined) return known
     const [oldest] = providers.keys()
     if (providers.size >= originsMax && oldest !== undefined) providers.delete(oldest)
-    const made = createProvider({ ...rest, origin, keys: inForce, fetchDocument })
+    const made = createProvider({ ...rest, origin, keys: inForce, documents })
     providers.set(origin, made)
     return made
   }
-  const interactions = createInteractions(async (request: IncomingMessage) =>
-    providerAt(publicOrigin(request)),
+  const interactions = createInteractions(
+    async (request: IncomingMessage) => providerAt(publicOrigin(request)),
+    asker,
   )
-  return { providerAt, handOver, interactions }
+  return { providerAt, handOver, interactions, asker }
 }
 
 const originsMax = 8

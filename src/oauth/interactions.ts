@@ -1,11 +1,18 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Provider } from 'oidc-provider'
+import { errors, type Provider } from 'oidc-provider'
 import { GatewayError } from '../core/error.ts'
 import { requestFor } from './hand-over.ts'
 import { offlineScope, resourceAt, toolScope } from './metadata.ts'
 
 /** A request of the person's browser for a page of a sign-in. */
-export type PageCall = { request: IncomingMessage; response: ServerResponse; uid: string }
+export type PageCall = {
+  request: IncomingMessage
+  response: ServerResponse
+  uid: string
+  /** The address, or the network, that it comes from. */
+  origin: string
+}
 
 /** What a client asks a person for; its texts are the client's own and to be escaped. */
 export type AskedConsent = {
@@ -40,6 +47,7 @@ export type Interactions = {
 
 export function createInteractions(
   providerFor: (request: IncomingMessage) => Promise<Provider>,
+  asker: AsyncLocalStorage<string>,
 ): Interactions {
   const find = async ({ request, response, uid }: PageCall) => {
     const provider = await providerFor(request)
@@ -54,7 +62,9 @@ export function createInteractions(
     look: async (call) => {
       const { provider, details } = await find(call)
       const { client_id: id, redirect_uri: redirectUri, scope } = details.params
-      const client = typeof id === 'string' ? await provider.Client.find(id) : undefined
+      const client = await asker
+        .run(call.origin, () => provider.Client.find(String(id)))
+        .catch(unreadable)
       if (client === undefined || typeof redirectUri !== 'string') throw over()
       const { clientId, clientName, clientUri, logoUri, policyUri, tosUri } = client
       return {
@@ -88,6 +98,13 @@ export function createInteractions(
       return finish({ error: 'access_denied', error_description: 'The person said no.' })
     },
   }
+}
+
+/** Another process may have read the document of a client before. */
+function unreadable(error: unknown): never {
+  if (!(error instanceof errors.OIDCProviderError)) throw error
+  const text = 'What this client publishes of itself cannot be read at the moment. Try again.'
+  throw new GatewayError('overloaded', text, { cause: error })
 }
 
 function over(): GatewayError {

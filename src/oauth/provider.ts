@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
 import { StoreRefusal, type StoreRefusalCode } from '../core/store-refusal.ts'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
-import type { DocumentFetch } from './client-document.ts'
+import type { ClientDocuments } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
 import { showError } from './error-page.ts'
 import {
@@ -29,8 +29,8 @@ type ProviderOptions = {
   keys: OAuthKeys
   /** Whether a secret is one of those whose digests the store gives. */
   matchesSecret: (secret: string, digests: string) => boolean
-  /** Gives the document of a client, cleaned. */
-  fetchDocument: DocumentFetch
+  /** Gives the documents of clients, cleaned. */
+  documents: ClientDocuments
   onFault: (error: unknown) => void
 }
 
@@ -149,7 +149,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     },
     interactions: { url: (_context, { uid }) => interactionPath + uid },
     renderError: showError,
-    fetch: options.fetchDocument,
+    fetch: options.documents.fetch,
     ttl: seconds,
     features: featuresOf(options),
   }
@@ -159,6 +159,7 @@ function featuresOf({
   origin,
   audience,
   rules,
+  documents,
 }: ProviderOptions): NonNullable<Configuration['features']> {
   const isOwn: TokenPolicy = (_context, client, token) => token.clientId === client.clientId
   return {
@@ -171,7 +172,15 @@ function featuresOf({
     revocation: { enabled: true, allowedPolicy: isOwn },
     introspection: { enabled: true, allowedPolicy: isOwn },
     clientCredentials: { enabled: true },
-    clientIdMetadataDocument: { enabled: rules.documents, ack: 'draft-02' },
+    clientIdMetadataDocument: {
+      enabled: rules.documents,
+      ack: 'draft-02',
+      allowFetch: async () => {
+        if (documents.hasRoom()) return true
+        const text = 'Too many documents of clients are fetched. Try again in a few seconds.'
+        throw new errors.TemporarilyUnavailable(text)
+      },
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => resourceAt(origin),

@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { authorize } from '../support/oauth-client.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
+import { until } from '../support/until.ts'
 
 const redirect = 'http://localhost/callback'
 
@@ -141,6 +143,43 @@ describe('a client that is known by its document', () => {
       await expectRefused(await authorize(gateway, id, { redirect_uri: redirect }))
     }
     expect(host.insideConnections()).to.equal(0)
+  })
+
+  it('is fetched for one while another has as many fetched as one may', async () => {
+    await using shared = await startGateway({
+      publicNet: host.net,
+      file: {
+        trusted_proxies: ['127.0.0.1'],
+        limits: { oauth_document_fetches_max: 3, oauth_document_fetches_per_address_max: 2 },
+      },
+    })
+    const held: ServerResponse[] = []
+    const askFrom = (address: string, path: string) =>
+      authorize(
+        shared,
+        host.address(path, 'app.public.example'),
+        { redirect_uri: redirect },
+        { 'x-forwarded-for': address },
+      )
+    const isHeld = (count: number) => until('it is asked for', () => held.length === count)
+    const hold = (path: string) => host.serve(path, (response) => void held.push(response))
+    const slow = ['/slow-1.json', '/slow-2.json', '/slow-3.json', '/slow-4.json']
+    slow.forEach(hold)
+    const first = slow.slice(0, 2).map((path) => askFrom('203.0.113.7', path))
+    await isHeld(2)
+    const refused = await askFrom('203.0.113.7', slow[2]!)
+    expect(await refused.json()).to.deep.include({ error: 'temporarily_unavailable' })
+    const other = askFrom('203.0.113.8', slow[2]!)
+    await isHeld(3)
+    // There is no room at all any more.
+    const third = await askFrom('203.0.113.9', slow[3]!)
+    expect(await third.json()).to.deep.include({ error: 'temporarily_unavailable' })
+    for (const response of held) response.writeHead(404).end()
+    await Promise.all([...first, other].map(async (answer) => expectRefused(await answer)))
+    const again = askFrom('203.0.113.7', slow[3]!)
+    await isHeld(4)
+    held[3]!.writeHead(404).end()
+    await expectRefused(await again)
   })
 
   it('is nobody where documents are switched off', async () => {

@@ -46,6 +46,7 @@ export function authorize(
   gateway: Pick<TestGateway, 'url'>,
   clientId: string,
   changes: Record<string, string | undefined> = {},
+  headers: Record<string, string> = {},
 ): Promise<Response> {
   const asked = {
     response_type: 'code',
@@ -58,7 +59,7 @@ export function authorize(
   }
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(asked)) if (value !== undefined) query.set(name, value)
-  return fetch(`${gateway.url}/oauth/authorize?${String(query)}`, { redirect: 'manual' })
+  return fetch(`${gateway.url}/oauth/authorize?${String(query)}`, { redirect: 'manual', headers })
 }
 
 /** Posts a form, as clients do to the token endpoint and its neighbours. */

@@ -4,6 +4,7 @@ import type { PersonCaller } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
+import { originOf } from '../../http/connection.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
 import { interactionPath } from '../metadata.ts'
 import type { AskedConsent, Interactions, PageCall as InteractionCall } from '../interactions.ts'
@@ -74,8 +75,9 @@ export async function look(call: PageCall, options: ViewOptions): Promise<View> 
 }
 
 /** The same request, as oidc-provider is asked for its interaction. */
-export function interactionCall({ request, response, path: { uid } }: PageCall): InteractionCall {
-  return { request, response, uid }
+export function interactionCall(call: PageCall): InteractionCall {
+  const { request, response, addressOf, path } = call
+  return { request, response, uid: path.uid, origin: originOf(addressOf(request) ?? '') }
 }
 
 type Filled = { email?: string; name?: string; accountId?: string; budget?: string }
