@@ -1,29 +1,24 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { completion } from '../support/chat-answers.ts'
-import { startGateway, type TestGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
 import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
-import { ownProvider } from '../support/own-endpoint.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { sessionCalls } from '../support/tool-sessions.ts'
 import { until } from '../support/until.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import type { Upstream } from '../support/upstream.ts'
 
 const rounds = 40
 
 describe('an answer whose client has given up', () => {
+  let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
   before(async () => {
-    upstream = await startUpstream()
-    gateway = await startGateway({
-      variables: { OWN_API_KEY: 'sk-own' },
-      file: { providers: [ownProvider('own', upstream)] },
-    })
+    own = await startOwnEndpoint()
+    ;({ gateway, upstream } = own)
   })
-  after(async () => {
-    await gateway.stop()
-    await upstream.stop()
-  })
+  after(() => own.stop())
 
   const call = (content: string) =>
     toolCall('chat', { model: 'own/house-1', messages: [{ role: 'user', content }] })

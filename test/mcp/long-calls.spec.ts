@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
-import { startGateway, type TestGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
 import {
   callTool,
   connectClient,
@@ -10,8 +10,8 @@ import {
   toolCall,
 } from '../support/mcp-client.ts'
 import { openMessageStream } from '../support/message-stream.ts'
-import { ownProvider } from '../support/own-endpoint.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import type { Upstream } from '../support/upstream.ts'
 import { until } from '../support/until.ts'
 
 const both = 'application/json, text/event-stream'
@@ -21,28 +21,20 @@ const chatArgs = (content: string, model = 'gpt-5.2') => ({
 })
 
 describe('a long call of a tool', () => {
+  let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
   let client: Client
   before(async () => {
-    upstream = await startUpstream()
-    gateway = await startGateway({
-      variables: { OWN_API_KEY: 'sk-own' },
-      file: {
-        providers: [ownProvider('own', upstream)],
-        limits: {
-          tool_stream_after_ms: 150,
-          tool_progress_interval_ms: 100,
-          ping_interval_ms: 100,
-        },
-      },
+    own = await startOwnEndpoint({
+      limits: { tool_stream_after_ms: 150, tool_progress_interval_ms: 100, ping_interval_ms: 100 },
     })
+    ;({ gateway, upstream } = own)
     client = await connectClient(gateway)
   })
   after(async () => {
     await client.close()
-    await gateway.stop()
-    await upstream.stop()
+    await own.stop()
   })
 
   const open = (message: object, accept = both, key = gateway.testKey) =>

@@ -1,11 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
-import { startGateway, type TestGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
 import { postMessages, type RpcAnswer } from '../support/mcp-client.ts'
 import { openMessageStream, type MessageStream } from '../support/message-stream.ts'
 import { modernHeaders, modernRequest } from '../support/modern-mcp.ts'
-import { ownProvider } from '../support/own-endpoint.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import type { Upstream } from '../support/upstream.ts'
 import { until } from '../support/until.ts'
 
 const modern = '2026-07-28'
@@ -17,26 +17,20 @@ const saying = (content: string, model = 'gpt-5.2') => ({
 })
 
 describe('revision 2026-07-28 of /mcp', () => {
+  let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
   beforeEach(async () => {
-    upstream = await startUpstream()
-    gateway = await startGateway({
-      variables: { OWN_API_KEY: 'sk-own' },
-      file: {
-        providers: [ownProvider('own', upstream)],
-        limits: {
-          tool_progress_interval_ms: 100,
-          event_streams_per_account_max: 2,
-          tool_stream_after_ms: 150,
-        },
+    own = await startOwnEndpoint({
+      limits: {
+        tool_progress_interval_ms: 100,
+        event_streams_per_account_max: 2,
+        tool_stream_after_ms: 150,
       },
     })
+    ;({ gateway, upstream } = own)
   })
-  afterEach(async () => {
-    await gateway.stop()
-    await upstream.stop()
-  })
+  afterEach(() => own.stop())
 
   const open = (method: string, params: object, { meta = {}, key = gateway.testKey } = {}) => {
     const { name } = params as { name?: string }

@@ -1,25 +1,20 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { completion } from '../support/chat-answers.ts'
-import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { ownProvider } from '../support/own-endpoint.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import type { Upstream } from '../support/upstream.ts'
 
 describe('two clients of version 2 of the SDK with one key, which count from 0', () => {
+  let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
   before(async () => {
-    upstream = await startUpstream()
-    gateway = await startGateway({
-      variables: { OWN_API_KEY: 'sk-own' },
-      file: { providers: [ownProvider('own', upstream)] },
-    })
+    own = await startOwnEndpoint()
+    ;({ gateway, upstream } = own)
   })
-  after(async () => {
-    await gateway.stop()
-    await upstream.stop()
-  })
+  after(() => own.stop())
 
   const call = (client: Client, content: string, timeout: number) =>
     client.callTool(
