@@ -779,6 +779,11 @@ export interface components {
                  */
                 event_streams_max: number;
                 /**
+                 * @description Sessions of `/mcp` of which is remembered that they have ended, and of which log level; the least recently used are forgotten.
+                 * @default 10000
+                 */
+                tool_sessions_remembered_max: number;
+                /**
                  * @description Messages in one batch to `/mcp`.
                  * @default 100
                  */
@@ -1953,6 +1958,13 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "Event streams of `/mcp` that may be open at once."
+  },
+  {
+    "name": "limits.tool_sessions_remembered_max",
+    "variable": null,
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "Sessions of `/mcp` of which is remembered that they have ended, and of which log level; the least recently used are forgotten."
   },
   {
     "name": "limits.batch_messages_max",

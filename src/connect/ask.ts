@@ -47,8 +47,11 @@ export type Watched = {
 
 /** How long the strictest of the clients waits (docs/connect.md#what-each-client-needs). */
 export const patienceMs = 10_000
+// The rest are constants of whoever looks at a gateway from outside, where there are no settings.
 const bodyBytesMax = 256 * 1024
+const headerBytesMax = 32 * 1024
 const connectionsMax = 4
+const piecesMax = 100
 
 /** A line to one origin; `isTrusting` takes any certificate, for which no secret may be sent. */
 export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Line {
@@ -59,7 +62,7 @@ export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Lin
     connect: noting(net, { isTrusting, timeoutMs }, peer),
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxHeaderSize: 32 * 1024,
+    maxHeaderSize: headerBytesMax,
   })
   const open = ({ method, url, headers, body }: Ask, signal: AbortSignal) =>
     send(url, {
@@ -129,7 +132,7 @@ async function hold(body: AsyncIterable<Buffer>, { holdMs, started, end }: Held)
   let endedMs: number | undefined
   try {
     for await (const _ of body)
-      if (piecesMs.length < 100) piecesMs.push(performance.now() - started)
+      if (piecesMs.length < piecesMax) piecesMs.push(performance.now() - started)
     endedMs = performance.now() - started
   } catch {
     if (!end.signal.aborted) endedMs = performance.now() - started

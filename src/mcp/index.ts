@@ -25,7 +25,8 @@ type Options = {
   config: {
     baseUrl: string | undefined
     limits: Parameters<typeof postMcp>[0]['limits'] &
-      Parameters<typeof createEventStreams>[0] & { toolProgressIntervalMs: number }
+      Parameters<typeof createEventStreams>[0] &
+      Parameters<typeof createSessions>[1] & { toolProgressIntervalMs: number }
   }
   inForce: () => ToolsInForce
   /** Whether pages of an origin may use the tool server. */
@@ -63,8 +64,8 @@ export function createToolServer(options: Options): ToolServer {
   const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
-  const levels = createLogLevels()
-  const sessions = createSessions(options.sessionKey)
+  const levels = createLogLevels(limits)
+  const sessions = createSessions(options.sessionKey, limits)
   const endSessionHere = (client: Client): void => {
     sessions.end(client)
     streams.endSession(client)

@@ -12,11 +12,10 @@ export type LogLevels = {
 
 /** The member of `_meta` by which a request of revision 2026-07-28 sets the level of its answer. */
 export const levelMember = 'io.modelcontextprotocol/logLevel'
-const clientsMax = 10_000
 
-/** The default is `info`. */
-export function createLogLevels(): LogLevels {
-  const admitting = new LRUCache<string, boolean>({ max: clientsMax })
+/** The default is `info`, also for who set a level before so many others did. */
+export function createLogLevels(limits: { toolSessionsRememberedMax: number }): LogLevels {
+  const admitting = new LRUCache<string, boolean>({ max: limits.toolSessionsRememberedMax })
   return {
     set: (client, level): level is string => {
       if (!schemaChecks.LogLevel(level)) return false

@@ -25,13 +25,17 @@ export const sessionHeader = 'mcp-session-id'
 /** Bytes of the key that proves ids. */
 export const sessionKeyBytes = 32
 
+/** The bytes of an id: those that no other has, and those that prove it. */
 const randomLength = 16
 const proofLength = 16
-const rememberedMax = 10_000
 
-export function createSessions(key: Buffer): Sessions {
-  const proved = new LRUCache<string, true>({ max: rememberedMax })
-  const ended = new LRUCache<string, true>({ max: rememberedMax })
+export function createSessions(
+  key: Buffer,
+  limits: { toolSessionsRememberedMax: number },
+): Sessions {
+  const max = limits.toolSessionsRememberedMax
+  const proved = new LRUCache<string, true>({ max })
+  const ended = new LRUCache<string, true>({ max })
   const proofOf = (accountId: string, random: Buffer) =>
     createHmac('sha256', key).update(random).update(accountId).digest().subarray(0, proofLength)
   const isProved = (accountId: string, id: string) => {

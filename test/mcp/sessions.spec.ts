@@ -9,12 +9,12 @@ import {
   toolCall,
   type ClientSession,
 } from '../support/mcp-client.ts'
-import { ownProvider } from '../support/own-endpoint.ts'
+import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { cancelInTurn } from '../support/same-ids.ts'
 import { initialize, sessionCalls, sessionHeader } from '../support/tool-sessions.ts'
 import { until } from '../support/until.ts'
 import { completion } from '../support/chat-answers.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import type { Upstream } from '../support/upstream.ts'
 
 const header = sessionHeader
 const said = (content: string) => ({
@@ -23,25 +23,19 @@ const said = (content: string) => ({
 })
 
 describe('a session of the tool server', () => {
+  let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
   let calls: ReturnType<typeof sessionCalls>
   before(async () => {
-    upstream = await startUpstream()
-    gateway = await startGateway({
-      variables: { OWN_API_KEY: 'sk-own' },
-      file: {
-        allowed_origins: ['https://app.example'],
-        providers: [ownProvider('own', upstream)],
-        limits: { tool_progress_interval_ms: 100, event_streams_per_session_max: 2 },
-      },
+    own = await startOwnEndpoint({
+      limits: { tool_progress_interval_ms: 100, event_streams_per_session_max: 2 },
+      file: { allowed_origins: ['https://app.example'] },
     })
+    ;({ gateway, upstream } = own)
     calls = sessionCalls(gateway)
   })
-  after(async () => {
-    await gateway.stop()
-    await upstream.stop()
-  })
+  after(() => own.stop())
 
   /** Starts a call that hangs upstream. */
   const start = async (content: string, id: string | undefined, rpcId: unknown = 1) => {
@@ -265,6 +259,18 @@ describe('a session of the tool server', () => {
       expect([response.status, answer.error!.code]).to.deep.equal([404, -32001])
       expect((await calls.end(id)).status).to.equal(404)
       expect((await calls.post(request('ping'), undefined)).response.status).to.equal(200)
+    })
+
+    it('is remembered as long as so many others have not ended', async () => {
+      const limits = { tool_sessions_remembered_max: 2 }
+      await using other = await startGateway({ file: { limits } })
+      const { begin, end, post } = sessionCalls(other)
+      const statusOf = async (id: string) => (await post(request('ping'), id)).response.status
+      const [first, second, third] = [await begin(), await begin(), await begin()]
+      for (const id of [first, second]) await end(id)
+      expect([await statusOf(first), await statusOf(second)]).to.deep.equal([404, 404])
+      await end(third)
+      expect([await statusOf(first), await statusOf(third)]).to.deep.equal([200, 404])
     })
 
     it('is nothing where none is named', async () => {

@@ -1,16 +1,10 @@
 import { GatewayError } from '../../core/error.ts'
 
-const bytesMax = 8192
-
 /** The fields of a form that has been sent; each is given once. */
 export type FormBody = ReadonlyMap<string, string>
 
-/** Reads the body of a form. Throws `request_too_large`, `invalid_value`. */
+/** Reads the body of a form, which the router has bounded (`oauth_request_bytes_max`). Throws `invalid_value`. */
 export function readFormBody(body: Buffer): FormBody {
-  if (body.length > bytesMax) {
-    const text = `The form has more than ${bytesMax} bytes. Go back, and fill it in again.`
-    throw new GatewayError('request_too_large', text)
-  }
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
     if (fields.has(name)) {

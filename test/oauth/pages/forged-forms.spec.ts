@@ -131,7 +131,7 @@ describe('the forms of the sign-in pages do nothing', () => {
     for (const [body, status] of [
       [`csrf_token=${token}&action=constructor`, 400],
       [`csrf_token=${token}&action=allow&action=allow`, 400],
-      [`csrf_token=${token}&action=allow&account_id=${'x'.repeat(20_000)}`, 413],
+      [`csrf_token=${token}&action=allow&account_id=${'x'.repeat(70_000)}`, 413],
       [`csrf_token=${token}&action=allow&budget_usd=-1`, 400],
     ] as const) {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
