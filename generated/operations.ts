@@ -588,6 +588,59 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "listClients",
+    "method": "get",
+    "path": "/api/clients",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listAttempts",
+    "method": "get",
+    "path": "/api/attempts",
+    "queryNames": [
+      "account_id",
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listUnknownAttempts",
+    "method": "get",
+    "path": "/api/attempts/unknown",
+    "queryNames": [
+      "limit",
+      "cursor",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveEntrance",
     "method": "get",
     "path": "/api/entrance",

@@ -602,6 +602,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the programs that use the tool server
+         * @description By the names that they call themselves, with the key that they use: those of the account for who
+         *     may make keys, those of one's own keys and connections for other people, and those of the key
+         *     itself for a key. Whoever was seen last comes first, within a minute.
+         */
+        get: operations["listClients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List attempts to connect or to call that were refused
+         * @description Those that an account can mend: of its keys, its connections and its people. Attempts that are
+         *     alike are one, with how often. Who may read which is as with `GET /api/clients`. They are kept for
+         *     30 days, and the last 200 of an account.
+         */
+        get: operations["listAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attempts/unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List refused attempts of which nobody knows whose they are
+         * @description Keys that are none, registrations and sign-ins of clients that were wrong, for those who run the
+         *     gateway. They are kept for 7 days, and the last 500.
+         */
+        get: operations["listUnknownAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/entrance": {
         parameters: {
             query?: never;
@@ -1680,6 +1745,94 @@ export interface components {
                 rate_limits: components["schemas"]["RateLimitState"][];
                 budget: components["schemas"]["NullableBudgetState"];
             };
+        };
+        ToolClientId: string;
+        /** @enum {string} */
+        ToolClientObject: "tool_client";
+        /** @description The key, connection or client of the account with which it was. */
+        UsedKey: {
+            id: components["schemas"]["ApiKeyId"];
+            name: string;
+            kind: components["schemas"]["ApiKeyKind"];
+        };
+        /** @description A program that uses the tool server with a key. */
+        ToolClient: {
+            id: components["schemas"]["ToolClientId"];
+            object: components["schemas"]["ToolClientObject"];
+            /** @description How it calls itself; nobody has checked that. */
+            name: string;
+            /** @description Its version, as it says; null where it says none. */
+            version: string | null;
+            key: components["schemas"]["UsedKey"];
+            /** @description When it last began to talk; null where that was not seen. */
+            connected_at: string | null;
+            last_seen_at: components["schemas"]["Time"];
+            /** @description The tool that it called last; null for none. */
+            last_tool: string | null;
+            /** @description When that was; null where it called none. */
+            last_tool_at: string | null;
+        };
+        ToolClientList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["ToolClient"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
+        };
+        RefusedAttemptId: string;
+        /** @enum {string} */
+        RefusedAttemptObject: "refused_attempt";
+        /**
+         * @description Why an attempt was refused. `connection_ended`: with the token of a connection that is over.
+         *     `token_refused`: an exchange for a token. `consent_denied`: a person said no.
+         *     `registration_refused` and `authorization_refused`: a client that registered itself, or sent its
+         *     person to sign in, was wrong.
+         * @enum {string}
+         */
+        AttemptReason: "key_expired" | "key_revoked" | "key_unknown" | "connection_ended" | "address_not_allowed" | "scope_missing" | "model_not_allowed" | "budget_spent" | "consent_denied" | "token_refused" | "registration_refused" | "authorization_refused";
+        /**
+         * @description Which part of the gateway was asked, as its paths begin.
+         * @enum {string}
+         */
+        AttemptFace: "v1" | "mcp" | "api" | "oauth";
+        /**
+         * @description The header that brought the key.
+         * @enum {string}
+         */
+        AttemptHeader: "authorization" | "x-api-key";
+        /** @description The program, as its `User-Agent` or its registration says. */
+        AttemptClient: {
+            name: string;
+            version: string | null;
+        };
+        /** @description Refused attempts that are alike. */
+        RefusedAttempt: {
+            id: components["schemas"]["RefusedAttemptId"];
+            object: components["schemas"]["RefusedAttemptObject"];
+            reason: components["schemas"]["AttemptReason"];
+            /** @description What the last of them was told, without what may be a secret. */
+            message: string;
+            face: components["schemas"]["AttemptFace"];
+            header: components["schemas"]["AttemptHeader"] | null;
+            client: components["schemas"]["AttemptClient"] | null;
+            key: components["schemas"]["UsedKey"] | null;
+            /** @description The host that people were to be sent back to; null where there is none. */
+            redirect_host: string | null;
+            /** @description The network address of the last of them; null where nobody knows it. */
+            address: string | null;
+            /** @description The last of them; null where it has none. */
+            request_id: string | null;
+            /** @description How many there were. */
+            times: number;
+            first_at: components["schemas"]["Time"];
+            last_at: components["schemas"]["Time"];
+        };
+        RefusedAttemptList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["RefusedAttempt"][];
+            has_more: boolean;
+            /** @description The `cursor` of the next page; null behind the last. */
+            next_cursor: string | null;
         };
         PersonId: string;
         SessionId: string;
@@ -7783,6 +7936,236 @@ export interface operations {
             409: components["responses"]["KeyNotActive"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listClients: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of programs. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "cli_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "object": "tool_client",
+                     *           "name": "claude-code",
+                     *           "version": "2.1.0",
+                     *           "key": {
+                     *             "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *             "name": "build server",
+                     *             "kind": "key"
+                     *           },
+                     *           "connected_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_seen_at": "2026-11-22T12:30:00.000Z",
+                     *           "last_tool": "generate-image",
+                     *           "last_tool_at": "2026-11-22T12:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ToolClientList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAttempts: {
+        parameters: {
+            query: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of attempts. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "att_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *           "object": "refused_attempt",
+                     *           "reason": "key_expired",
+                     *           "message": "This API key has expired.",
+                     *           "face": "mcp",
+                     *           "header": "x-api-key",
+                     *           "client": {
+                     *             "name": "Cursor",
+                     *             "version": "2.0.1"
+                     *           },
+                     *           "key": {
+                     *             "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *             "name": "build server",
+                     *             "kind": "key"
+                     *           },
+                     *           "redirect_host": null,
+                     *           "address": "203.0.113.7",
+                     *           "request_id": "req_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "times": 3,
+                     *           "first_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_at": "2026-11-22T12:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RefusedAttemptList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUnknownAttempts: {
+        parameters: {
+            query: {
+                /**
+                 * @description How many to list.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
+                 */
+                cursor?: components["parameters"]["PageCursor"];
+                /**
+                 * @description `desc` lists the newest first.
+                 * @example desc
+                 */
+                order: components["parameters"]["PageOrder"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of attempts. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "has_more": false,
+                     *       "next_cursor": null,
+                     *       "data": [
+                     *         {
+                     *           "id": "att_0b4f6f1d1c2f8a0c9d3e5a7b1c2d3e4f",
+                     *           "object": "refused_attempt",
+                     *           "reason": "key_unknown",
+                     *           "message": "This is no API key of this gateway: they begin with mag_live_ or mag_test_.",
+                     *           "face": "v1",
+                     *           "header": "authorization",
+                     *           "client": null,
+                     *           "key": null,
+                     *           "redirect_host": null,
+                     *           "address": "203.0.113.7",
+                     *           "request_id": "req_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *           "times": 1,
+                     *           "first_at": "2026-11-22T12:00:00.000Z",
+                     *           "last_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RefusedAttemptList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

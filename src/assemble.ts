@@ -19,7 +19,8 @@ import type { Tracing } from './core/trace.ts'
 import { errorAnswersByPath, loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer } from './http/error-answer.ts'
-import type { ExchangeState } from './http/exchange.ts'
+import type { ExchangeState, OnRefused } from './http/exchange.ts'
+import { attemptOf } from './http/refused-attempt.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
@@ -126,7 +127,12 @@ export async function assemble({
   })
   const { accounts, followKey } = known
   const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
-  const server = serverOf({ contract, toolServer, oauth, ...carried })
+  const onRefused: OnRefused = (error, refused) => {
+    const address = current().addressOf(refused.request)
+    const attempt = attemptOf(error, { ...refused, address })
+    if (attempt !== undefined) known.connectionLog.refused(attempt)
+  }
+  const server = serverOf({ contract, toolServer, oauth, onRefused, ...carried })
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, config, worker }),
     metricsToken: () => current().secrets.metricsToken,
@@ -200,6 +206,7 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
   tracing: Tracing | undefined
   followKey: KeyWatch['follow']
   onPortClosed: () => void
+  onRefused: OnRefused
   clock: () => number
   monotonic: () => number
 }

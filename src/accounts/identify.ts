@@ -111,13 +111,17 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
     .where(({ and }) => and(which))
     .executeTakeFirst()
   if (row === undefined) throw invalidKey('There is no such API key.')
-  if (row.revoked_at !== null) throw revoked(row.kind)
+  if (row.revoked_at !== null) {
+    throw revoked(row.kind).about({ accountId: row.account_id, keyId: row.id })
+  }
   const account = await db
     .selectFrom('accounts')
     .selectAll()
     .where('id', '=', row.account_id)
     .executeTakeFirstOrThrow()
-  return { caller: callerOf(row, account), expiresAt: row.expires_at, ended: expiry[row.kind] }
+  const caller = callerOf(row, account)
+  const ended = () => expiry[row.kind]().about(caller)
+  return { caller, expiresAt: row.expires_at, ended }
 }
 
 type Reading = Parameters<typeof readAccessToken>[2]

@@ -4,6 +4,7 @@ import { exportUsage, type ExportUsage } from './export-usage.ts'
 import { createAccount, type CreateAccount } from './create-account.ts'
 import { createKey, type CreateKey } from './create-key.ts'
 import { listAccounts, type ActivityOf, type ListAccounts } from './list-accounts.ts'
+import { listAttempts, type ListAttempts } from './list-attempts.ts'
 import { listCatalog, type DescribeCatalog } from './list-catalog.ts'
 import { listProviders, type DescribeProviders } from './list-providers.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
@@ -15,8 +16,10 @@ import { reportUsage, type ReportUsage } from './report-usage.ts'
 import { retrieveOwnKey, type BudgetsOf, type LookAtLimits } from './retrieve-own-key.ts'
 import { retrieveRequest, type FindRequest } from './retrieve-request.ts'
 import { endConnection, type EndConnection } from './end-connection.ts'
+import { listClients, type ListToolClients } from './list-clients.ts'
 import { listConnections } from './list-connections.ts'
 import { listKeys, type ListKeys } from './list-keys.ts'
+import { listUnknownAttempts, type ListUnknownAttempts } from './list-unknown-attempts.ts'
 import { retrieveAccount, type RetrieveAccount } from './retrieve-account.ts'
 import { retrieveCache, type CacheSettings } from './retrieve-cache.ts'
 import { retrieveKey, type RetrieveKey } from './retrieve-key.ts'
@@ -42,6 +45,7 @@ type Options = PeopleOptions & {
     retrieve: RetrieveAccount
     update: UpdateAccount
   }
+  connections: { clients: ListToolClients; attempts: ListAttempts; unknown: ListUnknownAttempts }
   keys: {
     list: ListKeys
     create: CreateKey
@@ -55,7 +59,7 @@ type Options = PeopleOptions & {
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
   const { audit, accounts, activityOf, cacheSettings, keys, budgets, usage, requests } = options
-  const { lookAtLimits, reload, describeCatalog, describeProviders } = options
+  const { lookAtLimits, reload, connections, describeCatalog, describeProviders } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
@@ -79,6 +83,9 @@ export function apiOperations(options: Options) {
     endConnection: endConnection(keys),
     listCatalog: listCatalog(describeCatalog),
     listProviders: listProviders(describeProviders),
+    listClients: listClients(connections),
+    listAttempts: listAttempts(connections),
+    listUnknownAttempts: listUnknownAttempts(connections),
     reloadSettings: reloadSettings(reload),
     reportUsage: reportUsage(usage),
     ...peopleOperations(options),

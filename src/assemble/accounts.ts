@@ -1,6 +1,7 @@
 import { announcedAccounts, type Announce } from '../accounts/announced.ts'
 import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
+import { createConnectionLog } from '../accounts/connection-log.ts'
 import { createIdentify } from '../accounts/identify.ts'
 import { isOfSession } from '../accounts/session-keys.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
@@ -26,6 +27,7 @@ export function assembleAccounts({ store, config, channel, clock, monotonic }: O
   const { limits } = config
   const audit = createAudit(store, clock)
   const lastUse = createLastUse({ store, clock, ...limits })
+  const connectionLog = createConnectionLog({ store, clock, ...limits })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const onUse = lastUse.note
   const known = createIdentify({
@@ -61,11 +63,13 @@ export function assembleAccounts({ store, config, channel, clock, monotonic }: O
     accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
     announce,
     lastUse,
+    connectionLog,
     identify: known.identify,
     followKey: keyWatch.follow,
     close: async () => {
       keyWatch.close()
       await lastUse.close()
+      await connectionLog.close()
     },
   }
 }

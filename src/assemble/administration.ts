@@ -4,6 +4,8 @@ import type { Audit } from '../accounts/audit.ts'
 import { announcedKeys, type Announce } from '../accounts/announced.ts'
 import { createKeys } from '../accounts/keys.ts'
 import type { LastUse } from '../accounts/last-use.ts'
+import { createConnectionLists } from '../accounts/connection-lists.ts'
+import type { KeptConnectionLog } from '../accounts/connection-log.ts'
 import type { Budgets } from '../accounts/budgets.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
@@ -31,6 +33,7 @@ type Options = {
   audit: Audit
   lastUse: LastUse
   health: Health
+  connectionLog: KeptConnectionLog
   /** Models are named as they are now. */
   current: () => Pick<Generation, 'config' | 'models'>
   clock: () => number
@@ -47,6 +50,7 @@ export function assembleAdministration(options: Options) {
   }
   const parts = { store, audit, modelIds, clock, usedAt: lastUse.of }
   const keys = announcedKeys(createKeys(parts), options.announce)
+  const connections = createConnectionLists({ store, log: options.connectionLog })
   const { reader } = store
   const usage = {
     ...createUsageReports({ reader, clock }),
@@ -55,7 +59,7 @@ export function assembleAdministration(options: Options) {
   const requests = { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) }
   const activityOf = createActivities({ reader, clock })
   const cacheSettings = () => current().config.limits
-  const told = { usage, requests, activityOf, ...assembleOverviews(options) }
+  const told = { usage, requests, connections, activityOf, ...assembleOverviews(options) }
   const held = { audit, cacheSettings, accounts, keys, budgets, lookAtLimits, reload }
   const all = { ...people, ...told, ...held }
   return { keys, operations: apiOperations(all) }

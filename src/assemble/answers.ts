@@ -1,14 +1,17 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Announce } from '../accounts/announced.ts'
 import type { Audit } from '../accounts/audit.ts'
+import type { KeptConnectionLog } from '../accounts/connection-log.ts'
 import type { LastUse } from '../accounts/last-use.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
 import type { Tracing } from '../core/trace.ts'
+import type { Events } from '../telemetry/events.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { workerEnded } from '../peers/worker-lines.ts'
 import { settingsTopics } from '../peers/settings-topics.ts'
+import { attemptOf } from '../http/refused-attempt.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import type { Channel } from '../peers/channel.ts'
 import { assembleAdministration } from './administration.ts'
@@ -30,6 +33,7 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     audit: Audit
     lastUse: LastUse
     identify: Identify
+    connectionLog: KeptConnectionLog
     readSettings: () => Loaded
     /** In a worker, the line to the primary. */
     primary: PrimaryLine | undefined
@@ -40,7 +44,7 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
 
 /** What answers requests: the parts that last, and the first generation of those that do not. */
 export function assembleAnswers(options: Options) {
-  const { accounts, people, events, primary } = options
+  const { accounts, people, events, primary, connectionLog } = options
   const generations = createGenerations()
   const { current } = generations
   // Asked for before there is a generation, too.
@@ -82,7 +86,7 @@ export function assembleAnswers(options: Options) {
       isPerson(caller)
         ? people.sessions.actFor(caller, accountId)
         : accounts.actFor(caller, accountId),
-    onFailure: events.toolFailed,
+    onFailure: toolFailed(events, connectionLog),
     claimKey: lasting.idempotency.claimKey,
     keys: administration.keys,
   })
@@ -102,6 +106,20 @@ export function assembleAnswers(options: Options) {
       await lasting.guarded.close()
       await lasting.idempotency.close()
     },
+  }
+}
+
+/** A tool that fails is answered all the same; the account is told of what it can mend. */
+function toolFailed(
+  events: Events,
+  log: KeptConnectionLog,
+): Parameters<typeof assembleFaces>[0]['onFailure'] {
+  return (tool, error, context) => {
+    events.toolFailed(tool, error, context)
+    const { caller, requestId } = context
+    const request = { headers: {}, url: '/mcp' }
+    const attempt = attemptOf(error, { request, requestId, caller, address: null })
+    if (attempt !== undefined) log.refused(attempt)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Audit } from '../accounts/audit.ts'
 import type { Keys } from '../accounts/keys.ts'
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
+import type { ConnectionLog } from '../core/connection-log.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { ActFor } from '../http/authorize.ts'
@@ -32,6 +33,7 @@ type Options = {
   people: PeopleParts
   actFor: ActFor
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
+  connectionLog: ConnectionLog
   claimKey: ClaimKey
   channel: Channel
   tracing: Tracing | undefined
@@ -60,6 +62,7 @@ export function assembleFaces(options: Options) {
     elsewhere: elsewhereOver(channel),
     sessionKey: options.secret.keyFor('tool sessions', sessionKeyBytes),
     onFailure,
+    connectionLog: options.connectionLog,
     tracing: options.tracing,
     monotonic,
   })

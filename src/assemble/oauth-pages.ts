@@ -8,6 +8,7 @@ import { notAKey } from '../accounts/read-key.ts'
 import { strangerOf } from '../api/stranger.ts'
 import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
+import type { ConnectionLog } from '../core/connection-log.ts'
 import { GatewayError } from '../core/error.ts'
 import { StoreRefusal } from '../core/store-refusal.ts'
 import { createAddressCheck } from '../http/allowed-addresses.ts'
@@ -29,6 +30,7 @@ export type OAuthPagesOptions = {
   clock: () => number
   identify: Identify
   secret: GatewaySecret
+  connectionLog: ConnectionLog
 }
 
 /** What the pages need on which people sign in and decide about clients. */
@@ -52,6 +54,7 @@ export function assembleOAuthPages(
     connect: (consent) => connections.connect(consent).catch(asGatewayError),
     cookie: people.cookie,
     tokens: createInteractionTokens(secret.keyFor('oauth pages', tokenKeyBytes), isSecure),
+    connectionLog: options.connectionLog,
     signUp: config.signUp === 'open',
     baseUrl: config.baseUrl,
   }

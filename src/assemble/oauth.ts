@@ -66,6 +66,7 @@ export function assembleOAuth(options: Options) {
     pages: assembleOAuthPages(options),
     limits,
     onFault: events.faulted,
+    connectionLog: options.connectionLog,
   })
   return {
     ...server,

@@ -1,4 +1,5 @@
 import type { components } from '../../generated/types.ts'
+import type { Caller } from './caller.ts'
 import type { LimitState } from './limits.ts'
 import { shortened } from './shortened.ts'
 
@@ -64,6 +65,8 @@ const table: Record<ErrorCode, { status: number; type: ErrorType }> = {
   insufficient_quota: { status: 402, type: 'billing_error' },
 }
 
+type Concerned = Pick<Caller, 'accountId' | 'keyId'>
+
 type Options = {
   param?: string | undefined
   cause?: unknown
@@ -71,6 +74,8 @@ type Options = {
   status?: number
   retryAfterSeconds?: number | undefined
   progress?: Progress
+  /** Whose attempt it refuses, where that is known before they are let in. */
+  concerns?: Concerned | undefined
   /** The message for callers of tools, where the other one names what they cannot reach. */
   toolMessage?: string
 }
@@ -88,6 +93,7 @@ export class GatewayError extends Error {
   readonly status: number
   readonly retryAfterSeconds: number | undefined
   readonly progress: Progress
+  readonly concerns: Concerned | undefined
   /** The message as a caller of a tool is told it: hints name tools. */
   readonly toolMessage: string
 
@@ -99,12 +105,18 @@ export class GatewayError extends Error {
     this.status = options.status ?? table[code].status
     this.retryAfterSeconds = options.retryAfterSeconds
     this.progress = options.progress ?? {}
+    this.concerns = options.concerns
     this.toolMessage = shortened(options.toolMessage ?? message, messageLengthMax)
   }
 
   /** The same error of a call that had come so far; what is known of it already stays. */
   after(progress: Progress): GatewayError {
     return this.#copy({ progress: { ...progress, ...this.progress } })
+  }
+
+  /** The same error, which refuses this caller; of a person the pages of the gateway tell. */
+  about({ accountId, keyId, person }: Concerned & Pick<Caller, 'person'>): GatewayError {
+    return person === undefined ? this.#copy({ concerns: { accountId, keyId } }) : this
   }
 
   /** The same error, with its parameter as the caller names it. */
@@ -114,8 +126,9 @@ export class GatewayError extends Error {
 
   #copy(changes: Options): GatewayError {
     const { code, message, cause, status, retryAfterSeconds, progress, toolMessage } = this
+    const { concerns } = this
     const param = this.param ?? undefined
-    const same = { param, cause, status, retryAfterSeconds, progress, toolMessage }
+    const same = { param, cause, status, retryAfterSeconds, progress, toolMessage, concerns }
     const error = new GatewayError(code, message, { ...same, ...changes })
     if (this.stack !== undefined) error.stack = this.stack
     return error

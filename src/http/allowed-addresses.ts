@@ -16,7 +16,7 @@ export function createAddressCheck(addressOf: ClientAddress) {
     throw new GatewayError(
       'ip_not_allowed',
       `This API key may not be used from ${address ?? 'an unknown address'}. Call from one of its allowed addresses, or use another key. If that is a proxy's address, its operator names it in 'trusted_proxies'.`,
-    )
+    ).about(caller)
   }
 }
 

@@ -102,7 +102,7 @@ type Needed = { scopes: readonly Scope[]; forOperators: boolean }
 function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   for (const scope of scopes) {
     if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) {
-      throw without(scope, caller)
+      throw without(scope, caller).about(caller)
     }
   }
   if (forOperators && !caller.isOperator) {

@@ -30,6 +30,12 @@ export type OperationHandler = (
   context: Koa.ParameterizedContext<ExchangeState> & { params?: object },
 ) => Promise<void>
 
+/** Told of an error that is answered, and to whom. */
+export type OnRefused = (
+  error: GatewayError,
+  refused: { request: IncomingMessage; requestId: string; caller: Caller | undefined },
+) => void
+
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
@@ -57,6 +63,8 @@ export type ExchangeOptions = {
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
+  /** Told of each error that is answered. */
+  onRefused: OnRefused
   tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>
   /** Ends the exchange when its key ends; the returned function leaves it alone from then on. */
@@ -243,11 +251,12 @@ export function newRequestId(nowMs: number): string {
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
 async function refuse(
-  { req: request, res: response, state: { requestId, refusal, hold } }: Context,
+  { req: request, res: response, state: { requestId, refusal, hold, caller } }: Context,
   thrown: unknown,
-  { limits: { lingerTimeoutMs, pingIntervalMs }, closing, errorAnswerAt }: ExchangeOptions,
+  { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
+  const { lingerTimeoutMs, pingIntervalMs } = limits
   if (response.headersSent) {
     response.destroy()
     return
@@ -256,7 +265,9 @@ async function refuse(
   if (closes) response.setHeader('connection', 'close')
   const read = request.complete ? undefined : readRest(request, lingerTimeoutMs)
   const errorAnswer = errorAnswerAt(pathOf(request))
-  const error = errorAnswer(toGatewayError(thrown), { request, requestId })
+  const refused = toGatewayError(thrown)
+  onRefused(refused, { request, requestId, caller })
+  const error = errorAnswer(refused, { request, requestId })
   await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 

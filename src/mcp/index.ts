@@ -1,4 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
+import type { ConnectionLog } from '../core/connection-log.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
 import type { Tracing } from '../core/trace.ts'
@@ -8,6 +9,7 @@ import type { Operation } from '../http/operation.ts'
 import { createCallTool, logOf } from './call-tool.ts'
 import { deleteMcp } from './delete-mcp.ts'
 import type { Elsewhere, ToolCallState } from './elsewhere.ts'
+import { createClientNames } from './client-names.ts'
 import { createLegacyEra } from './eras/legacy.ts'
 import { createModernEra } from './eras/modern.ts'
 import { createEventStreams } from './event-streams.ts'
@@ -36,6 +38,7 @@ type Options = {
   /** Proves ids of sessions, the same for all processes. */
   sessionKey: Buffer
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
+  connectionLog: Pick<ConnectionLog, 'heard'>
   tracing?: Tracing | undefined
   monotonic: () => number
 }
@@ -98,13 +101,20 @@ export function createToolServer(options: Options): ToolServer {
     endSessionHere(client)
     elsewhere.endSession(client)
   }
+  const clientNames = createClientNames({
+    log: options.connectionLog,
+    isTool: (name) => inForce().tools.has(name),
+  })
   const connect = once(async () => {
     const { connectServer } = await import('./server.ts')
     await connectServer({ multiplexer, callTool })
   })
   return {
     operations: {
-      postMcp: guarded(postMcp({ multiplexer, eras, elsewhere, connect, limits }), allowsOrigin),
+      postMcp: guarded(
+        postMcp({ multiplexer, eras, elsewhere, clientNames, connect, limits }),
+        allowsOrigin,
+      ),
       getMcp: guarded(getMcp({ streams, sessions }), allowsOrigin),
       deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },

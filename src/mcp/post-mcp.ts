@@ -7,6 +7,7 @@ import { errorMessage, refusalOf, rpcCodes, type MessageId } from './json-rpc.ts
 import type { Elsewhere } from './elsewhere.ts'
 import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
 import { answerAtOnce, answerOne } from './answer-at-once.ts'
+import type { ClientNames } from './client-names.ts'
 import type { Era } from './eras/era.ts'
 import type { Multiplexer } from './multiplexer.ts'
 import { eraOf, type EraName } from './revision.ts'
@@ -16,6 +17,7 @@ type Options = {
   multiplexer: Multiplexer
   eras: Record<EraName, Era>
   elsewhere: Pick<Elsewhere, 'cancel'>
+  clientNames: ClientNames
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
   limits: MessageLimits & {
@@ -26,7 +28,7 @@ type Options = {
 }
 
 /** POST /mcp: one message or a batch. */
-export function postMcp({ limits, eras, ...parts }: Options): Operation<'postMcp'> {
+export function postMcp({ limits, eras, clientNames, ...parts }: Options): Operation<'postMcp'> {
   return async (call) => {
     const { isBatch, messages } = readMessages(call.body, limits)
     const [first] = messages
@@ -38,11 +40,16 @@ export function postMcp({ limits, eras, ...parts }: Options): Operation<'postMcp
     } catch (error) {
       return { status: 400, json: refusalOf(error, isBatch ? null : idOf(first)) }
     }
-    if (!isBatch && first?.kind === 'request' && !isWork(first)) return answerOne(first, era, call)
+    if (!isBatch && first?.kind === 'request' && !isWork(first)) {
+      const answer = answerOne(first, era, call)
+      clientNames.answered(first, call, answer)
+      return answer
+    }
     const calls = messages.filter((one) => one.kind === 'request' && isWork(one)).length
     if (parts.multiplexer.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
       throw tooManyCalls(limits.toolCallsPerKeyMax)
     }
+    clientNames.called(messages, call)
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(call.request.headers.accept, 'text/event-stream')
     const line = openAnswerLine({ acceptsEvents, isBatch })
@@ -76,7 +83,7 @@ function isWork({ method }: RequestMessage): boolean {
   return method === 'tools/call'
 }
 
-type Post = Omit<Options, 'limits' | 'eras'> & {
+type Post = Omit<Options, 'limits' | 'eras' | 'clientNames'> & {
   era: Era
   client: Client
   context: CallContext

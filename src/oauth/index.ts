@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import type { OperationIdOf } from '../../generated/operations.ts'
 import type { Identify } from '../core/caller.ts'
+import type { ConnectionLog } from '../core/connection-log.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { originOf } from '../http/connection.ts'
@@ -31,6 +32,8 @@ import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
 import { assertPresentedKey } from './presented-key.ts'
 import { clientWithSecret } from './presented-secret.ts'
+import { OAuthRefusal } from './refusal.ts'
+import { noteRefusal } from './refused-clients.ts'
 
 type OAuthId = OperationIdOf<'client'>
 
@@ -55,6 +58,7 @@ type Options = {
   pages: Omit<AnswerOptions, 'interactions'>
   limits: DocumentLimits & { requestValuesMax: number }
   onFault: (error: unknown) => void
+  connectionLog: Pick<ConnectionLog, 'refused'>
 }
 
 export type OAuthServer = {
@@ -139,10 +143,12 @@ export function createOAuthServer(options: Options): OAuthServer {
       introspectToken: async (call) => post(call, endpoints.introspection, formOf(call)),
       listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
     },
-    errorAnswer: (error, refused) =>
-      refused.request.url?.startsWith(interactionPath) === true
+    errorAnswer: (error, refused) => {
+      if (error instanceof OAuthRefusal) noteRefusal(options.connectionLog, error, refused)
+      return refused.request.url?.startsWith(interactionPath) === true
         ? interactionErrorAnswer(error, refused)
-        : oauthErrorAnswer(error, refused),
+        : oauthErrorAnswer(error, refused)
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import type Koa from 'koa'
 import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
+import type { ConnectionLog } from '../core/connection-log.ts'
 import { StoreRefusal, type StoreRefusalCode } from '../core/store-refusal.ts'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { ClientDocuments } from './client-document.ts'
@@ -18,6 +19,7 @@ import {
   type ClientRules,
 } from './metadata.ts'
 import { isReserved } from './parameters.ts'
+import { watchRefusals } from './refused-clients.ts'
 
 type ProviderOptions = {
   /** The issuer, and how all its addresses begin. */
@@ -32,6 +34,7 @@ type ProviderOptions = {
   /** Gives the documents of clients, cleaned. */
   documents: ClientDocuments
   onFault: (error: unknown) => void
+  connectionLog: Pick<ConnectionLog, 'refused'>
 }
 
 const minuteSeconds = 60
@@ -77,6 +80,7 @@ export function createProvider(options: ProviderOptions): Provider {
   server.use(nameForeignGrant)
   server.on('error', onFault)
   provider.on('server_error', (_context, error) => onFault(error))
+  watchRefusals(provider, options.connectionLog)
   for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
   const { prototype } = provider.Client
   prototype.compareClientSecret = function compare(this: { clientSecret?: string }, actual) {

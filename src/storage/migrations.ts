@@ -5,6 +5,7 @@ import { createAuditEvents } from './migrations/audit-events.ts'
 import { addClientHosts } from './migrations/client-hosts.ts'
 import { createBudgets } from './migrations/budgets.ts'
 import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
+import { createKeyClients } from './migrations/key-clients.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
 import { addReservationProcesses } from './migrations/reservation-processes.ts'
@@ -83,6 +84,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
       await addUsageSavings(db, dialect)
     },
   },
+  '0020_key_clients': { up: createKeyClients },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

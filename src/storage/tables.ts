@@ -1,3 +1,4 @@
+import type { KeyClientsTable, RefusedAttemptsTable } from './connection-tables.ts'
 import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
 
 /** Every table; src/storage/README.md says what each column holds and how long it lives. */
@@ -18,6 +19,8 @@ export type Tables = {
   setup_links: SetUpLinksTable
   oauth_clients: OauthClientsTable
   oauth_artifacts: OauthArtifactsTable
+  key_clients: KeyClientsTable
+  refused_attempts: RefusedAttemptsTable
   write_checks: WriteChecksTable
   gateway_secrets: GatewaySecretsTable
 }
@@ -290,4 +293,10 @@ export const integerColumns: Readonly<Integers> = {
   spent_nano_usd: true,
   reserved_nano_usd: true,
   nano_usd: true,
+  connected_at: true,
+  last_seen_at: true,
+  last_tool_at: true,
+  times: true,
+  first_at: true,
+  last_at: true,
 }

@@ -71,6 +71,7 @@ describe('what others than the contract answer', () => {
       onDrain: () => undefined,
       budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
       followKey: () => () => undefined,
+      onRefused: () => undefined,
       events: {
         exchanged: (exchange) => exchanges.push(exchange),
         refused: () => undefined,

@@ -1,6 +1,7 @@
 import { bodyChecks } from '../../../generated/checks.js'
 import type { components } from '../../../generated/types.ts'
 import type { Actor, PersonCaller } from '../../core/caller.ts'
+import { heardClient, type ConnectionLog } from '../../core/connection-log.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import { assertValid } from '../../http/check-error.ts'
@@ -44,6 +45,7 @@ export type AnswerOptions = ViewOptions & {
   useKey: (key: string, call: PageCall) => Promise<string>
   /** Gives the id of the connection's key, which is that of its grant. */
   connect: (consent: Consent) => Promise<string>
+  connectionLog: Pick<ConnectionLog, 'refused'>
 }
 
 type Sent = {
@@ -76,8 +78,14 @@ const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
     return again(view, options.cookie.clear())
   },
   allow,
-  deny: async ({ call, view: { client }, options }) => {
+  deny: async (sent) => {
+    const {
+      call,
+      view: { client },
+      options,
+    } = sent
     const next = pathOf(await options.interactions.refuse(interactionCall(call)))
+    noteDenial(sent)
     return leavingPage({ client, allowed: false, next })
   },
 }
@@ -116,6 +124,24 @@ export function answerInteraction(options: AnswerOptions) {
 
 const outOfDate = {
   message: 'This page was out of date, and nothing has been done. Look at it again, then go on.',
+}
+
+/** The account whose people were asked may know what they said no to. */
+function noteDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
+  if (holder === undefined) return
+  const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
+  const account = accounts.find(({ id }) => id === form.get('account_id')) ?? accounts[0]
+  if (account === undefined) return
+  options.connectionLog.refused({
+    reason: 'consent_denied',
+    message: 'A person said no to this application.',
+    face: 'oauth',
+    client: heardClient(client.name, undefined),
+    accountId: account.id,
+    keyId: by !== undefined && 'keyId' in by ? by.keyId : undefined,
+    redirectHost: redirectHostOf(asked.redirectUri),
+    address: call.addressOf(call.request),
+  })
 }
 
 async function allow({ call, view, form, options }: Sent): Promise<Answer> {

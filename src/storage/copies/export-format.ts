@@ -46,6 +46,8 @@ export const exportedTables: {
   setup_links: { key: ['digest'], rowsPerPage },
   oauth_clients: { key: ['id'], rowsPerPage },
   oauth_artifacts: { key: ['digest'], rowsPerPage },
+  key_clients: { key: ['id'], rowsPerPage },
+  refused_attempts: { key: ['id'], rowsPerPage },
   audit_events: { key: ['id'], rowsPerPage },
   usage: { key: ['account_id', 'at', 'id'], rowsPerPage },
   usage_hours: 'derived',
