@@ -1,3 +1,10 @@
+import type {
+  PeopleTable,
+  MembersTable,
+  SessionsTable,
+  InvitationsTable,
+  SetUpLinksTable,
+} from './people-tables.ts'
 import type { KeyClientsTable, RefusedAttemptsTable } from './connection-tables.ts'
 import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
 
@@ -184,53 +191,6 @@ export type IdempotentAnswerPiecesTable = {
   position: number
   content: Uint8Array
   expires_at: number
-}
-
-export type PeopleTable = {
-  id: string
-  email: string
-  name: string
-  password_hash: string
-  created_at: number
-}
-
-type Role = 'owner' | 'admin' | 'member'
-
-export type MembersTable = {
-  account_id: string
-  person_id: string
-  role: Role
-  joined_at: number
-}
-
-export type SessionsTable = {
-  id: string
-  person_id: string
-  digest: string
-  created_at: number
-  last_used_at: number
-  expires_at: number
-  address: string | null
-  user_agent: string | null
-}
-
-export type InvitationsTable = {
-  id: string
-  account_id: string
-  role: Role
-  email: string
-  digest: string
-  created_by: string
-  created_at: number
-  expires_at: number
-  used_at: number | null
-}
-
-type SetUpLinksTable = {
-  digest: string
-  created_at: number
-  expires_at: number
-  used_at: number | null
 }
 
 type WriteChecksTable = {
