@@ -78,12 +78,9 @@ function AccountChoice() {
   return (
     <label class="account">
       <span class="hidden">Account</span>
-      <select
-        value={chosen.account_id}
-        onChange={(event) => chooseAccount(event.currentTarget.value)}
-      >
+      <select onChange={(event) => chooseAccount(event.currentTarget.value)}>
         {memberships.map(({ account_id: id, account_name: name }) => (
-          <option key={id} value={id}>
+          <option key={id} value={id} selected={id === chosen.account_id}>
             {name}
           </option>
         ))}

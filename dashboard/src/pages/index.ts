@@ -37,6 +37,20 @@ export const pages: readonly Page[] = [
     load: () => import('./requests/index.tsx'),
   },
   {
+    path: '/settings',
+    title: 'Settings',
+    icon: 'settings',
+    for: 'administrators',
+    load: () => import('./settings/index.tsx'),
+  },
+  {
+    path: '/you',
+    title: 'You',
+    icon: 'person',
+    for: 'everybody',
+    load: () => import('./you/index.tsx'),
+  },
+  {
     path: '/welcome',
     title: 'First steps',
     icon: 'check',

@@ -1,0 +1,128 @@
+import { useState } from 'preact/hooks'
+import { textLengths } from '../../../../generated/client-values.ts'
+import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
+import { textsOf } from '../../data/form.ts'
+import { useAct, useLoad } from '../../data/load.ts'
+import { look, membership } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Field } from '../../elements/field.tsx'
+import { Gauge } from '../../elements/gauge.tsx'
+import { Said } from '../../elements/said.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import { Allowance, limitFields } from './allowance.tsx'
+import { CacheState } from './cache.tsx'
+
+type Account = Schemas['Account']
+
+/** The account's name, what it may use and spend, and the cache. */
+export function AccountSettings() {
+  const id = membership.value?.account_id ?? ''
+  const account = useLoad(`account ${id}`, (signal) =>
+    bodyOf(GET('/api/accounts/{id}', { params: { path: { id } }, signal })),
+  )
+  return (
+    <>
+      <Failure error={account.error} again={account.again} />
+      {account.data === undefined ? (
+        account.isLoading && <Waiting what="Loading the account" />
+      ) : (
+        <>
+          <Name account={account.data} />
+          <Spending account={account.data} onChanged={account.again} />
+        </>
+      )}
+      <CacheState />
+    </>
+  )
+}
+
+function Name({ account: { id, name } }: { account: Account }) {
+  const [said, setSaid] = useState<string>()
+  const renaming = useAct(async (form: FormData) => {
+    setSaid(undefined)
+    const body = { name: textsOf(form)['name'] ?? '' }
+    const renamed = await bodyOf(PATCH('/api/accounts/{id}', { params: { path: { id } }, body }))
+    await look()
+    setSaid(`The account is called ${renamed.name} now.`)
+  })
+  return (
+    <form
+      class="card wide"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void renaming.run(new FormData(event.currentTarget))
+      }}
+    >
+      <h2>Name</h2>
+      <Said text={said} />
+      <Failure error={renaming.error} />
+      <Field label="Name of the account">
+        {(attributes) => (
+          <input
+            {...attributes}
+            name="name"
+            maxLength={textLengths.DisplayName.max}
+            required
+            defaultValue={name}
+          />
+        )}
+      </Field>
+      <p class="hint">
+        Its id is <code>{id}</code>.
+      </p>
+      <p>
+        <button disabled={renaming.isBusy}>Save the name</button>
+      </p>
+    </form>
+  )
+}
+
+function Spending({ account, onChanged }: { account: Account; onChanged: () => void }) {
+  const { budget, limits } = account
+  const [isChanging, setChanging] = useState(false)
+  const [said, setSaid] = useState<string>()
+  return (
+    <section class="card">
+      <div class="head">
+        <h2>Budget and limits</h2>
+        {account.is_operator && !isChanging && (
+          <button type="button" class="plain small" onClick={() => setChanging(true)}>
+            Change them
+          </button>
+        )}
+      </div>
+      <Said text={said} />
+      {isChanging ? (
+        <Allowance
+          account={account}
+          onEnd={(text) => {
+            setChanging(false)
+            setSaid(text)
+            if (text !== undefined) onChanged()
+          }}
+        />
+      ) : (
+        <>
+          {budget === null ? (
+            <p>The account has no budget: what its keys may spend is theirs alone.</p>
+          ) : (
+            <Gauge budget={budget} />
+          )}
+          <dl class="facts limits">
+            {limitFields.map(({ name, label }) => (
+              <div key={name}>
+                <dt>{label}</dt>
+                <dd>{limits[name]?.toLocaleString('en-US') ?? 'no limit of its own'}</dd>
+              </div>
+            ))}
+          </dl>
+          <p class="hint">
+            {account.is_operator
+              ? 'They hold for all keys of the account together.'
+              : 'They hold for all keys of the account together. Who runs the gateway changes them.'}
+          </p>
+        </>
+      )}
+    </section>
+  )
+}

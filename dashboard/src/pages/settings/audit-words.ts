@@ -1,0 +1,68 @@
+import type { Schemas } from '../../data/api.ts'
+
+type AuditEvent = Schemas['AuditEvent']
+
+/** What was done, in words that follow the name of who did it. */
+export const actWords: Record<AuditEvent['action'], string> = {
+  'account.create': 'created the account',
+  'account.update': 'changed the account',
+  'key.create': 'created the key',
+  'key.update': 'changed the key',
+  'key.revoke': 'revoked the key',
+  'key.rotate': 'rotated the key',
+  'settings.reload': 'reloaded the settings',
+  'oauth_keys.rotate': 'rotated the signing keys',
+  'setup_link.create': 'made a set-up link for',
+  'person.set_up': 'came in by a set-up link as',
+  'person.update': 'changed the name of',
+  'person.change_password': 'changed the password of',
+  'session.create': 'signed in',
+  'session.delete': 'ended a session',
+  'person.sign_up': 'signed up as',
+  'member.update': 'changed the role of',
+  'member.delete': 'removed the member',
+  'invitation.create': 'invited',
+  'invitation.delete': 'withdrew the invitation of',
+  'invitation.accept': 'accepted the invitation of',
+}
+
+const otherActors: Readonly<Record<string, string>> = {
+  command_line: 'The command line',
+  signal: 'A signal to the process',
+}
+
+export const actorOf = ({ by, by_name: name }: AuditEvent): string => name ?? otherActors[by] ?? by
+
+/** What it was done to; nothing where the words say it already. */
+export function targetOf({ action, target, target_name: name, before, after }: AuditEvent): string {
+  if (name !== null) return name
+  const email = after?.['email'] ?? before?.['email']
+  if (typeof email === 'string') return email
+  return /^(session|settings|oauth_keys|setup_link)\./.test(action) ? '' : target
+}
+
+/** The members that an act changed, as they were and as they are. */
+export function changesOf({
+  before,
+  after,
+}: AuditEvent): [name: string, was: string, is: string][] {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...names].map((name) => [name, textOf(before?.[name]), textOf(after?.[name])])
+}
+
+/** An act in one line. */
+export function lineOf(event: AuditEvent): string {
+  const changes = changesOf(event).map(([name, was, is]) => `${name}: ${was} → ${is}`)
+  return [
+    event.at,
+    `${actorOf(event)} (${event.by})`,
+    `${actWords[event.action]} ${targetOf(event)} (${event.target})`.replace('  ', ' '),
+    `from ${event.address ?? 'here'}`,
+    ...changes,
+  ].join('; ')
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,186 @@
+import { AuditActionValues } from '../../../../generated/client-values.ts'
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { usePages } from '../../data/pages.ts'
+import { place, setQuery } from '../../data/place.ts'
+import { accountQuery } from '../../data/session.ts'
+import { CopyButton } from '../../elements/copy.tsx'
+import { Failure } from '../../elements/failure.tsx'
+import { Field } from '../../elements/field.tsx'
+import { Time } from '../../elements/time.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import { actorOf, actWords, changesOf, lineOf, targetOf } from './audit-words.ts'
+
+type AuditEvent = Schemas['AuditEvent']
+
+const filters = ['action', 'by', 'target'] as const
+
+/** Who did what to which, when and from where; the filters are in the address. */
+export function AuditLog() {
+  const { query } = place.value
+  const events = usePages(`audit ${query.toString()}`, (cursor, signal) => {
+    const chosen = Object.fromEntries(
+      filters.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])),
+    )
+    return bodyOf(
+      GET('/api/audit', {
+        params: {
+          query: { ...accountQuery(), ...chosen, ...(cursor === undefined ? {} : { cursor }) },
+        },
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    )
+  })
+  return (
+    <section class="card">
+      <div class="head">
+        <h2>Audit log</h2>
+        {events.items !== undefined && events.items.length > 0 && (
+          <CopyButton text={events.items.map(lineOf).join('\n')} what="the log as text" />
+        )}
+      </div>
+      <Filters />
+      <Failure error={events.error} again={events.again} />
+      {events.items === undefined ? (
+        events.isLoading && <Waiting what="Loading the log" />
+      ) : (
+        <Events events={events.items} />
+      )}
+      {events.more && (
+        <button type="button" class="plain" onClick={events.more}>
+          Show more
+        </button>
+      )}
+    </section>
+  )
+}
+
+function Filters() {
+  const { query } = place.value
+  const chosen = query.get('action') ?? ''
+  const isNarrow = filters.some((name) => query.get(name))
+  return (
+    <div class="filters">
+      <Field label="What was done">
+        {(attributes) => (
+          <select
+            {...attributes}
+            onChange={(event) => setQuery({ action: event.currentTarget.value })}
+          >
+            <option value="" selected={chosen === ''}>
+              everything
+            </option>
+            {AuditActionValues.map((action) => (
+              <option key={action} value={action} selected={chosen === action}>
+                {action}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {isNarrow && (
+        <p class="row">
+          {query.get('by') && (
+            <span>
+              Only by <code>{query.get('by')}</code>
+            </span>
+          )}
+          {query.get('target') && (
+            <span>
+              Only to <code>{query.get('target')}</code>
+            </span>
+          )}
+          <button
+            type="button"
+            class="plain small"
+            onClick={() => setQuery({ action: undefined, by: undefined, target: undefined })}
+          >
+            Show everything
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Events({ events }: { events: readonly AuditEvent[] }) {
+  if (events.length === 0) {
+    return (
+      <div class="empty">
+        <h3>Nothing was done</h3>
+        <p>Whoever changes keys, members or settings is written down here, for good.</p>
+      </div>
+    )
+  }
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Acts">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Who did what</th>
+            <th scope="col">From</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.id}>
+              <td class="when">
+                <Time at={event.at} />
+              </td>
+              <td class="did">
+                <Act event={event} />
+              </td>
+              <td class="from">{event.address ?? <span class="quiet">here</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Only ids of these can be filtered by. */
+const isId = (text: string) => /^[a-z]{3}_/.test(text)
+
+function Act({ event }: { event: AuditEvent }) {
+  const changes = changesOf(event)
+  const target = targetOf(event)
+  return (
+    <>
+      <Narrowing name="by" id={event.by} text={actorOf(event)} /> {actWords[event.action]}{' '}
+      {target !== '' && <Narrowing name="target" id={event.target} text={target} />}
+      {changes.length > 0 && (
+        <details>
+          <summary>What changed</summary>
+          <dl class="facts">
+            {changes.map(([name, was, is]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  {event.before !== null && (
+                    <>
+                      <del>{was}</del> →{' '}
+                    </>
+                  )}
+                  {is}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </>
+  )
+}
+
+type NarrowingProps = { name: 'by' | 'target'; id: string; text: string }
+
+/** A name that shows only the acts of what it is of. */
+function Narrowing({ name, id, text }: NarrowingProps) {
+  if (!isId(id)) return <strong>{text}</strong>
+  return (
+    <button type="button" class="link" title={id} onClick={() => setQuery({ [name]: id })}>
+      {text}
+    </button>
+  )
+}

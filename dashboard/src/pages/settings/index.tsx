@@ -1,0 +1,55 @@
+import { addressOf, place } from '../../data/place.ts'
+import { mayAdminister } from '../../data/session.ts'
+import { AccountSettings } from './account.tsx'
+import { AuditLog } from './audit.tsx'
+import { Members } from './members.tsx'
+import './settings.css'
+
+const parts = [
+  { path: '/settings', title: 'Account', Part: AccountSettings },
+  { path: '/settings/members', title: 'Members', Part: Members },
+  { path: '/settings/audit', title: 'Audit log', Part: AuditLog },
+] as const
+
+/** What concerns the account as a whole: its name, what it may use, its members, and what was done. */
+export function Page() {
+  const { path } = place.value
+  const shown = parts.find((part) => part.path === path) ?? parts[0]
+  if (!mayAdminister.value) return <NotYours />
+  return (
+    <>
+      <div class="head">
+        <h1>Settings</h1>
+      </div>
+      <nav class="parts" aria-label="Settings">
+        {parts.map((part) => (
+          <a
+            key={part.path}
+            href={addressOf(part.path)}
+            aria-current={part === shown ? 'page' : undefined}
+          >
+            {part.title}
+          </a>
+        ))}
+      </nav>
+      <shown.Part />
+    </>
+  )
+}
+
+function NotYours() {
+  return (
+    <>
+      <div class="head">
+        <h1>Settings</h1>
+      </div>
+      <div class="card empty">
+        <h2>This page is for administrators</h2>
+        <p>
+          Ask an owner of the account to make you one. Your own name, password and sessions are{' '}
+          <a href={addressOf('/you')}>on your page</a>.
+        </p>
+      </div>
+    </>
+  )
+}

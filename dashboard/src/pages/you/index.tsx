@@ -1,0 +1,68 @@
+import { useState } from 'preact/hooks'
+import { textLengths } from '../../../../generated/client-values.ts'
+import { bodyOf, PATCH } from '../../data/api.ts'
+import { textsOf } from '../../data/form.ts'
+import { useAct } from '../../data/load.ts'
+import { setPerson, signedIn } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Field } from '../../elements/field.tsx'
+import { Said } from '../../elements/said.tsx'
+import { Memberships } from './memberships.tsx'
+import { Password } from './password.tsx'
+import { Sessions } from './sessions.tsx'
+
+/** The person who is signed in: what they are called, their password, sessions and accounts. */
+export function Page() {
+  return (
+    <>
+      <div class="head">
+        <h1>You</h1>
+      </div>
+      <Name />
+      <Password />
+      <Sessions />
+      <Memberships />
+    </>
+  )
+}
+
+function Name() {
+  const person = signedIn.value?.person
+  const [said, setSaid] = useState<string>()
+  const renaming = useAct(async (form: FormData) => {
+    setSaid(undefined)
+    const { name = '' } = textsOf(form)
+    const renamed = await bodyOf(PATCH('/api/me', { body: { name } }))
+    setPerson(renamed)
+    setSaid(`You are called ${renamed.name} now.`)
+  })
+  return (
+    <form
+      class="card wide"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void renaming.run(new FormData(event.currentTarget))
+      }}
+    >
+      <h2>Name and e-mail</h2>
+      <Said text={said} />
+      <Failure error={renaming.error} />
+      <Field label="Name">
+        {(attributes) => (
+          <input
+            {...attributes}
+            name="name"
+            autoComplete="name"
+            maxLength={textLengths.PersonName.max}
+            required
+            defaultValue={person?.name}
+          />
+        )}
+      </Field>
+      <Field label="E-mail" hint="What you sign in with. It stays as it is.">
+        {(attributes) => <input {...attributes} type="email" readOnly value={person?.email} />}
+      </Field>
+      <button disabled={renaming.isBusy}>Save the name</button>
+    </form>
+  )
+}

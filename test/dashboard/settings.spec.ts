@@ -1,0 +1,119 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+const hostile = '"><script>alert(1)</script>'
+
+describe('the settings of an account', () => {
+  const dashboard = useDashboard()
+
+  const part = (page: Page, name: string) =>
+    page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name }).click()
+  const said = (page: Page, text: string | RegExp) =>
+    page.getByRole('status').getByText(text).waitFor()
+
+  it('are its name, its budget and limits, and the cache', async () => {
+    const page = await dashboard.open('/settings')
+    await page.getByLabel('Name of the account').fill(hostile)
+    await page.getByRole('button', { name: 'Save the name' }).click()
+    await said(page, `The account is called ${hostile} now.`)
+    await page.getByRole('button', { name: 'Change them' }).click()
+    await expectGoodLooks(page)
+    await page.getByLabel('Budget in dollars').fill('1000000.000000001')
+    await page.getByLabel('Tokens a minute').fill('5000')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await said(page, 'The budget and the limits are changed')
+    await page.getByText('$0.00 spent of $1,000,000.00 a month').waitFor()
+    await page.getByText('5,000').waitFor()
+    await page.getByText('The cache is on.').waitFor()
+    await expectGoodLooks(page)
+    const [account] = await dashboard.gateway.db
+      .selectFrom('accounts')
+      .select(['name', 'budget_nano_usd', 'tokens_per_minute'])
+      .execute()
+    expect(account).to.deep.equal({
+      name: hostile,
+      budget_nano_usd: 1_000_000_000_000_001,
+      tokens_per_minute: 5000,
+    })
+  })
+
+  it('are its members, whom owners invite, give a role and remove', async () => {
+    const { gateway } = dashboard
+    const grace = await gateway.people.signIn({ role: 'member', email: 'grace@example.com' })
+    const page = await dashboard.open('/settings/members')
+    const row = page.getByRole('row').filter({ hasText: grace.email })
+    await row.getByRole('combobox').selectOption('admin')
+    await said(page, 'Somebody is admin now.')
+    await page.getByLabel('E-mail').fill('grace@example.com')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByText('is a member').waitFor()
+    await page.getByLabel('E-mail').fill('lin@example.com')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await said(page, 'lin@example.com is invited.')
+    const link = await page.getByRole('region', { name: 'the link' }).textContent()
+    expect(link).to.match(/\/dashboard\/invitations#token=/)
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Withdraw…' }).click()
+    await page.getByRole('button', { name: 'Withdraw it' }).click()
+    await said(page, 'The invitation of lin@example.com is withdrawn.')
+    await row.getByRole('button', { name: 'Remove…' }).click()
+    await page.getByRole('dialog', { name: 'Remove Somebody' }).waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Remove the member' }).click()
+    await said(page, 'Somebody is no member any more.')
+    await row.waitFor({ state: 'detached' })
+    // The last owner can neither remove nor demote themselves here.
+    const own = page.getByRole('row').filter({ hasText: dashboard.owner.email })
+    expect(await own.getByRole('combobox').count()).to.equal(0)
+    expect(await own.getByRole('button').count()).to.equal(0)
+  })
+
+  it('tell in the audit log who did what, filtered by the address', async () => {
+    const { gateway, owner } = dashboard
+    for (const name of ['one', 'two', hostile]) {
+      const body = { name, mode: 'test' }
+      await gateway.post('/api/keys', body, { key: null, headers: owner.headers })
+    }
+    const page = await dashboard.open('/settings')
+    await part(page, 'Audit log')
+    const acts = page.getByRole('region', { name: 'Acts' }).getByRole('row')
+    await acts.filter({ hasText: `Ada Lovelace created the key ${hostile}` }).waitFor()
+    await acts.filter({ hasText: 'came in by a set-up link' }).waitFor()
+    await expectGoodLooks(page)
+    await page.getByLabel('What was done').selectOption('key.create')
+    await acts.filter({ hasText: 'came in' }).waitFor({ state: 'detached' })
+    await acts.nth(3).waitFor()
+    expect(await acts.count()).to.equal(4)
+    await page.getByRole('button', { name: 'two', exact: true }).click()
+    await acts.nth(2).waitFor({ state: 'detached' })
+    await acts.nth(1).waitFor()
+    expect(page.url()).to.match(/action=key.create&target=key_/)
+    await acts.getByText('What changed').click()
+    await acts.getByText('test', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Copy the log as text' }).click()
+    await page.getByText('Copied').waitFor()
+    const copied = (await page.evaluate('navigator.clipboard.readText()')) as string
+    expect(copied).to.match(/; Ada Lovelace \(usr_\w+\); created the key two \(key_\w+\); from /)
+    await page.goto(page.url().replace(/target=\w+/, 'target=key_0'))
+    await page.getByText('Nothing was done').waitFor()
+  })
+
+  it('are not for members, who are told whom to ask', async () => {
+    const member = await dashboard.gateway.people.signIn({ role: 'member' })
+    const page = await dashboard.open('/settings/members', { as: member })
+    await page.getByText('This page is for administrators').waitFor()
+    expect(await page.getByRole('link', { name: 'Settings' }).count()).to.equal(0)
+    await expectGoodLooks(page)
+  })
+
+  it('leave owners to owners, where an admin looks', async () => {
+    const admin = await dashboard.gateway.people.signIn({ role: 'admin' })
+    const page = await dashboard.open('/settings/members', { as: admin })
+    const owner = page.getByRole('row').filter({ hasText: dashboard.owner.email })
+    await owner.waitFor()
+    expect(await owner.getByRole('combobox').count()).to.equal(0)
+    const roles = page.getByLabel('Role').first().getByRole('option')
+    expect(await roles.count()).to.equal(2)
+  })
+})

@@ -1,0 +1,80 @@
+import { expect } from 'chai'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+describe('the page of who is signed in', () => {
+  const dashboard = useDashboard()
+
+  it('changes their name and their password', async () => {
+    const { gateway } = dashboard
+    const grace = { email: 'grace@example.com', name: 'Grace', password: 'a sentence of Grace' }
+    const signedUp = await gateway.post('/api/people', grace, { key: null })
+    const token = /=([^;]+)/.exec(signedUp.headers.get('set-cookie')!)![1]!
+    const page = await dashboard.open('/you', { as: { token } })
+    await page.getByLabel('Name').fill('Grace Hopper')
+    await page.getByRole('button', { name: 'Save the name' }).click()
+    await page.getByRole('status').getByText('You are called Grace Hopper now.').waitFor()
+    const change = async (current: string, next: string) => {
+      await page.getByLabel('Current password', { exact: true }).fill(current)
+      await page.getByLabel('New password', { exact: true }).fill(next)
+      await page.getByRole('button', { name: 'Change the password' }).click()
+    }
+    await change('not it', 'another sentence')
+    await page.getByText("'current_password' is not your password.").waitFor()
+    await change(grace.password, grace.email)
+    await page.getByText(/'new_password'/).waitFor()
+    await change(grace.password, 'another sentence')
+    await page.getByText('Your password is changed').waitFor()
+    await expectGoodLooks(page)
+    const again = { email: grace.email, password: 'another sentence' }
+    expect((await gateway.post('/api/sessions', again, { key: null })).status).to.equal(201)
+  })
+
+  it('lists where they are signed in, and ends one session or all others', async () => {
+    const { gateway } = dashboard
+    const person = await gateway.people.signIn()
+    const others = await Promise.all(
+      Array.from({ length: 3 }, () => gateway.people.signInAgain(person)),
+    )
+    const page = await dashboard.open('/you', { as: person })
+    const rows = page.getByRole('region', { name: 'Sessions' }).getByRole('row')
+    await rows.nth(4).waitFor()
+    await expectGoodLooks(page)
+    expect(await rows.getByText('this one').count()).to.equal(1)
+    await page.getByRole('button', { name: 'Sign out…' }).first().click()
+    await page.getByRole('button', { name: 'Sign it out' }).click()
+    await page.getByText('is signed out.').waitFor()
+    await rows.nth(4).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Sign out everywhere else…' }).click()
+    await page.getByRole('button', { name: 'Sign out everywhere else', exact: true }).click()
+    await page.getByText('You are signed out everywhere else.').waitFor()
+    await rows.nth(2).waitFor({ state: 'detached' })
+    for (const { headers } of others) {
+      expect((await gateway.fetch('/api/me', { key: null, headers })).status).to.equal(401)
+    }
+    const { headers } = person
+    expect((await gateway.fetch('/api/me', { key: null, headers })).status).to.equal(200)
+  })
+
+  it('lets them leave an account, and says so where they are its last owner', async () => {
+    const { gateway } = dashboard
+    const own = await gateway.createAccount()
+    const person = await gateway.people.signIn({ accountId: own })
+    const other = await gateway.createAccount()
+    await gateway.people.join(person.personId, other, 'member')
+    const page = await dashboard.open('/you', { as: person })
+    const rows = page.getByRole('region', { name: 'Accounts' }).getByRole('row')
+    const leave = async (role: string) => {
+      await rows.filter({ hasText: role }).getByRole('button', { name: 'Leave…' }).click()
+      await page.getByRole('button', { name: 'Leave the account' }).click()
+    }
+    await leave('owner')
+    await page.getByRole('alert').getByText('the last owner').waitFor()
+    await page.getByRole('button', { name: 'Leave it' }).click()
+    await leave('member')
+    await page.getByText('You have left other.').waitFor()
+    await rows.nth(2).waitFor({ state: 'detached' })
+    await gateway.people.signIn({ accountId: own })
+    await leave('owner')
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+  })
+})
