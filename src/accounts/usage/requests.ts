@@ -47,8 +47,11 @@ export type Requests = {
   find(accountId: string, id: string): Promise<RequestRecord>
 }
 
-/** So many rows are looked at for one page, however few of them pass the filter. */
-const rowsSearchedMax = 10_000
+/**
+ * So many rows are looked at for one page, however few of them pass the filter; fewer at first, which
+ * mostly fill it.
+ */
+const rowsSearched = [500, 10_000] as const
 
 /** Single calls, as the ledger has them. */
 export function createRequests({ reader }: { reader: Reader }): Requests {
@@ -70,14 +73,21 @@ export function createRequests({ reader }: { reader: Reader }): Requests {
 
 type PageAsked = { span: Span; filters: readonly RawBuilder<boolean>[]; limit: number }
 
-async function pageIn(db: Kysely<Tables>, { span, filters, limit }: PageAsked) {
-  const end = filters.length === 0 ? undefined : await endOfSearch(db, span)
+async function pageIn(
+  db: Kysely<Tables>,
+  asked: PageAsked,
+  steps: readonly number[] = rowsSearched,
+): Promise<Page<RequestRecord>> {
+  const { span, filters, limit } = asked
+  const [rowsMax, ...more] = filters.length === 0 ? [] : steps
+  const end = rowsMax === undefined ? undefined : await endOfSearch(db, span, rowsMax)
   const rows = await select<NamedRow>(db, {
     columns: sql`usage.*, ${keyName} as key_name`,
     span: { ...span, end },
     filters,
     limit: limit + 1,
   })
+  if (rows.length <= limit && end !== undefined && more.length > 0) return pageIn(db, asked, more)
   const found = pageOf(rows, limit, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
   if (found.has_more || end === undefined) return found
   return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
@@ -117,23 +127,28 @@ type Span = {
   behind: Position | undefined
   /** The last call to be looked at. */
   end?: Position | undefined
-  /** Of those that failed, which have indexes of their own. */
-  errorCode: string | undefined
-  outcome: string | undefined
+  rare: Rare | undefined
 }
+/** A filter that has an index of its own, of the calls that did not go well. */
+type Rare = { column: 'error_code' | 'outcome'; value: string }
 
 function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageRequest): Span {
   const { order, cursor } = page
-  const { outcome, error_code: errorCode } = columns
   return {
     accountId,
     order,
     from: range.from === undefined ? undefined : moment('from', range.from),
     to: range.to === undefined ? undefined : moment('to', range.to),
     behind: cursor === undefined ? undefined : positionIn(cursor),
-    errorCode,
-    outcome: errorCode !== undefined || outcome === 'ok' ? undefined : outcome,
+    rare: rareIn(columns),
   }
+}
+
+function rareIn({ error_code: errorCode, outcome }: RequestFilter['columns']): Rare | undefined {
+  if (errorCode !== undefined) return { column: 'error_code', value: errorCode }
+  return outcome === undefined || outcome === 'ok'
+    ? undefined
+    : { column: 'outcome', value: outcome }
 }
 
 function positionIn(cursor: string): Position {
@@ -142,17 +157,21 @@ function positionIn(cursor: string): Position {
   return { at, id }
 }
 
+/** The rows that the index of a column has. */
+const rowsOf = {
+  error_code: sql<boolean>`error_code is not null`,
+  outcome: sql<boolean>`outcome <> 'ok'`,
+} as const
+
 function conditions({ accountId, order, behind, end, ...span }: Span) {
-  const { from, to, errorCode, outcome } = span
+  const { from, to, rare } = span
   const [beyond, within] = order === 'asc' ? ['>', '<='] : ['<', '>=']
   const place = (sign: string, { at, id }: Position) =>
     sql<boolean>`(at, id) ${sql.raw(sign)} (${at}, ${id})`
   return [
     sql<boolean>`account_id = ${accountId}`,
-    ...(errorCode === undefined
-      ? []
-      : [sql<boolean>`error_code = ${errorCode} and error_code is not null`]),
-    ...(outcome === undefined ? [] : [sql<boolean>`outcome = ${outcome} and outcome <> 'ok'`]),
+    ...(rare === undefined ? [] : [sql<boolean>`${sql.ref(rare.column)} = ${rare.value}`]),
+    ...(rare === undefined ? [] : [rowsOf[rare.column]]),
     ...(from === undefined ? [] : [sql<boolean>`at >= ${from}`]),
     ...(to === undefined ? [] : [sql<boolean>`at < ${to}`]),
     ...(behind === undefined ? [] : [place(beyond, behind)]),
@@ -164,8 +183,11 @@ function filtersOf(
   db: Kysely<Tables>,
   { columns, costAboveUsd, member, failedProvider, failure }: RequestFilter,
 ): RawBuilder<boolean>[] {
+  const rare = rareIn(columns)
   const equal = Object.entries(columns).flatMap(([column, value]) =>
-    value === undefined ? [] : [sql<boolean>`${sql.ref(column)} = ${value}`],
+    value === undefined || column === rare?.column
+      ? []
+      : [sql<boolean>`${sql.ref(column)} = ${value}`],
   )
   const last = lastAttempt(sqlDialectOf(db))
   const failed = failedProvider === undefined && failure === undefined ? [] : [last.hasFailed]
@@ -182,9 +204,13 @@ function filtersOf(
 }
 
 /** The last call that is looked at for one page; undefined when the list ends before. */
-async function endOfSearch(db: Kysely<Tables>, span: Span): Promise<Position | undefined> {
+async function endOfSearch(
+  db: Kysely<Tables>,
+  span: Span,
+  rowsMax: number,
+): Promise<Position | undefined> {
   const limit = 1
-  const offset = rowsSearchedMax - 1
+  const offset = rowsMax - 1
   const [last] = await select<Position>(db, { columns: sql`at, id`, span, limit, offset })
   return last
 }
@@ -211,7 +237,9 @@ async function select<Row>(
 }
 
 /** SQLite prefers the table, which has all columns, to an index of few rows. */
-function indexFor({ errorCode, outcome }: Span) {
-  if (errorCode !== undefined) return sql`indexed by usage_error_codes`
-  return outcome === undefined ? sql`` : sql`indexed by usage_outcomes`
+function indexFor({ rare }: Span) {
+  if (rare === undefined) return sql``
+  return rare.column === 'error_code'
+    ? sql`indexed by usage_error_codes`
+    : sql`indexed by usage_outcomes`
 }
