@@ -1912,6 +1912,8 @@ export interface components {
             email: string;
             name: string;
             created_at: components["schemas"]["Time"];
+            /** @description Whether they run the gateway, as administrators and owners of its first account do. */
+            is_operator: boolean;
             /** @description The accounts of the person, in the order of joining. The first is acted for by default. */
             memberships: components["schemas"]["Membership"][];
         };
@@ -8144,6 +8146,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8280,6 +8283,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8370,6 +8374,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8583,6 +8588,7 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
                      *       "memberships": [
                      *         {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8637,6 +8643,7 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
                      *       "memberships": [
                      *         {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -9285,6 +9292,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -9361,6 +9369,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",

@@ -1913,6 +1913,8 @@ export interface components {
             email: string;
             name: string;
             created_at: components["schemas"]["Time"];
+            /** @description Whether they run the gateway, as administrators and owners of its first account do. */
+            is_operator: boolean;
             /** @description The accounts of the person, in the order of joining. The first is acted for by default. */
             memberships: components["schemas"]["Membership"][];
         };
@@ -8254,6 +8256,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8390,6 +8393,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8480,6 +8484,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8693,6 +8698,7 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
                      *       "memberships": [
                      *         {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -8747,6 +8753,7 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "is_operator": false,
                      *       "memberships": [
                      *         {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -9395,6 +9402,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
@@ -9471,6 +9479,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada Lovelace",
                      *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
                      *         "memberships": [
                      *           {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",

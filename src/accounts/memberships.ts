@@ -74,7 +74,8 @@ export async function accountToActFor(
   throw new GatewayError('not_found', text, { param: 'account_id' })
 }
 
-function isOperating({ account, role }: Membership): boolean {
+/** Whether a membership makes a person one of those who run the gateway. */
+export function isOperating({ account, role }: Membership): boolean {
   return account.is_operator === 1 && role !== 'member'
 }
 

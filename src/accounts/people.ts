@@ -7,7 +7,7 @@ import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
-import { membershipsOf } from './memberships.ts'
+import { isOperating, membershipsOf } from './memberships.ts'
 import { assertStrong, type Passwords } from './password.ts'
 import { endOtherSessions } from './sessions.ts'
 
@@ -144,6 +144,7 @@ function toPerson(
     email: row.email,
     name: row.name,
     created_at: new Date(row.created_at).toISOString(),
+    is_operator: memberships.some(isOperating),
     memberships: memberships.map(({ account, role, joinedAt }) => ({
       account_id: account.id,
       account_name: account.name,

@@ -26,6 +26,9 @@ export const mayAdminister = computed(() => {
   return role === undefined || allows(scopesByRole[role], 'admin')
 })
 
+/** Whether the person runs the gateway. */
+export const isOperator = computed(() => signedIn.value?.person.is_operator === true)
+
 const allows = (scopes: readonly Schemas['Scope'][], scope: Schemas['Scope']) =>
   scopes.includes(scope)
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 const shownMs = 2000
+const told = { copied: 'Copied', failed: 'Mark it and copy' } as const
 
 /** Copies a text, and says that it has. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
@@ -16,17 +17,16 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     const done = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
     setOutcome(await done.then(() => 'copied' as const).catch(() => 'failed' as const))
   }
+  const said = outcome === undefined ? 'Copy' : told[outcome]
   return (
     <button
       type="button"
       class="plain copy"
-      aria-label={`Copy ${what}`}
+      aria-label={`${said} ${what}`}
       onClick={() => void copy()}
     >
       <Icon name={outcome === 'copied' ? 'check' : 'copy'} />
-      <span aria-live="polite">
-        {outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Mark it and copy' : 'Copy'}
-      </span>
+      <span aria-live="polite">{said}</span>
     </button>
   )
 }

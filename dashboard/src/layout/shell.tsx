@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals'
 import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
 import { Icon } from '../elements/icon.tsx'
 import { addressOf, base, place } from '../data/place.ts'
-import { leave, mayAdminister, membership, signedIn, chooseAccount } from '../data/session.ts'
+import { leave, membership, signedIn, chooseAccount } from '../data/session.ts'
 import { useAct } from '../data/load.ts'
 import { Failure } from '../elements/failure.tsx'
-import { pages, type Page } from '../pages/index.ts'
-import { pageAt } from './shown.tsx'
+import { pages } from '../pages/index.ts'
+import { mayOpen, pageAt } from './shown.tsx'
 
 /** The frame of all pages: navigation, account, who is signed in. */
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -41,17 +41,19 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <AccountChoice />
         <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
           <ul>
-            {pages.filter(isFor).map((page) => (
-              <li key={page.path}>
-                <a
-                  href={addressOf(page.path)}
-                  aria-current={pageAt(place.value.path) === page ? 'page' : undefined}
-                >
-                  <Icon name={page.icon} />
-                  {page.title}
-                </a>
-              </li>
-            ))}
+            {pages
+              .filter((page) => page.isUnlisted !== true && mayOpen(page))
+              .map((page) => (
+                <li key={page.path}>
+                  <a
+                    href={addressOf(page.path)}
+                    aria-current={pageAt(place.value.path) === page ? 'page' : undefined}
+                  >
+                    <Icon name={page.icon} />
+                    {page.title}
+                  </a>
+                </li>
+              ))}
           </ul>
         </nav>
         <FindRequest onFound={() => (isOpen.value = false)} />
@@ -62,12 +64,6 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </main>
     </div>
   )
-}
-
-function isFor(page: Page): boolean {
-  if (page.isUnlisted) return false
-  if (page.for === 'everybody') return true
-  return mayAdminister.value
 }
 
 function AccountChoice() {

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Failure } from '../elements/failure.tsx'
 import { Waiting } from '../elements/waiting.tsx'
 import { toRefusal } from '../data/load.ts'
-import { membership, signedIn } from '../data/session.ts'
+import { isOperator, mayAdminister, membership, signedIn } from '../data/session.ts'
 import { loadPart } from '../data/version.ts'
 import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
@@ -14,6 +14,12 @@ export function pageAt(path: string): Page | undefined {
   if (path === '/') return pages[0]
   const fits = pages.filter((page) => path === page.path || path.startsWith(`${page.path}/`))
   return fits.toSorted((one, other) => other.path.length - one.path.length)[0]
+}
+
+/** Whether a page is for who is signed in. */
+export function mayOpen(page: Page): boolean {
+  if (page.for === 'everybody') return true
+  return page.for === 'operators' ? isOperator.value : mayAdminister.value
 }
 
 type Ready = { page: Page; Page: ComponentType }
@@ -34,10 +40,37 @@ export function Shown() {
     document.title = `${page.title} · Model-Access Gateway`
   }, [page, tries])
   if (page === undefined) return <Nowhere />
+  if (!mayOpen(page)) return <NotForYou page={page} />
   if (error !== undefined) return <Failure error={error} again={() => setTries(tries + 1)} />
   if (ready?.page !== page) return <Waiting />
   // Another account is another page.
   return <ready.Page key={`${signedIn.value?.person.id} ${membership.value?.account_id}`} />
+}
+
+function NotForYou({ page }: { page: Page }) {
+  return (
+    <>
+      <div class="head">
+        <h1>{page.title}</h1>
+      </div>
+      <div class="card empty">
+        {page.for === 'operators' ? (
+          <>
+            <h2>This page is for those who run the gateway</h2>
+            <p>They are the administrators and owners of its first account. Ask one of them.</p>
+          </>
+        ) : (
+          <>
+            <h2>This page is for administrators</h2>
+            <p>
+              Ask an owner of the account to make you one. Your own name, password and sessions are{' '}
+              <a href={addressOf('/you')}>on your page</a>.
+            </p>
+          </>
+        )}
+      </div>
+    </>
+  )
 }
 
 function Nowhere() {

@@ -37,11 +37,32 @@ export const pages: readonly Page[] = [
     load: () => import('./requests/index.tsx'),
   },
   {
+    path: '/models',
+    title: 'Models',
+    icon: 'models',
+    for: 'everybody',
+    load: () => import('./models/index.tsx'),
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',
     for: 'administrators',
     load: () => import('./settings/index.tsx'),
+  },
+  {
+    path: '/providers',
+    title: 'Providers',
+    icon: 'providers',
+    for: 'operators',
+    load: () => import('./providers/index.tsx'),
+  },
+  {
+    path: '/accounts',
+    title: 'Accounts',
+    icon: 'accounts',
+    for: 'operators',
+    load: () => import('./accounts/index.tsx'),
   },
   {
     path: '/you',

@@ -1,5 +1,4 @@
 import { addressOf, place } from '../../data/place.ts'
-import { mayAdminister } from '../../data/session.ts'
 import { AccountSettings } from './account.tsx'
 import { AuditLog } from './audit.tsx'
 import { Members } from './members.tsx'
@@ -15,7 +14,6 @@ const parts = [
 export function Page() {
   const { path } = place.value
   const shown = parts.find((part) => part.path === path) ?? parts[0]
-  if (!mayAdminister.value) return <NotYours />
   return (
     <>
       <div class="head">
@@ -33,23 +31,6 @@ export function Page() {
         ))}
       </nav>
       <shown.Part />
-    </>
-  )
-}
-
-function NotYours() {
-  return (
-    <>
-      <div class="head">
-        <h1>Settings</h1>
-      </div>
-      <div class="card empty">
-        <h2>This page is for administrators</h2>
-        <p>
-          Ask an owner of the account to make you one. Your own name, password and sessions are{' '}
-          <a href={addressOf('/you')}>on your page</a>.
-        </p>
-      </div>
     </>
   )
 }

@@ -1,0 +1,163 @@
+import { useState } from 'preact/hooks'
+import { bodyOf, GET, PATCH, POST, type Schemas } from '../../data/api.ts'
+import { useAct, useLoad } from '../../data/load.ts'
+import { shortCount } from '../../data/money.ts'
+import { addressOf } from '../../data/place.ts'
+import { CopyButton, Snippet } from '../../elements/copy.tsx'
+import { Failure } from '../../elements/failure.tsx'
+import { Field } from '../../elements/field.tsx'
+import { Gauge } from '../../elements/gauge.tsx'
+import { Money } from '../../elements/money.tsx'
+import { Time } from '../../elements/time.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import { AllowanceFields, allowanceIn } from './allowance.tsx'
+
+type Account = Schemas['Account']
+
+/** One account: what it has and has spent, and what it may. */
+export function OneAccount({ id }: { id: string }) {
+  const account = useLoad(`account ${id}`, (signal) => {
+    const params = { path: { id }, query: { include_activity: true } }
+    return bodyOf(GET('/api/accounts/{id}', { params, signal }))
+  })
+  return (
+    <>
+      <div class="head">
+        <h1>{account.data?.name ?? 'Account'}</h1>
+        <a href={addressOf('/accounts')}>All accounts</a>
+      </div>
+      <Failure error={account.error} again={account.again} />
+      {account.data === undefined ? (
+        account.isLoading && <Waiting what="Loading the account" />
+      ) : (
+        <>
+          <About account={account.data} />
+          <Change account={account.data} again={account.again} />
+          <Invite account={account.data} />
+        </>
+      )}
+    </>
+  )
+}
+
+function About({ account }: { account: Account }) {
+  const { activity, budget } = account
+  return (
+    <section class="card">
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="row">
+          <code>{account.id}</code>
+          <CopyButton text={account.id} what="the account's id" />
+          {account.is_operator && <span class="state">runs the gateway</span>}
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={account.created_at} />
+        </dd>
+        {activity !== undefined && (
+          <>
+            <dt>Spent this month</dt>
+            <dd>
+              <Money usd={activity.spent.usd} />
+            </dd>
+            <dt>Calls this month</dt>
+            <dd>
+              {shortCount(activity.calls)}
+              {activity.failed_calls > 0 && `, ${shortCount(activity.failed_calls)} of them failed`}
+            </dd>
+            <dt>Members</dt>
+            <dd>{shortCount(activity.members)}</dd>
+            <dt>Keys that work</dt>
+            <dd>{shortCount(activity.keys)}</dd>
+          </>
+        )}
+        {budget !== null && (
+          <>
+            <dt>Budget</dt>
+            <dd>
+              <Gauge budget={budget} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+function Change({ account, again }: { account: Account; again: () => void }) {
+  const [isChanged, setChanged] = useState(false)
+  const changing = useAct(async (form: FormData) => {
+    setChanged(false)
+    const params = { path: { id: account.id } }
+    await bodyOf(PATCH('/api/accounts/{id}', { params, body: allowanceIn(form) }))
+    setChanged(true)
+    again()
+  })
+  const { error } = changing
+  const faultAt = (param: string) =>
+    error?.param?.startsWith(param) === true ? error.message : undefined
+  return (
+    <form
+      class="card"
+      aria-label="What it may use"
+      onInput={() => setChanged(false)}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void changing.run(new FormData(event.currentTarget))
+      }}
+    >
+      <h2>What it may use</h2>
+      <Failure error={error} />
+      <AllowanceFields account={account} faultAt={faultAt} />
+      <div class="row">
+        <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
+        <span role="status">{isChanged && 'Saved. It holds from the next call on.'}</span>
+      </div>
+    </form>
+  )
+}
+
+/** A first owner for an account that somebody else is to have. */
+function Invite({ account }: { account: Account }) {
+  const [invited, setInvited] = useState<Schemas['CreatedInvitation']>()
+  const inviting = useAct(async (form: FormData) => {
+    const email = form.get('email')
+    const body = { email: typeof email === 'string' ? email.trim() : '', role: 'owner' as const }
+    const params = { query: { account_id: account.id } }
+    setInvited(await bodyOf(POST('/api/members', { params, body })))
+  })
+  return (
+    <form
+      class="card"
+      aria-label="Invite an owner"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void inviting.run(new FormData(event.currentTarget))
+      }}
+    >
+      <h2>Invite an owner</h2>
+      <p class="quiet">Owners make keys, invite others, and see what the account spends.</p>
+      <Failure error={inviting.error} />
+      {invited === undefined ? (
+        <>
+          <Field label="E-mail">
+            {(attributes) => (
+              <input {...attributes} name="email" type="email" required maxLength={254} />
+            )}
+          </Field>
+          <button class="plain" disabled={inviting.isBusy}>
+            {inviting.isBusy ? 'Inviting…' : 'Make the invitation'}
+          </button>
+        </>
+      ) : (
+        <>
+          <p role="status">
+            Send {invited.email} this link. It works once, and is shown this once.
+          </p>
+          <Snippet text={invited.link} what="the invitation's link" />
+        </>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,69 @@
+import type { Schemas } from '../../data/api.ts'
+import { shortUsd } from '../../data/money.ts'
+
+export type Entry = Schemas['CatalogEntry']
+
+/** Where a model's page is. */
+export function pathOf(id: string): string {
+  return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
+}
+
+const abilityNames: Readonly<Record<string, string>> = {
+  chat: 'chat',
+  streaming: 'streaming',
+  tools: 'tools',
+  vision: 'sees pictures',
+  reasoning: 'reasoning',
+  image_generation: 'makes pictures',
+  image_edit: 'edits pictures',
+  json_schema: 'JSON schema',
+  multi_image_input: 'several input pictures',
+  mask: 'masks',
+  seed: 'seed',
+  negative_prompt: 'negative prompt',
+  accepts_temperature: 'temperature',
+  forced_tool_choice: 'forced tools',
+  prefill: 'begun answers',
+  transparency: 'transparent background',
+  multiple_choices: 'several answers',
+}
+
+/** An ability in words. */
+export function abilityName(ability: string): string {
+  return abilityNames[ability] ?? ability.replaceAll('_', ' ')
+}
+
+/** What a model can do. */
+export function abilitiesOf({ model: { capabilities = {} } }: Entry): string[] {
+  return Object.keys(capabilities).filter((name) => capabilities[name] === true)
+}
+
+/** Dollars of a million output tokens, or of the cheapest picture; undefined where no price is known. */
+export function comparedPrice({ model: { pricing } }: Entry): number | undefined {
+  const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
+  if (pictures.length > 0) return Math.min(...pictures)
+  const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
+  return output === undefined ? undefined : Number(output)
+}
+
+/** The price in a few words. */
+export function priceText({ model: { pricing } }: Entry): string | undefined {
+  const pictures = (pricing.per_image ?? []).toSorted((a, b) => Number(a.usd) - Number(b.usd))
+  const [cheapest] = pictures
+  if (cheapest !== undefined) {
+    const varies = pictures.at(-1)!.usd !== cheapest.usd
+    return `${varies ? 'from ' : ''}${shortUsd(cheapest.usd)} a picture`
+  }
+  const { input_per_million_tokens: input } = pricing
+  const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
+  if (input === undefined || output === undefined) return undefined
+  return `${shortUsd(input)} in, ${shortUsd(output)} out`
+}
+
+/** The state of a model, as a word and its colour. */
+export function stateOf({ model, is_usable: isUsable }: Entry): { text: string; look: string } {
+  if (model.status === 'deactivated') return { text: 'ended', look: 'wrong' }
+  if (!isUsable) return { text: 'not configured', look: '' }
+  if (model.status === 'deprecated') return { text: 'deprecated', look: 'warn' }
+  return { text: 'ready', look: 'good' }
+}

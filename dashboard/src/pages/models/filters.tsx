@@ -1,0 +1,148 @@
+import { CallModalityValues } from '../../../../generated/client-values.ts'
+import { place, setQuery } from '../../data/place.ts'
+import { Field } from '../../elements/field.tsx'
+import { abilitiesOf, abilityName, comparedPrice, type Entry } from './entries.ts'
+
+const states = ['ready', 'deprecated', 'ended', 'all'] as const
+const stateNames: Record<(typeof states)[number], string> = {
+  ready: 'can be called now',
+  deprecated: 'deprecated',
+  ended: 'ended',
+  all: 'all, the ended ones too',
+}
+const modalityNames = { chat: 'language', image: 'pictures' } as const
+const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
+
+/** The entries that pass the filters in the address; those that have ended only where asked for. */
+export function filtered(entries: readonly Entry[]): Entry[] {
+  const { query } = place.value
+  const chosen = (name: (typeof names)[number]) => query.get(name) ?? ''
+  const words = chosen('q').toLowerCase().split(/\s+/).filter(Boolean)
+  const most = chosen('price') === '' ? Infinity : Number(chosen('price'))
+  const isAsked = (entry: Entry): boolean => {
+    const { model, modality, routes } = entry
+    const text = [model.id, model.name, model.family, ...(model.aliases ?? [])]
+      .join(' ')
+      .toLowerCase()
+    return (
+      words.every((word) => text.includes(word)) &&
+      ['', modality].includes(chosen('type')) &&
+      (chosen('provider') === '' ||
+        routes.some(({ provider }) => provider === chosen('provider'))) &&
+      (chosen('ability') === '' || abilitiesOf(entry).includes(chosen('ability'))) &&
+      (most === Infinity || (comparedPrice(entry) ?? Infinity) <= most) &&
+      hasState(entry, chosen('state'))
+    )
+  }
+  return entries.filter(isAsked)
+}
+
+function hasState({ model: { status }, is_usable: isUsable }: Entry, state: string): boolean {
+  if (state === 'all') return true
+  if (state === 'ended') return status === 'deactivated'
+  if (state === 'deprecated') return status === 'deprecated'
+  if (state === 'ready') return isUsable
+  return status !== 'deactivated'
+}
+
+/** The filters of the list, kept in the address. */
+export function Filters({ entries }: { entries: readonly Entry[] }) {
+  const { query } = place.value
+  const routes = entries.flatMap((entry) => entry.routes)
+  const providers = new Map(routes.map((one) => [one.provider, one.provider_name]))
+  const abilities = [...new Set(entries.flatMap(abilitiesOf))]
+  return (
+    <form
+      class="card search"
+      role="search"
+      aria-label="Filters"
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <Field label="Search">
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="search"
+            value={query.get('q') ?? ''}
+            placeholder="A name, a family, an alias"
+            spellcheck={false}
+            onInput={(event) => setQuery({ q: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <div class="columns narrow">
+        <Choice
+          name="type"
+          label="Type"
+          options={CallModalityValues.map((one) => [one, modalityNames[one]])}
+        />
+        <Choice name="provider" label="Provider" options={[...providers]} />
+        <Choice
+          name="ability"
+          label="Can"
+          options={abilities.map((one) => [one, abilityName(one)])}
+        />
+        <Choice name="state" label="State" options={states.map((one) => [one, stateNames[one]])} />
+        <PriceChoice />
+      </div>
+      {names.some((name) => query.has(name)) && (
+        <button
+          type="button"
+          class="plain small"
+          onClick={() => setQuery(Object.fromEntries(names.map((name) => [name, undefined])))}
+        >
+          Clear the filters
+        </button>
+      )}
+    </form>
+  )
+}
+
+type ChoiceProps = {
+  name: (typeof names)[number]
+  label: string
+  options: readonly (readonly [value: string, text: string])[]
+}
+
+function Choice({ name, label, options }: ChoiceProps) {
+  const chosen = place.value.query.get(name) ?? ''
+  return (
+    <Field label={label}>
+      {(attributes) => (
+        <select
+          {...attributes}
+          onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
+        >
+          <option value="" selected={chosen === ''}>
+            any
+          </option>
+          {options.map(([value, text]) => (
+            <option key={value} value={value} selected={chosen === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+function PriceChoice() {
+  return (
+    <Field label="Price at most">
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="number"
+          min={0}
+          step="any"
+          inputMode="decimal"
+          placeholder="dollars"
+          title="Dollars of a picture, or of a million output tokens"
+          value={place.value.query.get('price') ?? ''}
+          onInput={(event) => setQuery({ price: event.currentTarget.value })}
+        />
+      )}
+    </Field>
+  )
+}

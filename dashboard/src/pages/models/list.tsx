@@ -1,0 +1,148 @@
+import { useState } from 'preact/hooks'
+import type { Schemas } from '../../data/api.ts'
+import { shortCount } from '../../data/money.ts'
+import { addressOf, place, setQuery } from '../../data/place.ts'
+import { Health, MeasuredOver } from '../../elements/health.tsx'
+import { comparedPrice, pathOf, priceText, stateOf, type Entry } from './entries.ts'
+import { filtered, Filters } from './filters.tsx'
+
+/** So many rows are shown at first. */
+const rowsShown = 60
+
+/** All models that the account may use, filtered and in order. */
+export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
+  const found = sorted(filtered(catalog.data))
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? found : found.slice(0, rowsShown)
+  return (
+    <>
+      <div class="head">
+        <h1>Models</h1>
+        <p class="quiet" role="status">
+          {found.length === 1 ? '1 model' : `${found.length} models`}
+        </p>
+      </div>
+      <Filters entries={catalog.data} />
+      {found.length === 0 ? (
+        <div class="card empty">
+          <h2>No model is like that</h2>
+          <p>Take a filter away, or search for another name.</p>
+        </div>
+      ) : (
+        <Table entries={shown} />
+      )}
+      {shown.length < found.length && (
+        <button type="button" class="plain" onClick={() => setWhole(true)}>
+          Show all {found.length}
+        </button>
+      )}
+      <MeasuredOver measured={catalog.measured} />
+    </>
+  )
+}
+
+type Column = 'name' | 'price' | 'context'
+
+const valueOf: Record<Column, (entry: Entry) => string | number | undefined> = {
+  name: ({ model }) => model.name.toLowerCase(),
+  price: comparedPrice,
+  context: ({ model }) => model.context_window ?? undefined,
+}
+
+/** In the order that the address names, else those first that can be called; what has no value comes last. */
+function sorted(entries: Entry[]): Entry[] {
+  const { column, isDown } = orderInPlace()
+  if (column === undefined) {
+    return entries.toSorted((one, other) => Number(other.is_usable) - Number(one.is_usable))
+  }
+  const value = valueOf[column]
+  const turn = isDown ? -1 : 1
+  return entries.toSorted((one, other) => {
+    const [a, b] = [value(one), value(other)]
+    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
+    return a === b ? 0 : turn * (a < b ? -1 : 1)
+  })
+}
+
+function orderInPlace(): { column: Column | undefined; isDown: boolean } {
+  const text = place.value.query.get('sort') ?? ''
+  const name = text.replace(/^-/, '')
+  const column = (Object.keys(valueOf) as Column[]).find((one) => one === name)
+  return { column, isDown: text.startsWith('-') }
+}
+
+function Heading({ column, children }: { column: Column; children: string }) {
+  const { column: chosen, isDown } = orderInPlace()
+  const isChosen = chosen === column
+  return (
+    <th
+      scope="col"
+      class={column === 'name' ? undefined : 'number'}
+      aria-sort={isChosen ? (isDown ? 'descending' : 'ascending') : undefined}
+    >
+      <button
+        type="button"
+        class="sort"
+        onClick={() => setQuery({ sort: isChosen && !isDown ? `-${column}` : column })}
+      >
+        {children}
+        <span aria-hidden="true">{isChosen ? (isDown ? ' ↓' : ' ↑') : ''}</span>
+      </button>
+    </th>
+  )
+}
+
+function Table({ entries }: { entries: readonly Entry[] }) {
+  return (
+    <div class="card table" tabIndex={0} role="region" aria-label="Models">
+      <table class="models">
+        <thead>
+          <tr>
+            <Heading column="name">Model</Heading>
+            <th scope="col">Type</th>
+            <th scope="col">State</th>
+            <Heading column="price">Price</Heading>
+            <Heading column="context">Context</Heading>
+            <th scope="col">Last hour</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <Row key={entry.model.id} entry={entry} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Row({ entry }: { entry: Entry }) {
+  const { model, modality, routes } = entry
+  const { text, look } = stateOf(entry)
+  const route = routes.find(({ is_configured: isConfigured }) => isConfigured)
+  const price = priceText(entry)
+  return (
+    <tr>
+      <td>
+        <a href={addressOf(pathOf(model.id))}>{model.name}</a>
+        <br />
+        <code class="quiet">{model.id}</code>
+      </td>
+      <td>{modality === 'image' ? 'pictures' : 'language'}</td>
+      <td>
+        <span class={`state ${look}`}>{text}</span>
+      </td>
+      <td class="number">{price ?? <span class="quiet">unknown</span>}</td>
+      <td class="number">
+        {model.context_window == null ? (
+          <span class="quiet">–</span>
+        ) : (
+          shortCount(model.context_window)
+        )}
+      </td>
+      <td>
+        {route === undefined ? <span class="quiet">–</span> : <Health health={route.health} />}
+      </td>
+    </tr>
+  )
+}

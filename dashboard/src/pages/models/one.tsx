@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks'
+import type { Schemas } from '../../data/api.ts'
+import { shortCount } from '../../data/money.ts'
+import { addressOf } from '../../data/place.ts'
+import { CopyButton, Snippet } from '../../elements/copy.tsx'
+import { abilitiesOf, abilityName, pathOf, stateOf, type Entry } from './entries.ts'
+import { Parameters, Sizes } from './parameters.tsx'
+import { Prices } from './prices.tsx'
+import { Routes } from './routes.tsx'
+import { snippetsFor } from './snippets.ts'
+
+type Props = { id: string; catalog: Schemas['CatalogList'] }
+
+/** One model in full: what it costs, what it can do, and how its routes do. */
+export function OneModel({ id, catalog }: Props) {
+  const entry = catalog.data.find(
+    ({ model }) => model.id === id || model.aliases?.includes(id) === true,
+  )
+  if (entry === undefined) return <NoModel id={id} />
+  const { text, look } = stateOf(entry)
+  const { model } = entry
+  return (
+    <>
+      <div class="head">
+        <h1>{model.name}</h1>
+        <div class="row">
+          <a href={addressOf('/models')}>All models</a>
+          {entry.is_usable && (
+            <a class="button" href={addressOf('/playground', { model: model.id })}>
+              Try it
+            </a>
+          )}
+        </div>
+      </div>
+      <Ending entry={entry} />
+      <section class="card">
+        <dl class="facts">
+          <dt>Id</dt>
+          <dd class="row">
+            <code>{model.id}</code>
+            <CopyButton text={model.id} what="the model's id" />
+          </dd>
+          <dt>State</dt>
+          <dd>
+            <span class={`state ${look}`}>{text}</span>
+          </dd>
+          <Facts entry={entry} />
+        </dl>
+      </section>
+      <Prices model={model} />
+      <Routes entry={entry} measured={catalog.measured} />
+      <Sizes entry={entry} />
+      <Parameters entry={entry} />
+      {entry.is_usable && <Snippets entry={entry} />}
+    </>
+  )
+}
+
+function Facts({ entry }: { entry: Entry }) {
+  const { model } = entry
+  const aliases = model.aliases ?? []
+  return (
+    <>
+      {aliases.length > 0 && (
+        <>
+          <dt>Also called</dt>
+          <dd>{aliases.join(', ')}</dd>
+        </>
+      )}
+      <dt>Family</dt>
+      <dd>{model.family}</dd>
+      <dt>Takes</dt>
+      <dd>{model.input_modalities.join(', ')}</dd>
+      <dt>Gives</dt>
+      <dd>{model.output_modalities.join(', ')}</dd>
+      {model.context_window != null && (
+        <>
+          <dt>Context</dt>
+          <dd>{shortCount(model.context_window)} tokens</dd>
+        </>
+      )}
+      {model.max_output_tokens != null && (
+        <>
+          <dt>Longest answer</dt>
+          <dd>{shortCount(model.max_output_tokens)} tokens</dd>
+        </>
+      )}
+      <dt>Can</dt>
+      <dd>
+        <ul class="chips">
+          {abilitiesOf(entry).map((ability) => (
+            <li class="state" key={ability}>
+              {abilityName(ability)}
+            </li>
+          ))}
+        </ul>
+      </dd>
+    </>
+  )
+}
+
+/** When a model ends, and what to use then. */
+function Ending({ entry: { model } }: { entry: Entry }) {
+  const { status, deprecated_at: deprecated, deactivated_at: end, successor } = model
+  if (status === 'active' && end == null) return null
+  const until = end == null ? '' : ` on ${dayText(end)}`
+  return (
+    <section class="card notice" aria-label="Deprecation">
+      <p>
+        {status === 'deactivated'
+          ? `This model has ended${until}.`
+          : status === 'deprecated'
+            ? `This model is deprecated${deprecated == null ? '' : ` since ${dayText(deprecated)}`}${end == null ? '' : ` and ends${until}`}.`
+            : `This model ends${until}.`}
+        {successor != null && (
+          <>
+            {' '}
+            Use <a href={addressOf(pathOf(successor))}>{successor}</a> instead
+            {status === 'deactivated' && '; calls of this one are answered by it'}.
+          </>
+        )}
+      </p>
+    </section>
+  )
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeZone: 'UTC' })
+
+/** A day of UTC. */
+function dayText(day: string): string {
+  return dayFormat.format(new Date(day))
+}
+
+function Snippets({ entry }: { entry: Entry }) {
+  const snippets = snippetsFor(entry, location.origin)
+  const [shown, setShown] = useState(snippets[0]!.name)
+  const snippet = snippets.find(({ name }) => name === shown)!
+  return (
+    <section class="card">
+      <h2>Use it</h2>
+      <p class="quiet">
+        With an API key in the variable <code>GATEWAY_KEY</code>.
+      </p>
+      <div class="row tabs" role="group" aria-label="Ways to use it">
+        {snippets.map(({ name }) => (
+          <button
+            key={name}
+            type="button"
+            class="plain small"
+            aria-pressed={name === shown}
+            onClick={() => setShown(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <Snippet text={snippet.text} what={snippet.name} />
+    </section>
+  )
+}
+
+function NoModel({ id }: { id: string }) {
+  return (
+    <>
+      <div class="head">
+        <h1>There is no such model</h1>
+        <a href={addressOf('/models')}>All models</a>
+      </div>
+      <div class="card empty">
+        <p>
+          The catalog has no model <code>{id.slice(0, 200)}</code>, or the account may not use it.
+        </p>
+        <p>
+          <a href={addressOf('/models', { q: id.slice(0, 100) })}>Search for it</a>
+        </p>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,168 @@
+import type { Schemas } from '../../data/api.ts'
+import { exactUsd } from '../../data/money.ts'
+
+type Pricing = Schemas['ModelPricing']
+type Model = Schemas['Model']
+
+/** What a model costs today, and what it will. */
+export function Prices({ model }: { model: Model }) {
+  const { pricing, price_changes: changes = [] } = model
+  return (
+    <section class="card">
+      <h2>Prices</h2>
+      <PriceTables pricing={pricing} />
+      {changes.map(({ from, pricing: changed }) => (
+        <>
+          <h3>From {from} on</h3>
+          <PriceTables pricing={changed} />
+        </>
+      ))}
+    </section>
+  )
+}
+
+function PriceTables({ pricing }: { pricing: Pricing }) {
+  const pictures = pricing.per_image ?? []
+  const tokens = tokenRows(pricing)
+  if (pictures.length === 0 && tokens.length === 0) {
+    return <p class="quiet">No price is known: what it costs cannot be told before it is called.</p>
+  }
+  return (
+    <>
+      {pictures.length > 0 && <PicturePrices prices={pictures} />}
+      {pricing.per_image_is_estimate === true && (
+        <p class="hint">Tokens are what is paid for; the prices of a picture estimate them.</p>
+      )}
+      {pricing.reference_image_usd !== undefined && (
+        <p class="hint">Each input picture adds {exactUsd(pricing.reference_image_usd)}.</p>
+      )}
+      {tokens.length > 0 && <TokenPrices rows={tokens} pricing={pricing} />}
+      <Circumstances pricing={pricing} />
+    </>
+  )
+}
+
+const traits = [
+  { name: 'quality', title: 'Quality' },
+  { name: 'size_class', title: 'Size class' },
+  { name: 'size', title: 'Size' },
+  { name: 'pixels_max', title: 'Pixels' },
+] as const
+
+/** By whatever a price depends on. */
+function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] }) {
+  const used = traits.filter(({ name }) => prices.some((price) => price[name] !== undefined))
+  const text = (price: Schemas['ImagePrice'], name: (typeof traits)[number]['name']) => {
+    const value = price[name]
+    if (value === undefined) return 'any other'
+    return name === 'pixels_max' ? `at most ${Number(value).toLocaleString('en-US')}` : value
+  }
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Prices of a picture">
+      <table>
+        <thead>
+          <tr>
+            {used.map(({ name, title }) => (
+              <th scope="col" key={name}>
+                {title}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              A picture
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {prices.map((price, index) => (
+            <tr key={index}>
+              {used.map(({ name }) => (
+                <td key={name}>{text(price, name)}</td>
+              ))}
+              <td class="number">{exactUsd(price.usd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const tokenKinds = [
+  { name: 'input_per_million_tokens', title: 'Input' },
+  { name: 'cached_input_per_million_tokens', title: 'Input that is cached' },
+  { name: 'cache_write_per_million_tokens', title: 'Input that is written to the cache' },
+  { name: 'image_input_per_million_tokens', title: 'Input of pictures' },
+  { name: 'audio_input_per_million_tokens', title: 'Input of sound' },
+  { name: 'output_per_million_tokens', title: 'Output' },
+  { name: 'image_output_per_million_tokens', title: 'Output of pictures' },
+  { name: 'audio_output_per_million_tokens', title: 'Output of sound' },
+] as const
+
+type TokenKind = (typeof tokenKinds)[number]
+
+function tokenRows(pricing: Pricing): TokenKind[] {
+  return tokenKinds.filter(({ name }) => pricing[name] !== undefined)
+}
+
+function TokenPrices({ rows, pricing }: { rows: readonly TokenKind[]; pricing: Pricing }) {
+  const tiers = pricing.tiers ?? []
+  const priceIn = (prices: object, { name }: TokenKind): string => {
+    const value = (prices as Pricing)[name] ?? pricing[name]
+    return value === undefined ? '–' : exactUsd(value)
+  }
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Prices of tokens">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">A million tokens</th>
+            <th scope="col" class="number">
+              {tiers.length === 0 ? 'Price' : 'Any input'}
+            </th>
+            {tiers.map(({ input_tokens_above: above }) => (
+              <th scope="col" class="number" key={above}>
+                Above {above.toLocaleString('en-US')}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <td>{row.title}</td>
+              <td class="number">{priceIn(pricing, row)}</td>
+              {tiers.map((tier) => (
+                <td class="number" key={tier.input_tokens_above}>
+                  {priceIn(tier, row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** What makes a price another one. */
+function Circumstances({
+  pricing: { service_tiers: tiers = [], off_peak: cheap },
+}: {
+  pricing: Pricing
+}) {
+  return (
+    <>
+      {tiers.map(({ service_tier: tier, multiplier }) => (
+        <p class="hint" key={tier}>
+          In the service tier {tier}: {multiplier} times the price.
+        </p>
+      ))}
+      {cheap !== undefined && (
+        <p class="hint">
+          {cheap.multiplier} times the price outside of{' '}
+          {cheap.peak.map(({ from, to }) => `${from} to ${to}`).join(', ')} (UTC).
+        </p>
+      )}
+    </>
+  )
+}

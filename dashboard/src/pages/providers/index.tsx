@@ -1,0 +1,208 @@
+import { useState } from 'preact/hooks'
+import { bodyOf, GET, POST, type Schemas } from '../../data/api.ts'
+import { useAct, useLoad } from '../../data/load.ts'
+import { addressOf } from '../../data/place.ts'
+import { Snippet } from '../../elements/copy.tsx'
+import { Failure } from '../../elements/failure.tsx'
+import { Circuit, Health, Latency, MeasuredOver } from '../../elements/health.tsx'
+import { Time } from '../../elements/time.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import './providers.css'
+
+type Provider = Schemas['ProviderReport']
+
+const pollMs = 15_000
+
+/** For those who run the gateway: where calls go, how that goes, and what else could be configured. */
+export function Page() {
+  const providers = useLoad('providers', (signal) => bodyOf(GET('/api/providers', { signal })), {
+    everyMs: pollMs,
+  })
+  const [reloaded, setReloaded] = useState<Schemas['Reload']>()
+  const reloading = useAct(async () => {
+    setReloaded(undefined)
+    setReloaded(await bodyOf(POST('/api/reload')))
+    providers.again()
+  })
+  const all = providers.data?.data ?? []
+  const configured = all.filter(({ is_configured: isConfigured }) => isConfigured)
+  const others = all.filter(({ is_configured: isConfigured }) => !isConfigured)
+  return (
+    <>
+      <div class="head">
+        <h1>Providers</h1>
+        <button
+          type="button"
+          class="plain"
+          disabled={reloading.isBusy}
+          onClick={() => void reloading.run()}
+        >
+          {reloading.isBusy ? 'Reading…' : 'Read the settings again'}
+        </button>
+      </div>
+      <Failure error={reloading.error} />
+      <p class="hint" role="status">
+        {reloaded !== undefined && reloadText(reloaded)}
+      </p>
+      <Failure error={providers.error} again={providers.again} />
+      {providers.data === undefined ? (
+        providers.isLoading && <Waiting what="Loading the providers" />
+      ) : (
+        <>
+          {configured.length === 0 ? (
+            <div class="card empty">
+              <h2>No provider is configured yet</h2>
+              <p>
+                Test keys work all the same, with the sandbox. To reach real models, set the key of
+                one of the vendors below.
+              </p>
+            </div>
+          ) : (
+            configured.map((provider) => <Configured key={provider.id} provider={provider} />)
+          )}
+          {configured.length > 0 && <MeasuredOver measured={providers.data.measured} />}
+          <Others providers={others} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** What a reload has done. */
+function reloadText({ changed, needs_restart: waiting, notices }: Schemas['Reload']): string {
+  const done = changed.length === 0 ? 'Nothing has changed.' : `Changed: ${changed.join(', ')}.`
+  const rest = waiting.length === 0 ? '' : ` After a restart: ${waiting.join(', ')}.`
+  return [done + rest, ...notices].join(' ')
+}
+
+function Configured({ provider }: { provider: Provider }) {
+  const { health, circuits, failures, last_failure: failure } = provider
+  return (
+    <section class="card" aria-labelledby={`provider-${provider.id}`}>
+      <div class="head">
+        <h2 id={`provider-${provider.id}`}>{provider.name}</h2>
+        <Health health={health} />
+      </div>
+      <dl class="facts">
+        <dt>Models</dt>
+        <dd>
+          <a href={addressOf('/models', { provider: provider.id })}>{provider.models}</a>
+          {provider.takes_any_model && ' in the catalog, and any other by its name there'}
+        </dd>
+        {provider.base_url !== null && (
+          <>
+            <dt>Address</dt>
+            <dd>
+              <code>{provider.base_url}</code>
+            </dd>
+          </>
+        )}
+        <dt>Set by</dt>
+        <dd>
+          <code>{provider.setting}</code>
+          {provider.base_url_setting === null && ' in gateway.yaml'}
+        </dd>
+        <dt>Attempts</dt>
+        <dd>{health.attempts.toLocaleString('en-US')}</dd>
+        <dt>Median / slow</dt>
+        <dd>
+          <Latency health={health} />
+        </dd>
+        <dt>Last success</dt>
+        <dd>
+          <Time at={provider.last_success_at} never="none in the last hour" />
+        </dd>
+        {failure !== null && (
+          <>
+            <dt>Last failure</dt>
+            <dd>
+              <Time at={failure.at} />: {causeText(failure.cause)}
+              {failure.status !== null && ` (HTTP ${failure.status})`}, {failure.upstream_model}
+            </dd>
+          </>
+        )}
+        {failures.length > 0 && (
+          <>
+            <dt>Failures</dt>
+            <dd>
+              {failures.map(({ cause, attempts }) => `${causeText(cause)}: ${attempts}`).join(', ')}
+            </dd>
+          </>
+        )}
+        {circuits.length > 0 && (
+          <>
+            <dt>Left alone</dt>
+            <dd>
+              {circuits.map(({ upstream_model: model, circuit, until }) => (
+                <p key={model} class="row circuits">
+                  <code>{model}</code> <Circuit circuit={circuit} until={until} />
+                </p>
+              ))}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+const causes: Readonly<Record<string, string>> = {
+  unreachable: 'could not be reached',
+  timeout: 'took too long',
+  overloaded: 'was overloaded',
+  rate_limited: 'limited the rate',
+  out_of_credit: 'the account there has no money left',
+  credentials: 'refused the key',
+  not_found: 'does not know the model',
+  malformed: 'sent something that could not be read',
+}
+
+/** Why an attempt failed, in words. */
+function causeText(cause: string): string {
+  return causes[cause] ?? cause.replaceAll('_', ' ')
+}
+
+function Others({ providers }: { providers: readonly Provider[] }) {
+  if (providers.length === 0) return null
+  return (
+    <section class="card">
+      <h2>Not configured</h2>
+      <p>
+        Set the variable of a vendor to its API key, in the environment or in the file{' '}
+        <code>.env</code> in the folder that the gateway is started in. The file is read again by
+        the button above; the environment needs a restart. Several keys are separated by commas, and
+        are used in turn.
+      </p>
+      <ul class="vendors">
+        {providers.map((provider) => (
+          <li key={provider.id}>
+            <details>
+              <summary>
+                {provider.name}
+                <span class="quiet">
+                  {' '}
+                  {provider.takes_any_model
+                    ? 'any of its models'
+                    : `${provider.models} ${provider.models === 1 ? 'model' : 'models'}`}
+                </span>
+              </summary>
+              <Snippet
+                text={`${provider.setting}=your-key`}
+                what={`the line for ${provider.name}`}
+              />
+              {provider.other_settings.length > 0 && (
+                <p class="hint">{provider.other_settings.join(' and ')} does the same.</p>
+              )}
+              {provider.base_url_setting !== null && (
+                <p class="hint">
+                  <code>{provider.base_url_setting}</code> changes the address, for a proxy or a
+                  region.
+                </p>
+              )}
+            </details>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

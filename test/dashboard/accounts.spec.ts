@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+describe('the page of accounts', () => {
+  const dashboard = useDashboard()
+  const events = async () => {
+    const { adminKey: key } = dashboard.gateway
+    const accounts = await dashboard.gateway.fetch('/api/accounts?search=Harbour', { key })
+    const [account] = ((await accounts.json()) as { data: { id: string }[] }).data
+    const path = `/api/audit?account_id=${account!.id}`
+    const answer = await dashboard.gateway.fetch(path, { key })
+    return ((await answer.json()) as { data: { action: string }[] }).data.map((one) => one.action)
+  }
+
+  it('creates an account, changes what it may use, and invites its owner', async () => {
+    const page = await dashboard.open('/accounts')
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Harbour office')
+    await page.getByLabel('Budget in dollars').fill('25')
+    await page.getByLabel('Requests a minute').fill('600')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Harbour office' }).waitFor()
+    await page.getByText('of $25.00 a month').waitFor()
+    await page.getByLabel('Budget in dollars').fill('9.5')
+    await page.getByLabel('Budget for').selectOption('a day')
+    await page.getByLabel('Calls at once').fill('0')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved. It holds from the next call on.').waitFor()
+    await page.getByText('of $9.50 a day').waitFor()
+    await page.getByLabel('E-mail').fill('grace@example.com')
+    await page.getByRole('button', { name: 'Make the invitation' }).click()
+    await page.getByText('Send grace@example.com this link').waitFor()
+    await expectGoodLooks(page)
+    expect(await events()).to.deep.equal(['invitation.create', 'account.update', 'account.create'])
+  })
+
+  it('lists accounts with what they have, and finds them by name or id', async () => {
+    const name = `<b>${'x'.repeat(90)}</b>`
+    await dashboard.gateway.post('/api/accounts', { name }, { key: dashboard.gateway.adminKey })
+    const page = await dashboard.open('/accounts')
+    const rows = page.getByRole('region', { name: 'Accounts' }).getByRole('row')
+    await rows.first().waitFor()
+    expect(await rows.nth(1).innerText()).to.include(name)
+    expect(await rows.nth(1).innerText()).to.match(/\$0\.00\s+0\s+0\s+none\s+0\s+0/)
+    await expectGoodLooks(page)
+    await page.getByLabel('Name or id').fill('  hARBour')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('link', { name: 'Harbour office' }).waitFor()
+    expect(await rows.count()).to.equal(2)
+    expect(new URL(page.url()).search).to.equal('?q=hARBour')
+    await page.getByLabel('Name or id').fill('nobody')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('heading', { name: 'No account is called that' }).waitFor()
+  })
+
+  it('says what is wrong, and that there is no such account', async () => {
+    const page = await dashboard.open('/accounts/new')
+    await page.getByLabel('Name', { exact: true }).fill('Boats')
+    await page.getByLabel('Budget in dollars').fill('9999999')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    expect(await page.getByRole('alert').innerText()).to.include('budget')
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Boats')
+    await page.goto(`${dashboard.gateway.url}/dashboard/accounts/acc_${'0'.repeat(32)}`)
+    await page.getByText('There is no such account').waitFor()
+    await expectGoodLooks(page)
+  })
+})

@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { expectGoodLooks, expectNoViolations, useDashboard } from '../support/dashboard.ts'
+import { usageRow } from '../support/usage-row.ts'
+import { suiteClock } from '../support/gateway.ts'
+
+describe('the page of models', () => {
+  const dashboard = useDashboard({
+    variables: { OPENAI_API_KEY: 'sk-models-1234567890' },
+    file: { routes: { 'gpt-5-mini': ['openai', 'deepseek/other'] } },
+  })
+  const named = (page: Page) =>
+    page.getByRole('region', { name: 'Models' }).getByRole('link').allInnerTexts()
+  const told = (page: Page) => page.getByRole('status').filter({ hasText: /\d+ models?$/ })
+
+  it('tells all of one model: its prices, its end, its routes and how to call it', async () => {
+    const { gateway } = dashboard
+    const { id: account_id } = await gateway.db
+      .selectFrom('accounts')
+      .select('id')
+      .executeTakeFirstOrThrow()
+    const at = suiteClock() - 60_000
+    const attempt = { provider: 'openai', upstreamModel: 'gpt-5-mini', durationMs: 1234 }
+    const attempts = (outcome: string) => JSON.stringify([{ ...attempt, outcome }])
+    await gateway.addUsage([
+      { ...usageRow('req_1', at), account_id, mode: 'live', attempts: attempts('ok') },
+      { ...usageRow('req_2', at), account_id, mode: 'live', attempts: attempts('timeout') },
+    ])
+    const page = await dashboard.open('/models/gpt-5-mini')
+    await page.getByRole('heading', { level: 1, name: 'GPT-5 mini' }).waitFor()
+    const prices = page.getByRole('region', { name: 'Prices of tokens' })
+    expect(await prices.getByRole('row', { name: /^Output/ }).innerText()).to.include('$2.00')
+    const ending = page.getByRole('region', { name: 'Deprecation' })
+    expect(await ending.innerText()).to.match(/deprecated since .* and ends on December 11, 2026/)
+    expect(await ending.getByRole('link').getAttribute('href')).to.include('/dashboard/models/')
+    const routes = page.getByRole('region', { name: 'Routes' }).getByRole('row')
+    expect(await routes.nth(1).innerText()).to.match(
+      /OpenAI\s.*in use\s.*50 % failed\s+2\s+1\.2 s/s,
+    )
+    expect(await routes.nth(2).innerText()).to.match(/DeepSeek\s.*not configured/s)
+    const tryIt = page.getByRole('link', { name: 'Try it' })
+    expect(await tryIt.getAttribute('href')).to.equal('/dashboard/playground?model=gpt-5-mini')
+    await page.getByRole('button', { name: 'Python' }).click()
+    await page.getByRole('button', { name: 'Copy Python' }).click()
+    const copied = await page.evaluate('navigator.clipboard.readText()')
+    expect(copied).to.include('model="gpt-5-mini"').and.to.include(`${gateway.url}/v1`)
+    await expectGoodLooks(page)
+  })
+
+  it('lists the catalog, filters it in the address, and keeps the page light', async () => {
+    const page = await dashboard.open('/models')
+    await told(page).waitFor()
+    const all = Number.parseInt(await told(page).innerText(), 10)
+    expect(all).to.be.above(100)
+    expect((await named(page)).length).to.equal(60)
+    await page.getByRole('button', { name: `Show all ${all}` }).click()
+    expect((await named(page)).length).to.equal(all)
+    await page.getByLabel('Type').selectOption('pictures')
+    await page.getByLabel('Provider').selectOption('OpenAI')
+    expect(await named(page))
+      .to.include('GPT Image 2')
+      .and.not.to.include('GPT-5 mini')
+    await page.getByLabel('Search').fill('image-2 nothing-like-it')
+    await page.getByRole('heading', { name: 'No model is like that' }).waitFor()
+    await page.getByLabel('Search').fill('image-2.6')
+    expect(await named(page)).to.deep.equal(['GPT Image 2.6 Sunburst', 'GPT Image 2.6 Flare'])
+    const { searchParams } = new URL(page.url())
+    expect(Object.fromEntries(searchParams)).to.deep.equal({
+      type: 'image',
+      provider: 'openai',
+      q: 'image-2.6',
+    })
+    await page.reload()
+    await told(page).waitFor()
+    expect((await named(page)).length).to.equal(2)
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    expect(await told(page).innerText()).to.equal(`${all} models`)
+  })
+
+  it('sorts by the price, up and down, with unknown prices last', async () => {
+    const page = await dashboard.open('/models?type=image')
+    const heading = page.getByRole('columnheader', { name: 'Price' })
+    const prices = async () => {
+      const cells = await page.getByRole('row').locator('td:nth-child(4)').allInnerTexts()
+      return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
+    }
+    await heading.getByRole('button').click()
+    expect(await heading.getAttribute('aria-sort')).to.equal('ascending')
+    const rising = (await prices()).map(Number)
+    expect(rising).to.deep.equal(rising.toSorted((a, b) => a - b))
+    expect(await page.getByRole('row').last().innerText()).to.include('unknown')
+    await heading.getByRole('button').click()
+    expect(await heading.getAttribute('aria-sort')).to.equal('descending')
+    expect(await page.getByRole('row').last().innerText()).to.include('unknown')
+  })
+
+  it('has a table of what a picture costs, and opens by an alias', async () => {
+    const page = await dashboard.open('/models/qwen-image-plus')
+    await page.getByRole('heading', { level: 1, name: 'Qwen Image Plus' }).waitFor()
+    const drawn = await dashboard.open('/models/gpt-image-2')
+    const rows = drawn.getByRole('region', { name: 'Prices of a picture' }).getByRole('row')
+    expect(await rows.first().innerText()).to.match(/Quality\s+Size\s+A picture/)
+    expect(await rows.nth(1).innerText()).to.match(/low\s+1024x1024\s+\$0\.\d+/)
+  })
+
+  it('says that there is no such model, whatever the address is', async () => {
+    const name = `<b>${'x'.repeat(3000)}</b>`
+    const page = await dashboard.open(`/models/${encodeURIComponent(name)}`)
+    await page.getByRole('heading', { name: 'There is no such model' }).waitFor()
+    await expectNoViolations(page)
+  })
+})
