@@ -104,8 +104,7 @@ export async function assemble({
   const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
   const { peers, store, channel, tracing } = opened
   const known = assembleAccounts({ store, config, channel, clock, monotonic })
-  const { announce } = known
-  const people = assemblePeople({ config, store, events, announce, clock, monotonic })
+  const people = assemblePeople({ ...opened, ...known, config, events, clock, monotonic, worker })
   const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({
     ...opened,
     ...known,

@@ -27,7 +27,7 @@ export type LetIn = Pick<BegunSession, 'token' | 'ageSeconds'> & {
 
 /** Slows down who tries passwords and links. */
 type Attempts = {
-  begin(attempt: { origin: string; email?: string; isKnown?: boolean }): () => void
+  begin(attempt: { origin: string; email?: string; isKnown?: boolean }): Promise<() => void>
 }
 
 /** What letting people in needs. */
@@ -72,7 +72,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     },
     setUp: async ({ token, email: given, name, password }, from) => {
       const email = plainEmail(given)
-      const succeeded = attempts.begin(from)
+      const succeeded = await attempts.begin(from)
       await assertSetUpLink(db, token, clock())
       assertStrong(password, email, 'password')
       const hash = await passwords.hash(password)
@@ -109,7 +109,7 @@ export async function verify(
   const email = plainEmail(given)
   const found = await findPerson(options, email, from)
   const isKnown = found?.known_from === 1
-  const succeeded = attempts.begin({ origin: from.origin, email, isKnown })
+  const succeeded = await attempts.begin({ origin: from.origin, email, isKnown })
   if (!(await passwords.matches(password, found?.password_hash)) || found === undefined) {
     onFailure()
     throw wrongCredentials()

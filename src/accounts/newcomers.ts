@@ -28,7 +28,7 @@ type Accepting = components['schemas']['AcceptInvitationRequest']
 
 type Options = EntranceOptions & {
   sessions: Pick<Sessions, 'current'>
-  attempts: { signUp(origin: string): void }
+  attempts: { signUp(origin: string): Promise<void> }
   /** Whether strangers may make an account of their own. */
   signUp: 'open' | 'closed'
 }
@@ -50,7 +50,7 @@ export function createNewcomers(options: Options): Newcomers {
   const { store, sessions, people, attempts, clock } = options
   const { db } = store
   const invitationOf = async (token: string, origin: string) => {
-    const succeeded = attempts.begin({ origin })
+    const succeeded = await attempts.begin({ origin })
     const invitation = await findInvitation(db, token, clock())
     succeeded()
     return invitation
@@ -139,7 +139,7 @@ async function signUp(
     const text = 'Nobody signs up here. Ask an administrator for an invitation.'
     throw new GatewayError('sign_up_closed', text)
   }
-  attempts.signUp(from.origin)
+  await attempts.signUp(from.origin)
   const email = plainEmail(given)
   assertStrong(password, email, 'password')
   const hash = await passwords.hash(password)

@@ -23,7 +23,7 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   /** Slows down who guesses the password of a session that they found. */
-  attempts: { begin(attempt: { origin: string; email: string }): () => void }
+  attempts: { begin(attempt: { origin: string; email: string }): Promise<() => void> }
 }
 
 export type People = {
@@ -65,7 +65,7 @@ export function createPeople(options: Options): People {
     },
     changePassword: async ({ accountId, person }, { current, next }, actor) => {
       const { email, password_hash: stored } = await find(person.id)
-      const succeeded = attempts.begin({ origin: person.id, email: person.id })
+      const succeeded = await attempts.begin({ origin: person.id, email: person.id })
       if (!(await passwords.matches(current, stored))) {
         const text = "'current_password' is not your password."
         throw new GatewayError('invalid_credentials', text, { param: 'current_password' })

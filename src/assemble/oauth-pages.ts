@@ -82,7 +82,7 @@ async function useKey(
   call: PageCall,
 ): Promise<string> {
   if (key === '') throw new GatewayError('missing_api_key', 'Fill in an API key.')
-  const succeeded = people.attempts.begin(strangerOf(call))
+  const succeeded = await people.attempts.begin(strangerOf(call))
   if (!isWellFormedKey(key)) throw notAKey(key)
   const caller = await identify({ authorization: undefined, apiKey: key })
   createAddressCheck(call.addressOf)(caller, call.request)

@@ -6,7 +6,6 @@ import { toolServerAddress } from '../config.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 import { createOAuthServer } from '../oauth/index.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
-import { createClientAttempts } from '../policy/client-attempts.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
 import type { Events } from '../telemetry/events.ts'
 import { assembleOAuthPages, type OAuthPagesOptions } from './oauth-pages.ts'
@@ -62,7 +61,7 @@ export function assembleOAuth(options: Options) {
       }),
       monotonic,
     ),
-    clientAttempts: createClientAttempts({ entriesMax: limits.signInEntriesMax, monotonic }),
+    clientAttempts: options.people.clientAttempts,
     pages: assembleOAuthPages(options),
     limits,
     onFault: events.faulted,

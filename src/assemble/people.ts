@@ -18,29 +18,42 @@ import { createSessions } from '../accounts/sessions.ts'
 import { createSetUpLinks } from '../accounts/set-up-link.ts'
 import { siteAddress, type Config } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import { createClientAttempts } from '../policy/client-attempts.ts'
 import { createSignInAttempts } from '../policy/sign-in-attempts.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
+import { assembleAttempts } from './attempts.ts'
+import type { Peers } from './peers.ts'
 
 type Options = {
   config: Config
   store: GuardedStore
   events: Events
   announce: Announce
-  clock: () => number
+  /** Where this gateway is several processes. */
+  peers: Pick<Peers, 'redis'>
+  worker: { primary: PrimaryLine } | undefined
   monotonic: () => number
+  clock: () => number
 }
 
 /** What `assemblePeople` builds. */
 export type PeopleParts = ReturnType<typeof assemblePeople>
 
 /** Who signs in: their passwords, sessions and links. */
-export function assemblePeople({ config, store, events, announce, clock, monotonic }: Options) {
+export function assemblePeople(options: Options) {
+  const { config, store, events, announce, clock } = options
   const { limits, signUp } = config
   const audit = createAudit(store, clock)
   const passwords = createPasswords(limits)
   const sessions = createSessions({ store, audit, clock, limits })
-  const attempts = createSignInAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
+  const counted = assembleAttempts({
+    ...options,
+    redis: options.peers.redis,
+    primary: options.worker?.primary,
+  })
+  const attempts = createSignInAttempts(counted)
   const people = createPeople({ store, audit, passwords, attempts, clock })
   const letIn = {
     store,
@@ -64,6 +77,7 @@ export function assemblePeople({ config, store, events, announce, clock, monoton
     members: announcedMembers(createMembers({ store, audit, clock }), announce),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
     attempts,
+    clientAttempts: createClientAttempts(counted),
     cookie: createSessionCookie(config.baseUrl),
   }
 }

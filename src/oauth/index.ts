@@ -52,7 +52,7 @@ type Options = {
   countRegistration: (address: string | null) => void
   /** Slows down who guesses secrets of clients. Throws `rate_limit_exceeded`. */
   clientAttempts: {
-    begin(attempt: { origin: string; clientId: string }): (isClient: boolean) => void
+    begin(attempt: { origin: string; clientId: string }): Promise<(isClient: boolean) => void>
   }
   /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
@@ -216,7 +216,7 @@ function clientForms(
     const asked: Asked = { method: 'POST', path, body: form(String(given)) }
     if (clientId === undefined) return hand(call, asked)
     const origin = originOf(call.addressOf(call.request) ?? '')
-    const tried = attempts.begin({ origin, clientId })
+    const tried = await attempts.begin({ origin, clientId })
     await hand(call, asked)
     const { statusCode } = call.response
     // What is wrong otherwise may have been seen before the secret was.

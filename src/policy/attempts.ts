@@ -1,9 +1,25 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../core/error.ts'
 
+/** An attempt as it concerns one key: of so many, `free` are not slowed; it counts as `points`. */
+export type AttemptNeed = readonly [key: string, free: number, points: 0 | 1]
+/** What becomes of what was counted of a key; `null` forgets it. */
+export type AttemptChange = readonly [key: string, more: 1 | -1 | null]
+
+/**
+ * Slows attempts down: behind the free ones each waits twice as long as the one before, up to a
+ * minute. Nobody is locked out for longer than that by what others try.
+ */
+export type Attempts = {
+  /**
+   * Counts an attempt for all of its keys, before its outcome is known, so that many at once are seen
+   * too. Gives 0, or for how many milliseconds one of the keys still has to wait: then nothing is counted.
+   */
+  begin(needs: readonly AttemptNeed[]): Promise<number>
+  settle(changes: readonly AttemptChange[]): void
+}
+
 type Options = {
-  /** How many are free before they are slowed. */
-  free: number
   /** For how many keys attempts are remembered; the least recently used are forgotten. */
   entriesMax: number
   /** Never jumps, so that a clock that is set opens no lock and keeps none shut. */
@@ -12,25 +28,14 @@ type Options = {
 
 type Tried = { attempts: number; lastAtMs: number }
 
-export type Attempts = {
-  /** Throws `rate_limit_exceeded` while the next attempt of this key has to wait. */
-  assertMay(key: string): void
-  /** Counts an attempt before its outcome is known, so that many at once are seen too. */
-  count(key: string): void
-  /** Takes one attempt back, which succeeded. */
-  discount(key: string): void
-  /** Forgets a key. */
-  forget(key: string): void
-}
+/** The longest wait, and what the first doubles to it. */
+export const waitMaxMs = 60_000
+export const firstWaitMs = 1000
+/** Where nothing was tried for so long, all is free again. */
+export const forgottenAfterMs = 15 * 60_000
 
-const waitMaxMs = 60_000
-const forgottenAfterMs = 15 * 60_000
-
-/**
- * Slows attempts down: behind the free ones each waits twice as long as the one before, up to a
- * minute. Nobody is locked out for longer than that by what others try.
- */
-export function createAttempts({ free, entriesMax, monotonic }: Options): Attempts {
+/** Counts attempts in the memory of this process. */
+export function createAttempts({ entriesMax, monotonic }: Options): Attempts {
   const known = new LRUCache<string, Tried>({ max: entriesMax })
   const triedOf = (key: string): Tried | undefined => {
     const tried = known.get(key)
@@ -38,27 +43,40 @@ export function createAttempts({ free, entriesMax, monotonic }: Options): Attemp
     known.delete(key)
     return undefined
   }
+  const waitOf = ([key, free]: AttemptNeed): number => {
+    const tried = triedOf(key)
+    if (tried === undefined || tried.attempts < free) return 0
+    const waitMs = Math.min(waitMaxMs, firstWaitMs * 2 ** Math.min(tried.attempts - free, 10))
+    return Math.max(0, tried.lastAtMs + waitMs - monotonic())
+  }
+  const count = (key: string): void => {
+    known.set(key, { attempts: (triedOf(key)?.attempts ?? 0) + 1, lastAtMs: monotonic() })
+  }
   return {
-    assertMay: (key) => {
-      const tried = triedOf(key)
-      if (tried === undefined || tried.attempts < free) return
-      const waitMs = Math.min(waitMaxMs, 1000 * 2 ** Math.min(tried.attempts - free, 10))
-      const leftMs = tried.lastAtMs + waitMs - monotonic()
-      if (leftMs > 0) throw tooMany(Math.ceil(leftMs / 1000))
+    begin: async (needs) => {
+      const leftMs = Math.max(0, ...needs.map(waitOf))
+      if (leftMs === 0) for (const [key, , points] of needs) if (points > 0) count(key)
+      return leftMs
     },
-    count: (key) => {
-      const attempts = (triedOf(key)?.attempts ?? 0) + 1
-      known.set(key, { attempts, lastAtMs: monotonic() })
+    settle: (changes) => {
+      for (const [key, more] of changes) {
+        const tried = known.get(key)
+        if (more === null) known.delete(key)
+        else if (more > 0) count(key)
+        else if (tried !== undefined) known.set(key, { ...tried, attempts: tried.attempts - 1 })
+      }
     },
-    discount: (key) => {
-      const tried = known.get(key)
-      if (tried !== undefined) known.set(key, { ...tried, attempts: tried.attempts - 1 })
-    },
-    forget: (key) => void known.delete(key),
   }
 }
 
-function tooMany(seconds: number): GatewayError {
-  const text = `There were too many attempts. Try again in ${seconds} s.`
-  return new GatewayError('rate_limit_exceeded', text, { retryAfterSeconds: seconds })
+/** Begins an attempt. Throws `rate_limit_exceeded` while one of the keys has to wait. */
+export async function beginAttempt(
+  attempts: Attempts,
+  needs: readonly AttemptNeed[],
+): Promise<void> {
+  const leftMs = await attempts.begin(needs)
+  if (leftMs === 0) return
+  const retryAfterSeconds = Math.ceil(leftMs / 1000)
+  const text = `There were too many attempts. Try again in ${retryAfterSeconds} s.`
+  throw new GatewayError('rate_limit_exceeded', text, { retryAfterSeconds })
 }

@@ -1,4 +1,4 @@
-import { createAttempts } from './attempts.ts'
+import { beginAttempt, type AttemptNeed, type Attempts } from './attempts.ts'
 
 /** An attempt to come in. */
 type Attempt = {
@@ -12,12 +12,12 @@ type Attempt = {
 
 export type SignInAttempts = {
   /**
-   * Counts an attempt; the returned function is called when it succeeded. Throws
+   * Counts an attempt; the returned function is called when it succeeded. Rejects with
    * `rate_limit_exceeded`.
    */
-  begin(attempt: Attempt): () => void
-  /** Counts a new account of an address, whether or not it comes to be. Throws `rate_limit_exceeded`. */
-  signUp(origin: string): void
+  begin(attempt: Attempt): Promise<() => void>
+  /** Counts a new account of an address, whether or not it comes to be. Rejects as `begin` does. */
+  signUp(origin: string): Promise<void>
 }
 
 /** Of one person from one place, of one person from anywhere, of one place, which may be many people. */
@@ -27,35 +27,33 @@ const freeByPlace = { pair: 5, email: 20, origin: 50, signUp: 10 }
  * Slows down who guesses passwords. What strangers try does not slow a person at a place where they
  * have been signed in, and sign-ins that succeed are not counted against the others of the place.
  */
-export function createSignInAttempts(limits: {
-  entriesMax: number
-  monotonic: () => number
-}): SignInAttempts {
-  const pairs = createAttempts({ ...limits, free: freeByPlace.pair })
-  const emails = createAttempts({ ...limits, free: freeByPlace.email })
-  const origins = createAttempts({ ...limits, free: freeByPlace.origin })
-  const signUps = createAttempts({ ...limits, free: freeByPlace.signUp })
+export function createSignInAttempts(attempts: Attempts): SignInAttempts {
   return {
-    begin: ({ origin, email, isKnown = false }) => {
-      const pair = `${origin} ${email}`
-      origins.assertMay(origin)
-      if (email !== undefined) {
-        pairs.assertMay(pair)
-        if (!isKnown) emails.assertMay(email)
-        pairs.count(pair)
-        emails.count(email)
-      }
-      origins.count(origin)
+    begin: async ({ origin, email, isKnown = false }) => {
+      const place = `sign-in origin ${origin}`
+      const pair = `sign-in pair ${origin} ${email}`
+      const person = `sign-in email ${email}`
+      const ofPerson: AttemptNeed[] = [
+        [pair, freeByPlace.pair, 1],
+        [person, isKnown ? Number.MAX_SAFE_INTEGER : freeByPlace.email, 1],
+      ]
+      const isOfPerson = email !== undefined
+      await beginAttempt(attempts, [
+        [place, freeByPlace.origin, 1],
+        ...(isOfPerson ? ofPerson : []),
+      ])
       return () => {
-        origins.discount(origin)
-        if (email === undefined) return
-        pairs.forget(pair)
-        emails.discount(email)
+        attempts.settle([
+          [place, -1],
+          ...(isOfPerson
+            ? ([
+                [pair, null],
+                [person, -1],
+              ] as const)
+            : []),
+        ])
       }
     },
-    signUp: (origin) => {
-      signUps.assertMay(origin)
-      signUps.count(origin)
-    },
+    signUp: (origin) => beginAttempt(attempts, [[`sign-up ${origin}`, freeByPlace.signUp, 1]]),
   }
 }

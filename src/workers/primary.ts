@@ -7,6 +7,7 @@ import { createWorkerLines, workerEnded, type WorkerLines } from '../peers/worke
 import { judgeClaims } from '../policy/far-cache/claim-judge.ts'
 import { holdBytes } from '../policy/far-cache/primary-bytes.ts'
 import { countForWorkers } from '../policy/counts-for-workers.ts'
+import { countAttemptsForWorkers } from '../policy/far-attempts.ts'
 import { closingMs } from '../stop.ts'
 import { takeFolder } from '../take-folder.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -49,6 +50,7 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   keepForAll(settings, lines, monotonic)
   collectMetrics({ lines, answerTimeoutMs: limits.primaryAnswerTimeoutMs })
   countForWorkers({ lines, monotonic, onFault: events.faulted })
+  countAttemptsForWorkers({ lines, entriesMax: limits.signInEntriesMax, monotonic })
   const kept = keepSettings({ settings, lines, onFailure: events.notReloaded })
   const leave = async (code: number): Promise<void> => {
     if (code === 0) events.stopped()

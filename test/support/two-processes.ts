@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/config.ts'
 import { relayAnnouncements } from '../../src/peers/line-channel.ts'
 import { countForWorkers } from '../../src/policy/counts-for-workers.ts'
+import { countAttemptsForWorkers } from '../../src/policy/far-attempts.ts'
 import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
 import { holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
 import { keepSettings } from '../../src/workers/settings-in-force.ts'
@@ -35,6 +36,7 @@ export async function startTwo(over: 'Redis' | 'primary', options: Options): Pro
     holdBytes({ lines: lines.primary, bytesMax: 33_554_432, monotonic })
     const onFault = (fault: unknown) => void lines.faults.push(fault)
     countForWorkers({ lines: lines.primary, monotonic, onFault })
+    countAttemptsForWorkers({ lines: lines.primary, entriesMax: 1000, monotonic })
   }
   const start = (index: number, beside?: TestGateway) =>
     startGateway({

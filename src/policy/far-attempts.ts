@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import { createScript, type ScriptRunner } from '../peers/redis-script.ts'
+import { within } from '../peers/within.ts'
+import type { WorkerLines } from '../peers/worker-lines.ts'
+import { attemptScript } from './attempt-script.ts'
+import { createAttempts, type AttemptChange, type AttemptNeed, type Attempts } from './attempts.ts'
+
+/** What one process asks of where attempts are counted for all; answered as `Attempts.begin` gives. */
+type AttemptQuestion =
+  | readonly [name: 'begin', needs: readonly AttemptNeed[]]
+  | readonly [name: 'settle', changes: readonly AttemptChange[]]
+export type AttemptExchange = (question: AttemptQuestion) => Promise<unknown>
+
+type Options = {
+  exchange: AttemptExchange
+  /** How long an answer may take. */
+  timeoutMs: () => number
+  /** Counts while nobody answers. */
+  near: Attempts
+}
+
+/** Counts attempts where all processes count them; while nobody answers there, in this one. */
+export function createFarAttempts({ exchange, timeoutMs, near }: Options): Attempts {
+  return {
+    begin: async (needs) => {
+      const question = ['begin', needs.map(digested)] as const
+      const answer = await within(timeoutMs(), exchange(question)).catch(() => undefined)
+      return typeof answer === 'number' ? answer : near.begin(needs)
+    },
+    settle: (changes) => {
+      // It may have been counted here before.
+      near.settle(changes.filter(([, more]) => more !== 1))
+      exchange(['settle', changes.map(digested)]).catch(() => {
+        near.settle(changes.filter(([, more]) => more === 1))
+      })
+    },
+  }
+}
+
+/** Whom attempts are of is not for others to read. */
+function digested<Rest extends readonly unknown[]>([key, ...rest]: readonly [string, ...Rest]) {
+  return [createHash('sha256').update(key).digest('base64url').slice(0, 22), ...rest] as const
+}
+
+const runScript = createScript(attemptScript)
+
+/** What is needed of the connection (peers/redis.ts). */
+type Redis = { run<T>(work: (commands: ScriptRunner) => Promise<T>): Promise<T> }
+
+/** Counts attempts in Redis. */
+export function countAttemptsOnRedis(redis: Redis): AttemptExchange {
+  return ([name, list]) => {
+    const words = { keys: ['attempts'], arguments: [name, JSON.stringify(list)] }
+    return redis.run((commands) => runScript(commands, words))
+  }
+}
+
+const topic = 'attempts'
+
+/** A worker's way to the counts of its primary. */
+export function askPrimaryForAttempts(line: Pick<PrimaryLine, 'ask'>): AttemptExchange {
+  return (question) => line.ask(topic, question)
+}
+
+type Primary = Parameters<typeof createAttempts>[0] & { lines: Pick<WorkerLines, 'answer'> }
+
+/** Counts attempts in the primary for all of its workers. */
+export function countAttemptsForWorkers({ lines, ...options }: Primary): void {
+  const attempts = createAttempts(options)
+  lines.answer(topic, (question) => {
+    // What a worker asks was written by `createFarAttempts`.
+    const [name, list] = question as AttemptQuestion
+    if (name === 'begin') return attempts.begin(list)
+    attempts.settle(list)
+    return 0
+  })
+}
