@@ -6,6 +6,7 @@ import { startGateway, suiteClock, type GatewayOptions, type TestGateway } from 
 
 const owner = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'a sentence of Ada' }
 const schemes = ['light', 'dark'] as const
+const waitedMsMax = 8000
 /** A desk and a telephone. */
 const widths = [1200, 390] as const
 
@@ -72,6 +73,8 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
         permissions: ['clipboard-read', 'clipboard-write'],
       })
       contexts.push(context)
+      // Sooner than that of the test, so that the failure names what was waited for.
+      context.setDefaultTimeout(waitedMsMax)
       // The browser lives on the day of the gateway.
       await context.clock.install({ time: clock() })
       if (as !== null) await context.addCookies([{ name: 'gateway_session', value: as.token, url }])
@@ -123,6 +126,7 @@ export async function expectNoViolations(page: Page): Promise<void> {
 
 /** Fails where a page has a barrier or scrolls sideways, in light or dark, on a desk or a telephone. */
 export async function expectGoodLooks(page: Page): Promise<void> {
+  const before = page.viewportSize()!
   for (const width of widths) {
     await page.setViewportSize({ width, height: 800 })
     for (const colorScheme of schemes) {
@@ -134,4 +138,5 @@ export async function expectGoodLooks(page: Page): Promise<void> {
     )
     expect(tooWide, `too wide at ${width}`).to.equal(0)
   }
+  await page.setViewportSize(before)
 }

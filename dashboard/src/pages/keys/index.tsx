@@ -7,5 +7,5 @@ import { OneKey } from './one.tsx'
 export function Page() {
   const [, , name] = place.value.path.split('/')
   if (name === 'new') return <NewKey />
-  return name === undefined ? <KeyList /> : <OneKey id={name} />
+  return name === undefined ? <KeyList /> : <OneKey key={name} id={name} />
 }

@@ -41,9 +41,10 @@ export function Page() {
           ) : (
             <>
               <p>
-                Your last call asked <code>{call.model}</code> and cost{' '}
+                Your last call went to <code>{call.model}</code> and{' '}
+                {call.cost.is_charged ? 'cost' : 'would have cost'}{' '}
                 <Money usd={call.cost.amount?.usd} />
-                {call.mode === 'test' && ', since test keys cost nothing'}.
+                {!call.cost.is_charged && ': test keys are charged nothing'}.
               </p>
               <p>
                 <a class="button" href={addressOf(`/requests/${call.id}`)}>

@@ -1,0 +1,120 @@
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import type { Page } from 'playwright-core'
+import type { components } from '../../generated/types.ts'
+import { setUpText } from '../../src/accounts/set-up-link.ts'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+const grace = { email: 'grace@example.com', name: 'Grace Hopper', password: 'a sentence of Grace' }
+
+describe('the first run, as a person goes through it', () => {
+  const dashboard = useDashboard()
+
+  const heading = (page: Page, name: string | RegExp) =>
+    page.getByRole('heading', { level: 1, name }).waitFor()
+  const clipboard = async (page: Page) =>
+    (await page.evaluate('navigator.clipboard.readText()')) as string
+  const draw = (apiKey: string) =>
+    new OpenAI({ apiKey, baseURL: `${dashboard.gateway.url}/v1`, maxRetries: 0 }).images
+      .generate({ model: 'openai/gpt-image-2', prompt: 'A lighthouse', size: '1024x1024' })
+      .then(
+        ({ data }) => data!.length,
+        (error: { status: number; code: string }) => `${error.status} ${error.code}`,
+      )
+  /** Copies the key that is shown. */
+  const copyKey = async (page: Page) => {
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    await page.getByText('Copied').first().waitFor()
+    return clipboard(page)
+  }
+  const setUpPath = async () => {
+    const { gateway } = dashboard
+    const text = setUpText(gateway.url, await gateway.people.setUpLink())
+    return /\/dashboard(\/setup#\S+)/.exec(text)![1]!
+  }
+
+  it('leads from the link to a key, a picture, its cost, another key and none', async () => {
+    const { gateway } = dashboard
+    const page = await dashboard.open(await setUpPath(), { as: null })
+    await heading(page, 'Set up the gateway')
+    await expectGoodLooks(page)
+    await page.getByLabel('E-mail').fill(grace.email)
+    await page.getByLabel('Name').fill(grace.name)
+    await page.getByLabel('Password', { exact: true }).fill(grace.password)
+    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await heading(page, 'Welcome to default')
+
+    await page.getByRole('link', { name: /Make (a|another) key/ }).click()
+    await page.getByLabel('Name').fill('my first key')
+    await page.getByRole('radio', { name: /^Test/ }).check()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const old = await copyKey(page)
+    expect(old).to.match(/^mag_test_/)
+    expect(await draw(old)).to.equal(1)
+
+    // The page of the first steps has seen the call.
+    await page.goto(`${gateway.url}/dashboard/welcome`)
+    await page.getByText('would have cost').waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('link', { name: 'See how it adds up' }).click()
+    await expectArithmetic(page)
+
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByRole('link', { name: 'my first key' }).click()
+    await page.getByRole('button', { name: 'Rotate…' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Rotate/ })
+      .click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const next = await copyKey(page)
+    expect(next)
+      .to.match(/^mag_test_/)
+      .and.not.equal(old)
+    expect([await draw(old), await draw(next)]).to.deep.equal([1, 1])
+
+    await page.getByRole('link', { name: 'About this key' }).click()
+    await page.getByRole('button', { name: 'Revoke…' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Revoke/ })
+      .click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await draw(next)).to.equal('401 invalid_api_key')
+    expect(await draw(old)).to.equal(1)
+  })
+
+  it('ends with the link: it works once, and says so', async () => {
+    const path = await setUpPath()
+    const token = path.slice(path.indexOf('=') + 1)
+    const { gateway } = dashboard
+    const body = { token, ...grace, email: 'lin@example.com' }
+    expect((await gateway.post('/api/setup', body, { key: null })).status).to.equal(201)
+    const page = await dashboard.open(path, { as: null })
+    await page.getByLabel('E-mail').fill('mallory@example.com')
+    await page.getByLabel('Name').fill('Mallory')
+    await page.getByLabel('Password', { exact: true }).fill('a sentence of Mallory')
+    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('alert').getByText('setup-link').waitFor()
+    await expectGoodLooks(page)
+    expect(gateway.logText()).not.to.contain(token)
+  })
+
+  /** What the page tells of the cost is what the ledger has, and its lines add up to it. */
+  async function expectArithmetic(page: Page): Promise<void> {
+    const region = page.getByRole('region', { name: 'The arithmetic of the cost' })
+    await region.waitFor()
+    const [row] = (await dashboard.gateway.usage()).slice(-1)
+    const answer = await dashboard.gateway.fetch(`/api/requests/${row!.id}`, {
+      key: dashboard.gateway.adminKey,
+    })
+    const { cost } = (await answer.json()) as components['schemas']['RequestRecord']
+    const amounts = (await region.getByRole('row').allTextContents()).flatMap((text) =>
+      [...text.matchAll(/= \$([\d.]+)/g)].map(([, amount]) => amount!),
+    )
+    expect(amounts).to.deep.equal(cost.lines!.map(({ amount }) => amount))
+    expect(amounts.length).to.be.greaterThan(0)
+    const sum = amounts.reduce((nano, amount) => nano + Math.round(Number(amount) * 1e9), 0)
+    expect(sum).to.equal(cost.amount!.nano_usd).and.equal(Number(row!.cost_nano_usd))
+  }
+})
