@@ -44,6 +44,13 @@ export const pages: readonly Page[] = [
     load: () => import('./models/index.tsx'),
   },
   {
+    path: '/playground',
+    title: 'Playground',
+    icon: 'playground',
+    for: 'everybody',
+    load: () => import('./playground/index.tsx'),
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',

@@ -1,0 +1,114 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Refusal, Schemas } from '../../data/api.ts'
+import { toRefusal } from '../../data/load.ts'
+import { call, newAttemptKey, type Mode } from './calling.ts'
+import { blobOf, keep, type MadePicture } from './gallery-store.ts'
+import type { Request } from './image-request.ts'
+
+/** A call for pictures at one model, and what has become of it. */
+export type Attempt = {
+  model: string
+  prompt: string
+  request: Request
+  mode: Mode
+  idempotencyKey: string
+  startedAtMs: number
+} & (
+  | { state: 'running'; cancel: () => void }
+  | { state: 'cancelled' }
+  | { state: 'failed'; error: Refusal }
+  | { state: 'made'; made: Made }
+)
+
+export type Made = {
+  durationMs: number
+  /** In dollars; null where nobody knows it. */
+  costUsd: string | null
+  cache: string | null
+  requestId: string | undefined
+  pictures: readonly MadePicture[]
+  text: string | undefined
+}
+
+export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'request' | 'mode'>
+
+/** How long each model took in this visit, in milliseconds: what is usual. */
+const durations = new Map<string, number>()
+export const usualMsOf = (model: string): number | undefined => durations.get(model)
+
+/** The attempts that stand side by side. */
+export function useAttempts() {
+  const [attempts, setAttempts] = useState<readonly Attempt[]>([])
+  const running = useRef(new Set<AbortController>())
+  useEffect(() => () => running.current.forEach((one) => one.abort()), [])
+  const begin = (index: number, wanted: Wanted, idempotencyKey: string): void => {
+    const controller = new AbortController()
+    running.current.add(controller)
+    const { model, prompt, request, mode } = wanted
+    const base = { model, prompt, request, mode, idempotencyKey, startedAtMs: Date.now() }
+    const put = (attempt: Attempt) =>
+      setAttempts((all) => {
+        const changed = [...all]
+        changed[index] = attempt
+        return changed
+      })
+    put({ ...base, state: 'running', cancel: () => controller.abort() })
+    void make(base, controller.signal)
+      .then((made) => put({ ...base, state: 'made', made }))
+      .catch((thrown: unknown) =>
+        put(
+          controller.signal.aborted
+            ? { ...base, state: 'cancelled' }
+            : { ...base, state: 'failed', error: toRefusal(thrown) },
+        ),
+      )
+      .finally(() => running.current.delete(controller))
+  }
+  return {
+    attempts,
+    isRunning: attempts.some(({ state }) => state === 'running'),
+    start: (wanted: readonly Wanted[]) => {
+      setAttempts([])
+      wanted.forEach((one, index) => begin(index, one, newAttemptKey()))
+    },
+    /** Under the same key: what has been made and not been seen is answered, and not paid again. */
+    again: (index: number) => {
+      const { idempotencyKey, ...wanted } = attempts[index]!
+      begin(index, wanted, idempotencyKey)
+    },
+  }
+}
+
+type Started = Wanted & { idempotencyKey: string; startedAtMs: number }
+
+async function make(started: Started, signal: AbortSignal): Promise<Made> {
+  const { request, mode, idempotencyKey, model, prompt, startedAtMs } = started
+  const response = await call(request.path, request.body, { mode, signal, idempotencyKey })
+  const { headers } = response
+  const requestId = headers.get('x-request-id') ?? undefined
+  const body = (await response.json()) as Answer
+  const durationMs = Date.now() - startedAtMs
+  durations.set(model, durationMs)
+  const told = picturesIn(body).map((base64) => ({
+    blob: blobOf(base64),
+    prompt,
+    model,
+    requestId,
+  }))
+  return {
+    durationMs,
+    costUsd: headers.get('x-gateway-cost-usd'),
+    cache: headers.get('x-gateway-cache'),
+    requestId,
+    pictures: keep(told),
+    text: 'choices' in body ? (body.choices[0]?.message.content ?? undefined) : undefined,
+  }
+}
+
+type Answer = Schemas['ImagesResponse'] | Schemas['ChatCompletion']
+
+function picturesIn(body: Answer): string[] {
+  if ('data' in body) return body.data.map(({ b64_json: base64 }) => base64)
+  const images = body.choices[0]?.message.images ?? []
+  return images.map(({ image_url: { url } }) => url.slice(url.indexOf(',') + 1))
+}

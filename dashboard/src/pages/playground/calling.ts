@@ -1,0 +1,68 @@
+import { bodyOf, POST, Refusal, refusalOf, type Schemas } from '../../data/api.ts'
+import { accountQuery } from '../../data/session.ts'
+
+export type Mode = Schemas['Mode']
+type Asking = { mode: Mode; method?: 'GET' | 'POST'; signal: AbortSignal; idempotencyKey?: string }
+
+/** The keys of this visit, in memory alone; by account and mode. */
+const keys = new Map<string, Promise<string>>()
+
+function keyFor(mode: Mode, isRefused: boolean): Promise<string> {
+  const query = accountQuery()
+  const place = `${mode} ${query.account_id ?? ''}`
+  const known = isRefused ? undefined : keys.get(place)
+  if (known !== undefined) return known
+  const asked = bodyOf(
+    POST('/api/sessions/current/key', { params: { query }, body: { mode } }),
+  ).then(({ key }) => key)
+  keys.set(place, asked)
+  asked.catch(() => keys.delete(place))
+  return asked
+}
+
+/**
+ * Calls an operation below /v1 as any program does, with the key of the session; one that has ended is
+ * renewed once. Resolves with an answer that is well. Throws a Refusal.
+ */
+export async function call(path: string, body: unknown, asking: Asking): Promise<Response> {
+  const first = await send(path, body, asking, await keyFor(asking.mode, false))
+  const response =
+    first.status === 401 ? await send(path, body, asking, await keyFor(asking.mode, true)) : first
+  if (response.ok) return response
+  const told: unknown = await response.json().catch(() => undefined)
+  throw refusalOf(told, response)
+}
+
+async function send(
+  path: string,
+  body: unknown,
+  { method = 'POST', signal, idempotencyKey }: Asking,
+  key: string,
+): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+  }
+  const text = body === undefined ? null : JSON.stringify(body)
+  try {
+    return await fetch(path, { method, headers, body: text, signal, credentials: 'omit' })
+  } catch (error) {
+    if (signal.aborted) throw error
+    throw away()
+  }
+}
+
+/** The gateway went away before it had answered. */
+export function away(): Refusal {
+  const text =
+    'The gateway cannot be reached, or has restarted. Try again: what it has made already is not paid twice.'
+  return new Refusal(text, { status: 0, code: 'unreachable' })
+}
+
+/** Names an attempt, so that it is made and paid once however often it is sent. */
+export function newAttemptKey(): string {
+  // `randomUUID` is there on https and on this machine alone.
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `playground-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

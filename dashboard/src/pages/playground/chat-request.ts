@@ -1,0 +1,58 @@
+import type { Answer } from './chat-stream.ts'
+import { requestOf, type Request } from './image-request.ts'
+import type { Input } from './inputs.tsx'
+import { can, makesPictures, type Model } from './models.ts'
+
+/** What a person has said, and what each model has answered. */
+export type Turn = { id: number; text: string; pictures: readonly Input[]; answers: Answer[] }
+
+export type ChatChoice = {
+  system: string
+  temperature: string
+  maxTokens: string
+  effort: string
+}
+
+/** Older turns are not sent again. */
+const turnsSentMax = 20
+
+type Said = Pick<Turn, 'text' | 'pictures'>
+
+/** The conversation with one model as it stands, with what is said next. */
+export function chatRequest(
+  model: Model,
+  { turns, next, choice }: { turns: readonly Turn[]; next: Said; choice: ChatChoice },
+): Request {
+  const history = turns.slice(-turnsSentMax).flatMap((turn) => {
+    const answer = turn.answers.find((one) => one.model === model.id)
+    const isGood = answer?.state === 'done' && answer.text + answer.pictures.join('') !== ''
+    return isGood ? [messageOf(turn), answerOf(answer)] : []
+  })
+  const { system, temperature, maxTokens, effort } = choice
+  const draws = makesPictures(model)
+  return requestOf('createChatCompletion', {
+    model: model.id,
+    messages: [
+      ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
+      ...history,
+      messageOf(next),
+    ],
+    ...(temperature === '' || draws || !can(model, 'accepts_temperature')
+      ? {}
+      : { temperature: Number(temperature) }),
+    ...(maxTokens === '' || draws ? {} : { max_completion_tokens: Number(maxTokens) }),
+    ...(effort === '' || !can(model, 'reasoning') ? {} : { reasoning_effort: effort }),
+  })
+}
+
+function messageOf({ text, pictures }: Said): object {
+  if (pictures.length === 0) return { role: 'user', content: text }
+  const parts = pictures.map(({ url }) => ({ type: 'image_url', image_url: { url } }))
+  return { role: 'user', content: [{ type: 'text', text }, ...parts] }
+}
+
+function answerOf({ text, pictures }: Answer): object {
+  if (pictures.length === 0) return { role: 'assistant', content: text }
+  const images = pictures.map((url) => ({ type: 'image_url', image_url: { url } }))
+  return { role: 'assistant', content: text === '' ? null : text, images }
+}

@@ -1,0 +1,141 @@
+import { refusalOf, type Refusal, type Schemas } from '../../data/api.ts'
+import { toRefusal } from '../../data/load.ts'
+import { away, call, type Mode } from './calling.ts'
+import type { Request } from './image-request.ts'
+
+/** What a model has said so far; the object changes while it speaks. */
+export type Answer = {
+  model: string
+  state: 'running' | 'done' | 'stopped' | 'failed'
+  text: string
+  reasoning: string
+  toolCalls: { name: string; arguments: string }[]
+  /** Data URLs. */
+  pictures: string[]
+  finish: string | undefined
+  tokens: { input: number; output: number } | undefined
+  costUsd: string | null
+  cache: string | null
+  requestId: string | undefined
+  durationMs: number
+  error: Refusal | undefined
+  startedAtMs: number
+  stop: () => void
+}
+
+type Started = { model: string; request: Request; mode: Mode; onChange: () => void }
+
+/** Asks a model, and follows what it says. */
+export function startAnswer({ model, request, mode, onChange }: Started): Answer {
+  const controller = new AbortController()
+  const answer: Answer = {
+    model,
+    state: 'running',
+    text: '',
+    reasoning: '',
+    toolCalls: [],
+    pictures: [],
+    finish: undefined,
+    tokens: undefined,
+    costUsd: null,
+    cache: null,
+    requestId: undefined,
+    durationMs: 0,
+    error: undefined,
+    startedAtMs: Date.now(),
+    stop: () => controller.abort(),
+  }
+  void follow(answer, request, { mode, signal: controller.signal, onChange })
+    .then(() => (answer.state = 'done'))
+    .catch((thrown: unknown) => {
+      answer.state = controller.signal.aborted ? 'stopped' : 'failed'
+      if (!controller.signal.aborted) answer.error = toRefusal(thrown)
+    })
+    .finally(() => {
+      answer.durationMs = Date.now() - answer.startedAtMs
+      onChange()
+    })
+  return answer
+}
+
+type Following = { mode: Mode; signal: AbortSignal; onChange: () => void }
+
+async function follow(
+  answer: Answer,
+  { path, body }: Request,
+  { mode, signal, onChange }: Following,
+): Promise<void> {
+  const streamed = { ...body, stream: true, stream_options: { include_usage: true } }
+  // Without an idempotency key, which would have it said to its end: who stops pays for no more.
+  const response = await call(path, streamed, { mode, signal })
+  answer.requestId = response.headers.get('x-request-id') ?? undefined
+  answer.cache = response.headers.get('x-gateway-cache')
+  let isComplete = false
+  for await (const data of eventsOf(response, signal)) {
+    if (data === '[DONE]') isComplete = true
+    else take(answer, JSON.parse(data) as Chunk, response)
+    onChange()
+  }
+  // A gateway that went away breaks off.
+  if (!isComplete) throw away()
+}
+
+type Told = { name?: string; arguments?: string }
+type Delta = {
+  content?: string | null
+  reasoning?: string | null
+  reasoning_content?: string | null
+  images?: { image_url: { url: string } }[]
+  tool_calls?: { index?: number; function?: Told }[]
+}
+type Chunk = {
+  choices?: { delta?: Delta; finish_reason?: string | null }[]
+  usage?: Schemas['ChatUsage'] | null
+  error?: object
+}
+
+const nanoDecimals = 9
+
+function take(answer: Answer, chunk: Chunk, response: Response): void {
+  if (chunk.error !== undefined) throw refusalOf(chunk, response)
+  const [choice] = chunk.choices ?? []
+  const {
+    content,
+    reasoning,
+    reasoning_content: thoughts,
+    images,
+    tool_calls: calls,
+  } = choice?.delta ?? {}
+  answer.text += content ?? ''
+  answer.reasoning += reasoning ?? thoughts ?? ''
+  for (const { image_url: picture } of images ?? []) {
+    // Nothing is loaded from elsewhere.
+    if (picture.url.startsWith('data:image/')) answer.pictures.push(picture.url)
+  }
+  for (const { index = 0, function: told = {} } of calls ?? []) {
+    const known = (answer.toolCalls[index] ??= { name: '', arguments: '' })
+    known.name += told.name ?? ''
+    known.arguments += told.arguments ?? ''
+  }
+  answer.finish = choice?.finish_reason ?? answer.finish
+  const { usage } = chunk
+  if (!usage) return
+  answer.tokens = { input: usage.prompt_tokens, output: usage.completion_tokens }
+  answer.costUsd = typeof usage.cost === 'number' ? usage.cost.toFixed(nanoDecimals) : null
+}
+
+/** The data of each server-sent event. */
+async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      throw signal.aborted ? error : away()
+    })
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines)
+      if (line.startsWith('data: ')) yield line.slice('data: '.length).trim()
+  }
+}

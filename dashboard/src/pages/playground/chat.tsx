@@ -1,0 +1,216 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
+import { Field } from '../../elements/field.tsx'
+import { Answer } from './answer.tsx'
+import type { Mode } from './calling.ts'
+import { chatRequest, type ChatChoice, type Turn } from './chat-request.ts'
+import { startAnswer } from './chat-stream.ts'
+import { Code, withoutBytes } from './code.tsx'
+import { Inputs, useInputs } from './inputs.tsx'
+import { can, type Model } from './models.ts'
+import { Pick } from './options.tsx'
+import { chosenOf, Pickers } from './pickers.tsx'
+import { PriceList, sumText, usePrices } from './price.tsx'
+
+const parameter = 'chat_model'
+/** More are not shown: the oldest go. */
+const turnsMax = 50
+const picturesMax = 4
+const noChoice: ChatChoice = { system: '', temperature: '', maxTokens: '', effort: '' }
+
+/** Talks with up to three models at once, each in a conversation of its own. */
+export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode }) {
+  const chosen = chosenOf(models, parameter)
+  const [choice, setChoice] = useState(noChoice)
+  const [text, setText] = useState('')
+  const { turns, isRunning, say, forget } = useTurns()
+  const sees = chosen.every((model) => can(model, 'vision'))
+  const inputs = useInputs(sees ? picturesMax : 0)
+  const next = { text, pictures: inputs.inputs }
+  const requests = chosen.map((model) => chatRequest(model, { turns, next, choice }))
+  const asked = text.trim() === '' ? { ...next, text: 'Hello' } : next
+  const prices = usePrices(
+    chosen.map((model) => {
+      const request = chatRequest(model, { turns, next: asked, choice })
+      return { ...request, body: withoutBytes(request.body) }
+    }),
+    mode,
+  )
+  const price = sumText(prices)
+  const send = () => {
+    if (text.trim() === '' || isRunning) return
+    say({
+      ...next,
+      asked: chosen.map(({ id }, index) => ({ model: id, request: requests[index]!, mode })),
+    })
+    setText('')
+    inputs.clear()
+  }
+  return (
+    <>
+      <Turns turns={turns} />
+      <form
+        class="card wide"
+        onSubmit={(event) => {
+          event.preventDefault()
+          send()
+        }}
+      >
+        <Pickers models={models} chosen={chosen} parameter={parameter} />
+        <Message value={text} onInput={setText} onSend={send} />
+        {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
+        <ChatOptions models={chosen} choice={choice} choose={setChoice} />
+        <PriceList models={chosen} prices={prices} />
+        <div class="row">
+          <button disabled={isRunning || text.trim() === ''}>
+            {price === undefined ? 'Send' : `Send for ${price}`}
+          </button>
+          {turns.length > 0 && (
+            <button type="button" class="plain" disabled={isRunning} onClick={forget}>
+              Begin anew
+            </button>
+          )}
+        </div>
+        {requests[0] !== undefined && <Code request={requests[0]} />}
+      </form>
+    </>
+  )
+}
+
+type MessageProps = { value: string; onInput: (value: string) => void; onSend: () => void }
+
+function Message({ value, onInput, onSend }: MessageProps) {
+  return (
+    <Field label="Message" hint="Enter sends; Shift and Enter begin a new line.">
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          rows={3}
+          value={value}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+            event.preventDefault()
+            onSend()
+          }}
+        />
+      )}
+    </Field>
+  )
+}
+
+type Saying = Pick<Turn, 'text' | 'pictures'> & {
+  asked: readonly Pick<Parameters<typeof startAnswer>[0], 'model' | 'request' | 'mode'>[]
+}
+
+/** The conversation, shown anew once a frame while somebody speaks. */
+function useTurns() {
+  const [turns, setTurns] = useState<readonly Turn[]>([])
+  const frame = useRef(0)
+  const open = useRef<Turn | undefined>(undefined)
+  useEffect(
+    () => () => {
+      cancelAnimationFrame(frame.current)
+      open.current?.answers.forEach((answer) => answer.stop())
+    },
+    [],
+  )
+  const onChange = () => {
+    cancelAnimationFrame(frame.current)
+    frame.current = requestAnimationFrame(() => setTurns((all) => [...all]))
+  }
+  const say = ({ text, pictures, asked }: Saying) => {
+    const answers = asked.map((one) => startAnswer({ ...one, onChange }))
+    const turn = { id: Date.now(), text, pictures, answers }
+    open.current = turn
+    setTurns((all) => [...all, turn].slice(-turnsMax))
+  }
+  const isRunning = turns.some(({ answers }) => answers.some(({ state }) => state === 'running'))
+  return { turns, isRunning, say, forget: () => setTurns([]) }
+}
+
+function Turns({ turns }: { turns: readonly Turn[] }) {
+  return (
+    <>
+      {turns.map((turn, at) => (
+        <article key={turn.id} class="turn">
+          <p class="asked">
+            <span class="hidden">You said: </span>
+            {turn.text}
+          </p>
+          {turn.pictures.length > 0 && (
+            <p class="quiet">with {turn.pictures.map(({ name }) => name).join(', ')}</p>
+          )}
+          <div class="side-by-side">
+            {turn.answers.map((answer, index) => (
+              <Answer key={index} answer={answer} count={at + 1} />
+            ))}
+          </div>
+        </article>
+      ))}
+    </>
+  )
+}
+
+type OptionsProps = {
+  models: readonly Model[]
+  choice: ChatChoice
+  choose: (choice: ChatChoice) => void
+}
+
+function ChatOptions({ models, choice, choose }: OptionsProps) {
+  const every = (what: string) => models.every((model) => can(model, what))
+  return (
+    <details>
+      <summary>System prompt and options</summary>
+      <Field label="System prompt">
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            rows={2}
+            value={choice.system}
+            onInput={(event) => choose({ ...choice, system: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <div class="columns options">
+        {every('accepts_temperature') && (
+          <Field label="Temperature">
+            {(attributes) => (
+              <input
+                {...attributes}
+                type="number"
+                min={0}
+                max={2}
+                step={0.1}
+                placeholder="Default"
+                value={choice.temperature}
+                onInput={(event) => choose({ ...choice, temperature: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+        )}
+        <Field label="Tokens at most">
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="number"
+              min={1}
+              placeholder="Default"
+              value={choice.maxTokens}
+              onInput={(event) => choose({ ...choice, maxTokens: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        {every('reasoning') && (
+          <Pick
+            label="Reasoning"
+            values={ReasoningEffortValues}
+            value={choice.effort}
+            onPick={(effort) => choose({ ...choice, effort })}
+          />
+        )}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks'
+import { addressOf } from '../../data/place.ts'
+import { exactUsd } from '../../data/money.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { usualMsOf, type Attempt, type Made } from './attempts.ts'
+import { Picture } from './gallery.tsx'
+
+type Props = {
+  attempts: readonly Attempt[]
+  again: (index: number) => void
+  onEdit: (picture: Blob) => void
+}
+
+/** What each model makes, side by side. */
+export function Columns({ attempts, again, onEdit }: Props) {
+  return (
+    <div class="side-by-side">
+      {attempts.map((attempt, index) => (
+        <section class="card" key={`${attempt.model} ${index}`} aria-label={attempt.model}>
+          <h2>{attempt.model}</h2>
+          {attempt.state === 'running' && <Running attempt={attempt} />}
+          {attempt.state === 'cancelled' && (
+            <>
+              <p class="quiet" role="status">
+                Cancelled. What was sent is made to its end and paid; you can still have it.
+              </p>
+              <button type="button" class="plain small" onClick={() => again(index)}>
+                Show it after all
+              </button>
+            </>
+          )}
+          {attempt.state === 'failed' && (
+            <Failure error={attempt.error} again={() => again(index)} />
+          )}
+          {attempt.state === 'made' && <Outcome made={attempt.made} onEdit={onEdit} />}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function Running({ attempt }: { attempt: Attempt & { state: 'running' } }) {
+  const elapsedMs = useElapsedMs(attempt.startedAtMs)
+  const usualMs = usualMsOf(attempt.model)
+  return (
+    <>
+      <p class="waiting" role="status">
+        <span class="spinner" aria-hidden="true" />
+        Making it…
+      </p>
+      <p class="quiet">
+        {secondsText(elapsedMs)}
+        {usualMs !== undefined && `, the last one took ${secondsText(usualMs)}`}
+      </p>
+      <button type="button" class="plain small" onClick={attempt.cancel}>
+        Cancel
+      </button>
+    </>
+  )
+}
+
+/** How long it has been since a time, told anew four times a second. */
+export function useElapsedMs(sinceMs: number): number {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 250)
+    return () => clearInterval(timer)
+  }, [])
+  return Math.max(0, now - sinceMs)
+}
+
+export const secondsText = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+function Outcome({ made, onEdit }: { made: Made; onEdit: (picture: Blob) => void }) {
+  return (
+    <>
+      <div class="made">
+        {made.pictures.map((picture) => (
+          <Picture key={picture.id} picture={picture} onEdit={onEdit} />
+        ))}
+      </div>
+      {made.pictures.length === 0 && <p>The model made no picture.</p>}
+      {made.text !== undefined && <p>{made.text}</p>}
+      <Receipt {...made} />
+    </>
+  )
+}
+
+type ReceiptProps = Pick<Made, 'durationMs' | 'costUsd' | 'cache' | 'requestId'> & {
+  more?: string | undefined
+}
+
+/** How long it took, what it cost, and where its row is. */
+export function Receipt({ durationMs, costUsd, cache, requestId, more }: ReceiptProps) {
+  return (
+    <p class="receipt" role="status">
+      <span>{secondsText(durationMs)}</span>
+      <span>{costUsd === null ? 'cost unknown' : exactUsd(costUsd)}</span>
+      {more !== undefined && <span>{more}</span>}
+      {cache === 'hit' && <span>from the cache</span>}
+      {requestId !== undefined && (
+        <a href={addressOf(`/requests/${requestId}`)}>About this request</a>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,62 @@
+import { signal } from '@preact/signals'
+
+/** A picture that was made in this visit. */
+export type MadePicture = {
+  id: number
+  blob: Blob
+  /** An object URL, which lasts as long as the picture is kept. */
+  url: string
+  prompt: string
+  model: string
+  requestId: string | undefined
+}
+
+const picturesMax = 36
+const bytesMax = 128 * 1024 * 1024
+
+/** The newest first; the oldest go where there are too many or they are too large. */
+export const gallery = signal<readonly MadePicture[]>([])
+let made = 0
+
+type New = Omit<MadePicture, 'id' | 'url'>
+
+export function keep(pictures: readonly New[]): readonly MadePicture[] {
+  const added = pictures.map((one) => ({ ...one, id: ++made, url: URL.createObjectURL(one.blob) }))
+  const all = [...added, ...gallery.value]
+  let bytes = 0
+  const kept = all.filter(({ blob }, index) => {
+    bytes += blob.size
+    return index < added.length || (index < picturesMax && bytes <= bytesMax)
+  })
+  release(all.filter((one) => !kept.includes(one)))
+  gallery.value = kept
+  return added
+}
+
+export function forgetAll(): void {
+  release(gallery.value)
+  gallery.value = []
+}
+
+function release(pictures: readonly MadePicture[]): void {
+  for (const { url } of pictures) URL.revokeObjectURL(url)
+}
+
+/** The bytes of a base64 text; the media type is that of its first bytes. */
+export function blobOf(base64: string): Blob {
+  const text = atob(base64)
+  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0))
+  const type = bytes[0] === 0xff ? 'image/jpeg' : bytes[0] === 0x52 ? 'image/webp' : 'image/png'
+  return new Blob([bytes], { type })
+}
+
+/** A file as a data URL. */
+export function dataUrlOf(file: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    // It was read as a data URL.
+    reader.addEventListener('load', () => resolve(reader.result as string))
+    reader.addEventListener('error', () => reject(new Error('The file cannot be read.')))
+    reader.readAsDataURL(file)
+  })
+}

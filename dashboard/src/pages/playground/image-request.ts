@@ -1,0 +1,130 @@
+import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generated/client-values.ts'
+import type { Schemas } from '../../data/api.ts'
+import type { ImageOptions, Model } from './models.ts'
+
+/** What is chosen for pictures; an empty text is the model's own choice. */
+export type Choice = {
+  prompt: string
+  n: number
+  size: string
+  aspectRatio: string
+  quality: string
+  background: string
+  format: string
+  compression: string
+  seed: string
+  moderation: string
+  fidelity: string
+}
+
+export const noChoice: Choice = {
+  prompt: '',
+  n: 1,
+  size: '',
+  aspectRatio: '',
+  quality: '',
+  background: '',
+  format: '',
+  compression: '',
+  seed: '',
+  moderation: '',
+  fidelity: '',
+}
+
+/** A call below /v1, as a program would make it. */
+export type Request = { operation: Schemas['QuotedOperation']; path: string; body: object }
+
+const paths: Record<Request['operation'], string> = {
+  createImage: '/v1/images/generations',
+  createImageEdit: '/v1/images/edits',
+  createChatCompletion: '/v1/chat/completions',
+}
+export const requestOf = (operation: Request['operation'], body: object): Request => ({
+  operation,
+  path: paths[operation],
+  body,
+})
+
+/** Takes out what the models do not take; what a price or a call is asked with is what is offered. */
+export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boolean): Choice {
+  const offered = offeredOf(options, isEdit)
+  const kept = (value: string, values: readonly string[]) => (values.includes(value) ? value : '')
+  return {
+    ...choice,
+    size: kept(choice.size, offered.size),
+    aspectRatio: kept(choice.aspectRatio, options.aspectRatio),
+    quality: kept(choice.quality, offered.quality),
+    fidelity: isEdit ? kept(choice.fidelity, options.fidelity) : '',
+    background: options.background ? choice.background : '',
+    moderation: options.moderation && !isEdit ? choice.moderation : '',
+    seed: options.seed ? choice.seed : '',
+    compression: ['jpeg', 'webp'].includes(choice.format) ? choice.compression : '',
+  }
+}
+
+/** The values on offer: the images API takes fewer for edits. */
+export function offeredOf(options: ImageOptions, isEdit: boolean) {
+  const isByClass = options.aspectRatio.length > 0
+  const within = (values: readonly string[], most: readonly string[]) =>
+    isEdit && !isByClass ? values.filter((value) => most.includes(value)) : values
+  return {
+    size: within(options.size, ImageEditSizeValues),
+    quality: within(options.quality, ImageEditQualityValues),
+  }
+}
+
+/**
+ * Asks for pictures; `inputs` are the addresses of pictures to edit. Aspect ratios and seeds are told in
+ * chat, where `image_config` has them; all else is the images API's.
+ */
+export function imageRequest(model: Model, choice: Choice, inputs: readonly string[]): Request {
+  const isByClass = model.image?.size.kind === 'classes'
+  if (isByClass || choice.seed !== '') return chatRequest(model, choice, inputs)
+  const body = {
+    model: model.id,
+    prompt: choice.prompt,
+    ...(inputs.length > 0 ? { images: inputs.map((image_url) => ({ image_url })) } : {}),
+    ...(choice.n === 1 ? {} : { n: choice.n }),
+    ...given('size', choice.size),
+    ...given('quality', choice.quality),
+    ...given('background', choice.background),
+    ...given('output_format', choice.format),
+    ...number('output_compression', choice.compression),
+    ...given('moderation', choice.moderation),
+    ...given('input_fidelity', choice.fidelity),
+  }
+  return requestOf(inputs.length > 0 ? 'createImageEdit' : 'createImage', body)
+}
+
+function chatRequest({ id }: Model, choice: Choice, inputs: readonly string[]): Request {
+  const config = {
+    ...given('aspect_ratio', choice.aspectRatio),
+    ...given('image_size', choice.size),
+    ...given('quality', choice.quality),
+    ...number('seed', choice.seed),
+    ...given('output_format', choice.format),
+    ...(choice.n === 1 ? {} : { n: choice.n }),
+  }
+  const content =
+    inputs.length === 0
+      ? choice.prompt
+      : [
+          { type: 'text', text: choice.prompt },
+          ...inputs.map((url) => ({ type: 'image_url', image_url: { url } })),
+        ]
+  const messages = [{ role: 'user', content }]
+  const isEmpty = Object.keys(config).length === 0
+  return requestOf('createChatCompletion', {
+    model: id,
+    messages,
+    ...(isEmpty ? {} : { image_config: config }),
+  })
+}
+
+function given(name: string, value: string): object {
+  return value === '' ? {} : { [name]: value }
+}
+
+function number(name: string, value: string): object {
+  return value.trim() === '' ? {} : { [name]: Number(value) }
+}

@@ -1,0 +1,79 @@
+import { useLoad } from '../../data/load.ts'
+import { addressOf, place, setQuery } from '../../data/place.ts'
+import { accountQuery } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import type { Mode } from './calling.ts'
+import { Chat } from './chat.tsx'
+import { loadModels, makesPictures, type Model } from './models.ts'
+import { Pictures } from './pictures.tsx'
+import './playground.css'
+
+/** Tries models out: pictures and conversations, with the price before it is paid. */
+export function Page() {
+  const { query } = place.value
+  const isChat = query.get('tab') === 'chat'
+  const mode: Mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const account = accountQuery().account_id ?? ''
+  const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
+  return (
+    <>
+      <div class="head">
+        <h1>Playground</h1>
+        <div class="row" role="group" aria-label="Who answers">
+          <Choice isOn={mode === 'live'} change={{ mode: undefined }} text="Live" />
+          <Choice isOn={mode === 'test'} change={{ mode: 'test' }} text="Sandbox" />
+        </div>
+      </div>
+      <div class="row tabs" role="group" aria-label="What to make">
+        <Choice isOn={!isChat} change={{ tab: undefined }} text="Pictures" />
+        <Choice isOn={isChat} change={{ tab: 'chat' }} text="Chat" />
+      </div>
+      {mode === 'test' && (
+        <p class="quiet">The sandbox plays every model, and nothing is charged for it.</p>
+      )}
+      <Failure error={models.error} again={models.again} />
+      {models.data === undefined ? (
+        models.isLoading && <Waiting what="Loading the models" />
+      ) : (
+        <Tab key={`${mode} ${account}`} models={models.data} mode={mode} isChat={isChat} />
+      )}
+    </>
+  )
+}
+
+type ChoiceProps = { isOn: boolean; change: Record<string, string | undefined>; text: string }
+
+function Choice({ isOn, change, text }: ChoiceProps) {
+  return (
+    <button type="button" class="plain small" aria-pressed={isOn} onClick={() => setQuery(change)}>
+      {text}
+    </button>
+  )
+}
+
+type TabProps = { models: readonly Model[]; mode: Mode; isChat: boolean }
+
+function Tab({ models, mode, isChat }: TabProps) {
+  const drawing = models.filter(makesPictures)
+  const usable = isChat ? models : drawing
+  if (usable.length === 0) {
+    return (
+      <div class="card empty">
+        <h2>{isChat ? 'No model answers here yet' : 'No model makes pictures here yet'}</h2>
+        <p>
+          A model can be called once the key of its provider is in the gateway's settings. The
+          sandbox plays them all without one.
+        </p>
+        <a
+          class="button"
+          href={addressOf('/playground', { mode: 'test', ...(isChat && { tab: 'chat' }) })}
+        >
+          Try the sandbox
+        </a>
+      </div>
+    )
+  }
+  if (!isChat) return <Pictures models={drawing} mode={mode} />
+  return <Chat models={[...models.filter((one) => !makesPictures(one)), ...drawing]} mode={mode} />
+}

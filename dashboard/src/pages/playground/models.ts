@@ -1,0 +1,106 @@
+import type { Schemas } from '../../data/api.ts'
+import { ImageSizeClassValues } from '../../../../generated/client-values.ts'
+import { call, type Mode } from './calling.ts'
+
+export type Model = Schemas['Model']
+
+/** How many models answer side by side at most. */
+export const modelsMax = 3
+
+/** The models that the person may call. */
+export async function loadModels(mode: Mode, signal: AbortSignal): Promise<readonly Model[]> {
+  const response = await call('/v1/models', undefined, { mode, method: 'GET', signal })
+  const { data } = (await response.json()) as Schemas['ModelList']
+  return data.filter(({ status }) => status !== 'deactivated')
+}
+
+export const can = (model: Model, what: string): boolean => model.capabilities?.[what] === true
+
+export const makesPictures = (model: Model): boolean =>
+  can(model, 'image_generation') || can(model, 'image_edit')
+
+/** The values that a setting of pictures can have; a setting without values is not offered. */
+export type ImageOptions = {
+  size: readonly string[]
+  aspectRatio: readonly string[]
+  quality: readonly string[]
+  background: boolean
+  seed: boolean
+  moderation: boolean
+  fidelity: readonly string[]
+  /** Pictures to edit. */
+  inputsMax: number
+  inputsMin: number
+}
+
+/** What all of these models take. */
+export function optionsOf(models: readonly Model[]): ImageOptions {
+  const all = models.map(optionsOfOne)
+  const [first] = all
+  if (first === undefined) return nothing
+  const both = (name: 'size' | 'aspectRatio' | 'quality' | 'fidelity') =>
+    first[name].filter((value) => all.every((one) => one[name].includes(value)))
+  const every = (name: 'background' | 'seed' | 'moderation') => all.every((one) => one[name])
+  return {
+    size: both('size'),
+    aspectRatio: both('aspectRatio'),
+    quality: both('quality'),
+    fidelity: both('fidelity'),
+    background: every('background'),
+    seed: every('seed'),
+    moderation: every('moderation'),
+    inputsMax: Math.min(...all.map(({ inputsMax }) => inputsMax)),
+    inputsMin: Math.max(...all.map(({ inputsMin }) => inputsMin)),
+  }
+}
+
+const nothing: ImageOptions = {
+  size: [],
+  aspectRatio: [],
+  quality: [],
+  fidelity: [],
+  background: false,
+  seed: false,
+  moderation: false,
+  inputsMax: 0,
+  inputsMin: 0,
+}
+
+function optionsOfOne(model: Model): ImageOptions {
+  const { image } = model
+  if (!image) return nothing
+  return {
+    size: sizesOf(image.size),
+    aspectRatio: image.size.kind === 'classes' ? (image.size.aspect_ratios ?? []) : [],
+    quality: image.qualities ?? [],
+    background: can(model, 'transparency'),
+    seed: can(model, 'seed'),
+    moderation: image.moderation === true,
+    fidelity: image.input_fidelities ?? [],
+    inputsMax: can(model, 'image_edit') ? image.reference_images_max : 0,
+    inputsMin: image.reference_images_min,
+  }
+}
+
+const usualSizes = ['1024x1024', '1536x1024', '1024x1536', '2048x2048', '4096x4096']
+
+/** Of a model that is free to choose: those that it names, and the usual ones within its bounds. */
+function sizesOf(rule: NonNullable<Model['image']>['size']): readonly string[] {
+  if (rule.kind === 'none') return []
+  if (rule.kind === 'classes') {
+    const known: readonly string[] = ImageSizeClassValues
+    return (rule.size_classes ?? []).filter((one) => known.includes(one))
+  }
+  const usual = rule.kind === 'free' ? usualSizes.filter((size) => fits(size, rule)) : []
+  return [...new Set([...(rule.sizes ?? []), ...usual])]
+}
+
+function fits(
+  size: string,
+  { side_max: most = Infinity, side_min: least = 0, ...rule }: NonNullable<Model['image']>['size'],
+): boolean {
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  const pixels = width * height
+  const isWithin = pixels <= (rule.pixels_max ?? Infinity) && pixels >= (rule.pixels_min ?? 0)
+  return isWithin && Math.max(width, height) <= most && Math.min(width, height) >= least
+}

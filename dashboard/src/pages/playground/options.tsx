@@ -1,0 +1,119 @@
+import {
+  ImageBackgroundValues,
+  ImageFormatValues,
+  ImageModerationValues,
+} from '../../../../generated/client-values.ts'
+import { Field } from '../../elements/field.tsx'
+import { offeredOf, type Choice } from './image-request.ts'
+import type { ImageOptions } from './models.ts'
+
+type Props = {
+  choice: Choice
+  options: ImageOptions
+  isEdit: boolean
+  choose: (change: Partial<Choice>) => void
+}
+
+/** Every setting that all of the chosen models take. */
+export function Options({ choice, options, isEdit, choose }: Props) {
+  const offered = offeredOf(options, isEdit)
+  const pick = (name: keyof Choice, label: string, values: readonly string[]) =>
+    values.length > 0 && (
+      <Pick
+        label={label}
+        values={values}
+        value={String(choice[name])}
+        onPick={(value) => choose({ [name]: value })}
+      />
+    )
+  const isPacked = choice.format === 'jpeg' || choice.format === 'webp'
+  return (
+    <div class="columns options">
+      {pick('size', 'Size', offered.size)}
+      {pick('aspectRatio', 'Aspect ratio', options.aspectRatio)}
+      {pick('quality', 'Quality', offered.quality)}
+      {pick('background', 'Background', options.background ? ImageBackgroundValues : [])}
+      {pick('format', 'Format', ImageFormatValues)}
+      {isPacked && (
+        <NumberField
+          label="Compression"
+          value={choice.compression}
+          most={100}
+          onInput={(compression) => choose({ compression })}
+        />
+      )}
+      {options.seed && (
+        <NumberField
+          label="Seed"
+          value={choice.seed}
+          most={2_147_483_647}
+          onInput={(seed) => choose({ seed })}
+        />
+      )}
+      {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
+      {pick('fidelity', 'Fidelity to the input', isEdit ? options.fidelity : [])}
+      <Field label="How many">
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="number"
+            min={1}
+            max={10}
+            value={choice.n}
+            onInput={({ currentTarget: { value } }) =>
+              choose({ n: Math.min(10, Math.max(1, Math.trunc(Number(value)) || 1)) })
+            }
+          />
+        )}
+      </Field>
+    </div>
+  )
+}
+
+type PickProps = {
+  label: string
+  values: readonly string[]
+  value: string
+  onPick: (value: string) => void
+}
+
+/** One of some values, or what the model does by itself. */
+export function Pick({ label, values, value, onPick }: PickProps) {
+  return (
+    <Field label={label}>
+      {(attributes) => (
+        <select {...attributes} onChange={(event) => onPick(event.currentTarget.value)}>
+          <option value="" selected={!values.includes(value)}>
+            Default
+          </option>
+          {values.map((one) => (
+            <option key={one} value={one} selected={one === value}>
+              {one}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+type NumberProps = { label: string; value: string; most: number; onInput: (value: string) => void }
+
+function NumberField({ label, value, most, onInput }: NumberProps) {
+  return (
+    <Field label={label}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="number"
+          min={0}
+          max={most}
+          step={1}
+          value={value}
+          placeholder="Default"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}

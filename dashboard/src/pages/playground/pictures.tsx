@@ -1,0 +1,139 @@
+import { useState } from 'preact/hooks'
+import { place, setQuery } from '../../data/place.ts'
+import { Field } from '../../elements/field.tsx'
+import { useAttempts } from './attempts.ts'
+import type { Mode } from './calling.ts'
+import { Code, withoutBytes } from './code.tsx'
+import { Columns } from './columns.tsx'
+import { Gallery } from './gallery.tsx'
+import { imageRequest, noChoice, withinOptions, type Choice } from './image-request.ts'
+import { Inputs, useInputs } from './inputs.tsx'
+import { optionsOf, type Model } from './models.ts'
+import { Options } from './options.tsx'
+import { chosenOf, Pickers } from './pickers.tsx'
+import { PriceList, sumText, usePrices } from './price.tsx'
+
+const parameter = 'image_model'
+/** What stands in for a prompt until there is one: it has no part in the price of a picture. */
+const anyPrompt = 'A picture'
+
+type Props = { models: readonly Model[]; mode: Mode }
+
+/** Makes and edits pictures with up to three models, and tells before what they cost. */
+export function Pictures({ models, mode }: Props) {
+  const wanted = useWanted(models, mode)
+  const { attempts, isRunning, start, again } = useAttempts()
+  const { chosen, options, inputs, isEdit, choice, choose, requests } = wanted
+  const isShort = inputs.inputs.length < options.inputsMin
+  const edit = (picture: Blob) => {
+    void inputs.add([picture])
+    scrollTo({ top: 0 })
+  }
+  const run = () =>
+    start(
+      chosen.map(({ id }, index) => ({
+        model: id,
+        prompt: choice.prompt,
+        request: requests[index]!,
+        mode,
+      })),
+    )
+  return (
+    <>
+      <form
+        class="card wide"
+        onSubmit={(event) => {
+          event.preventDefault()
+          run()
+        }}
+      >
+        <Pickers models={models} chosen={chosen} parameter={parameter} />
+        <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
+        {options.inputsMax > 0 && (
+          <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
+        )}
+        {isShort && <p class="hint">This model edits: give it a picture.</p>}
+        <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
+        <PriceList models={chosen} prices={wanted.prices} />
+        <div class="row">
+          <button disabled={isRunning || isShort || choice.prompt.trim() === ''}>
+            {buttonText({
+              isEdit,
+              count: choice.n * chosen.length,
+              price: sumText(wanted.prices),
+            })}
+          </button>
+          {isRunning && (
+            <button
+              type="button"
+              class="plain"
+              onClick={() => attempts.forEach((one) => one.state === 'running' && one.cancel())}
+            >
+              Cancel all
+            </button>
+          )}
+        </div>
+        {requests[0] !== undefined && <Code request={requests[0]} />}
+      </form>
+      <Columns attempts={attempts} again={again} onEdit={edit} />
+      <Gallery onEdit={edit} />
+    </>
+  )
+}
+
+/** What is chosen, the calls that it asks for, and their prices. */
+function useWanted(models: readonly Model[], mode: Mode) {
+  const chosen = chosenOf(models, parameter)
+  const [given, setGiven] = useState<Choice>({
+    ...noChoice,
+    size: place.value.query.get('size') ?? '',
+  })
+  const options = optionsOf(chosen)
+  const inputs = useInputs(options.inputsMax)
+  const isEdit = inputs.inputs.length > 0
+  const choice = withinOptions(given, options, isEdit)
+  const urls = inputs.inputs.map(({ url }) => url)
+  const prompt = choice.prompt.trim() || anyPrompt
+  const asked = chosen.map((model) => imageRequest(model, { ...choice, prompt }, urls))
+  const prices = usePrices(
+    asked.map((one) => ({ ...one, body: withoutBytes(one.body) })),
+    mode,
+  )
+  return {
+    chosen,
+    options,
+    inputs,
+    isEdit,
+    choice,
+    choose: (change: Partial<Choice>) => {
+      setGiven({ ...given, ...change })
+      if (change.size !== undefined) setQuery({ size: change.size || undefined })
+    },
+    requests: chosen.map((model) => imageRequest(model, choice, urls)),
+    prices,
+  }
+}
+
+function Prompt({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+  return (
+    <Field label="Prompt">
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          rows={3}
+          required
+          placeholder="A lighthouse in a storm"
+          value={value}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+type Said = { isEdit: boolean; count: number; price: string | undefined }
+
+function buttonText({ isEdit, count, price }: Said): string {
+  const what = `${isEdit ? 'Edit' : 'Make'} ${count === 1 ? 'the picture' : `${count} pictures`}`
+  return price === undefined ? what : `${what} for ${price}`
+}

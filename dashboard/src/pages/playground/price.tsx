@@ -1,0 +1,107 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Refusal, type Schemas } from '../../data/api.ts'
+import { toRefusal } from '../../data/load.ts'
+import { exactUsd } from '../../data/money.ts'
+import { call, type Mode } from './calling.ts'
+import type { Request } from './image-request.ts'
+import type { Model } from './models.ts'
+
+type Quote = Schemas['PriceQuote']
+type RouteQuote = Schemas['RouteQuote']
+/** The price of each request, in order; `sum` is what the button says. */
+type Prices = { quotes: readonly (Quote | Refusal)[]; isAsking: boolean }
+
+/** While somebody writes, prices are asked for after this pause. */
+const pauseMs = 250
+
+/** What the requests would cost, asked for again whenever they change. */
+export function usePrices(requests: readonly Request[], mode: Mode): Prices {
+  const asked = JSON.stringify(
+    requests.map(({ operation, body }) => ({ operation, request: body })),
+  )
+  const [prices, setPrices] = useState<Prices>({ quotes: [], isAsking: true })
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setPrices((before) => ({ ...before, isAsking: true }))
+    const ask = async () => {
+      const quotes = await Promise.all(
+        (JSON.parse(asked) as object[]).map((one) =>
+          call('/v1/prices', one, { mode, signal })
+            .then((response) => response.json() as Promise<Quote>)
+            .catch(toRefusal),
+        ),
+      )
+      if (!signal.aborted) setPrices({ quotes, isAsking: false })
+    }
+    const timer = setTimeout(() => void ask(), pauseMs)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [asked, mode])
+  return prices
+}
+
+/** The route that answers unless it fails. */
+function firstRoute(quote: Quote | Refusal | undefined): RouteQuote | undefined {
+  return quote === undefined || quote instanceof Refusal ? undefined : quote.routes[0]
+}
+
+/** All of them together, as the button says it; undefined where one is not known. */
+export function sumText({ quotes }: Prices): string | undefined {
+  const routes = quotes.map(firstRoute)
+  if (routes.length === 0 || routes.some((one) => !one?.amount)) return undefined
+  const nano = routes.reduce((sum, one) => sum + BigInt(one!.amount!.nano_usd), 0n)
+  const usd = `${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`
+  const isExact = routes.every((one) => one!.kind === 'exact')
+  return isExact ? exactUsd(usd) : `at most ${exactUsd(usd)}`
+}
+
+/** The price at each model. */
+export function PriceList({ models, prices }: { models: readonly Model[]; prices: Prices }) {
+  return (
+    <ul class="prices" aria-label="Prices">
+      {models.map(({ id }, index) => (
+        <li key={id}>
+          <span>{id}</span> <Price quote={prices.quotes[index]} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The price of one request, with its arithmetic. */
+function Price({ quote }: { quote: Quote | Refusal | undefined }) {
+  if (quote instanceof Refusal) return <p class="fault">{quote.message}</p>
+  const route = firstRoute(quote)
+  if (quote === undefined || route === undefined) return <p class="quiet">…</p>
+  if (route.amount === null) return <p class="quiet">No price is known for this model.</p>
+  return (
+    <details class="price">
+      <summary>
+        {route.kind === 'exact' ? '' : 'at most '}
+        {exactUsd(route.amount.usd)}
+        {!quote.is_charged && <span class="quiet"> in the sandbox, not charged</span>}
+      </summary>
+      <ul>
+        {(route.lines ?? []).map(({ what, units, unit_price: price, amount }) => (
+          <li key={what}>
+            {units.toLocaleString('en-US')} {what.replaceAll('_', ' ')} × ${price} = ${amount}
+          </li>
+        ))}
+        {quote.routes.slice(1).map((other, index) => (
+          <li key={`route ${index}`} class="quiet">
+            If {index === 0 ? route.provider : 'that'} fails: {other.model} at {other.provider},{' '}
+            {other.amount === null ? 'unknown' : exactUsd(other.amount.usd)}
+          </li>
+        ))}
+      </ul>
+      {[...quote.warnings, ...route.warnings].map(({ param, reason }) => (
+        <p key={param} class="hint">
+          {param}: {reason}
+        </p>
+      ))}
+    </details>
+  )
+}

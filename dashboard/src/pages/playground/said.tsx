@@ -1,0 +1,23 @@
+/** What a model wrote: paragraphs and blocks of code. It is text, whatever is written in it. */
+export function Said({ text }: { text: string }) {
+  return (
+    <div class="said">
+      {text.split('```').map((piece, index) =>
+        index % 2 === 1 ? (
+          <pre key={index} tabIndex={0} role="region" aria-label="Code">
+            <code>{withoutLanguage(piece)}</code>
+          </pre>
+        ) : (
+          piece
+            .split(/\n{2,}/)
+            .filter((paragraph) => paragraph.trim() !== '')
+            .map((paragraph, at) => <p key={`${index} ${at}`}>{paragraph.trim()}</p>)
+        ),
+      )}
+    </div>
+  )
+}
+
+function withoutLanguage(code: string): string {
+  return code.replace(/^[\w+#.-]*\n/, '').trimEnd()
+}

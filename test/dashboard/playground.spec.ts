@@ -1,0 +1,116 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { pixel } from '../support/pixel.ts'
+import { until } from '../support/until.ts'
+
+const picture = { name: 'boat.png', mimeType: 'image/png', buffer: bytesOf(pixel) }
+const flare = 'gpt-image-1-mini'
+const plus = 'alibaba/qwen-image-plus'
+
+describe('the playground', () => {
+  const dashboard = useDashboard()
+  const opened = (query: string) => dashboard.open(`/playground?mode=test&${query}`)
+  const say = (page: Page, label: string, text: string) => page.getByLabel(label).fill(text)
+  const rows = async () => (await dashboard.gateway.usage()).length
+  const column = (page: Page, model: string) => page.getByRole('region', { name: model })
+
+  it('tells the price before a picture is paid, which is what it costs', async () => {
+    const page = await opened(`image_model=${plus}`)
+    await say(page, 'Prompt', 'A lighthouse in a storm')
+    await page.getByLabel('How many').fill('2')
+    const button = page.getByRole('button', { name: 'Make 2 pictures for $' })
+    await button.waitFor()
+    const told = /\$[\d.]+/.exec((await button.textContent())!)![0]
+    await button.click()
+    const made = column(page, plus)
+    await made.getByRole('img').nth(1).waitFor()
+    const [row] = (await dashboard.gateway.usage()).slice(-1)
+    const cost = Number(row!.cost_nano_usd) / 1e9
+    expect(Number(told.slice(1))).to.equal(cost)
+    await made.getByText(told, { exact: true }).waitFor()
+    const link = made.getByRole('link', { name: 'About this request' })
+    expect(await link.getAttribute('href')).to.equal(`/dashboard/requests/${row!.id}`)
+    const name = await dashboard.gateway.db
+      .selectFrom('api_keys')
+      .select(['name', 'kind'])
+      .where('id', '=', row!.key_id)
+      .executeTakeFirstOrThrow()
+    expect(name).to.deep.equal({ name: 'Playground of Ada Lovelace', kind: 'session' })
+    await expectGoodLooks(page)
+  })
+
+  it('makes pictures with several models side by side, and edits one that was made', async () => {
+    const page = await opened(`image_model=${plus},${flare}`)
+    await say(page, 'Prompt', 'A harbour at night')
+    await page.getByRole('button', { name: 'Make 2 pictures for at most' }).click()
+    await column(page, plus).getByRole('img').waitFor()
+    await column(page, flare).getByRole('img').waitFor()
+    await page.getByRole('button', { name: `Remove ${plus}` }).click()
+    await column(page, flare).getByRole('button', { name: 'Edit this' }).click()
+    await say(page, 'Prompt', 'The same by day')
+    await page.getByLabel('Pictures to edit').setInputFiles([picture])
+    await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
+    await page.getByRole('button', { name: 'Edit the picture for' }).click()
+    await column(page, flare).getByRole('img').waitFor()
+    const [row] = (await dashboard.gateway.usage()).slice(-1)
+    expect(row).to.include({ outcome: 'ok', model: flare, images: 1 })
+    expect(new URL(page.url()).searchParams.get('image_model')).to.equal(flare)
+  })
+
+  it('cancels, and says what to do about an error', async () => {
+    const page = await opened(`image_model=${plus}`)
+    await say(page, 'Prompt', 'A boat sandbox:delay=1000')
+    await page.getByRole('button', { name: 'Make the picture for' }).click()
+    await column(page, plus).getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('made to its end and paid').waitFor()
+    const before = await dashboard.gateway.usage()
+    await until('it is made', async () => (await rows()) > before.length)
+    await page.getByRole('button', { name: 'Show it after all' }).click()
+    await column(page, plus).getByRole('img').waitFor()
+    expect(await rows()).to.equal(before.length + 1)
+    await say(page, 'Prompt', 'sandbox:content-policy')
+    await page.getByRole('button', { name: 'Make the picture for' }).click()
+    const alert = column(page, plus).getByRole('alert')
+    await alert.getByRole('link', { name: 'Request' }).waitFor()
+    await alert.getByRole('button', { name: 'Try again' }).waitFor()
+  })
+
+  it('talks, shows what is written as text, and tells what it cost', async () => {
+    const page = await opened('tab=chat&chat_model=gpt-5-mini,gemini-3-pro-image')
+    const html = '<img src=x onerror=alert(1)> <b>bold</b>'
+    await say(page, 'Message', html)
+    await page.getByRole('button', { name: 'Send for at most' }).click()
+    const spoken = column(page, 'Answer 1 of gpt-5-mini')
+    await spoken.getByText('tokens in').waitFor()
+    await column(page, 'Answer 1 of gemini-3-pro-image').getByRole('img').waitFor()
+    expect(await page.locator('b').count()).to.equal(0)
+    await page.getByText(html).first().waitFor()
+    await say(page, 'Message', 'sandbox:slow-stream=400')
+    await page.getByRole('button', { name: 'Remove gemini-3-pro-image' }).click()
+    await page.getByRole('button', { name: 'Send for at most' }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Stopped.').waitFor()
+    await expectGoodLooks(page)
+  })
+
+  it('asks for another key once where the one it has is none any more', async () => {
+    const page = await opened(`image_model=${plus}`)
+    await say(page, 'Prompt', 'A boat')
+    await page.getByRole('button', { name: 'Make the picture for' }).waitFor()
+    await dashboard.gateway.revokeKeys()
+    await page.getByRole('button', { name: 'Make the picture for' }).click()
+    await column(page, plus).getByRole('img').waitFor()
+  })
+
+  it('leads to the sandbox where no provider is set up', async () => {
+    const page = await dashboard.open('/playground')
+    await page.getByRole('link', { name: 'Try the sandbox' }).click()
+    await page.getByLabel('Prompt').waitFor()
+    await expectGoodLooks(page)
+  })
+})
+
+function bytesOf(url: string): Buffer {
+  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+}
