@@ -93,9 +93,21 @@ forEachStore('exports of usage', () => {
           upstream_model: 'u',
           outcome: 'rate_limited',
           status: null,
+          // Rows of older versions do not tell.
+          start_ms: null,
           duration_ms: 3,
+          explanation:
+            'The provider limits the rate of requests. The same provider was asked again.',
         },
-        { provider: 'p', upstream_model: 'u', outcome: 'ok', status: 200, duration_ms: 3 },
+        {
+          provider: 'p',
+          upstream_model: 'u',
+          outcome: 'ok',
+          status: 200,
+          start_ms: null,
+          duration_ms: 3,
+          explanation: null,
+        },
       ],
     }
     const lines = (await (await ask(`requests/export?${range}&format=jsonl`)).text()).split('\n')
