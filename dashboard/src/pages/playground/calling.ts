@@ -1,4 +1,5 @@
 import { bodyOf, POST, Refusal, refusalOf, type Schemas } from '../../data/api.ts'
+import { noteAnswer, noteSilence } from '../../data/connection.ts'
 import { accountQuery } from '../../data/session.ts'
 
 export type Mode = Schemas['Mode']
@@ -46,9 +47,14 @@ async function send(
   }
   const text = body === undefined ? null : JSON.stringify(body)
   try {
-    return await fetch(path, { method, headers, body: text, signal, credentials: 'omit' })
+    const sent = { method, headers, body: text, signal, credentials: 'omit' } as const
+    const response = await fetch(path, sent)
+    // A provider's trouble is answered with the same statuses as a proxy's.
+    noteAnswer(response.headers.has('x-request-id') ? 200 : response.status)
+    return response
   } catch (error) {
     if (signal.aborted) throw error
+    noteSilence()
     throw away()
   }
 }

@@ -6,8 +6,13 @@ import { modelsMax, type Model } from './models.ts'
 export function chosenOf(models: readonly Model[], parameter: string): readonly Model[] {
   const named = (place.value.query.get(parameter) ?? '').split(',')
   const found = named.flatMap((id) => models.find((one) => one.id === id) ?? [])
-  const first = models.find(({ status }) => status === 'active') ?? models[0]
+  const first = models.find(startsAlone) ?? models[0]
   return found.length > 0 || first === undefined ? [...new Set(found)].slice(0, modelsMax) : [first]
+}
+
+/** Whether it is a good one to begin with: it goes on, and needs no picture to edit. */
+function startsAlone({ status, image }: Model): boolean {
+  return status === 'active' && (image?.reference_images_min ?? 0) === 0
 }
 
 type Props = { models: readonly Model[]; chosen: readonly Model[]; parameter: string }

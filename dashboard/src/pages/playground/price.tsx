@@ -87,7 +87,7 @@ function Price({ quote }: { quote: Quote | Refusal | undefined }) {
       <ul>
         {(route.lines ?? []).map(({ what, units, unit_price: price, amount }) => (
           <li key={what}>
-            {units.toLocaleString('en-US')} {what.replaceAll('_', ' ')} × ${price} = ${amount}
+            {unitsText(units, what)} × ${price} = ${amount}
           </li>
         ))}
         {quote.routes.slice(1).map((other, index) => (
@@ -104,4 +104,9 @@ function Price({ quote }: { quote: Quote | Refusal | undefined }) {
       ))}
     </details>
   )
+}
+
+function unitsText(units: number, what: string): string {
+  const words = what.replaceAll('_', ' ')
+  return `${units.toLocaleString('en-US')} ${units === 1 ? words.replace(/s$/, '') : words}`
 }

@@ -1,7 +1,7 @@
 /** What a model wrote: paragraphs and blocks of code. It is text, whatever is written in it. */
 export function Said({ text }: { text: string }) {
   return (
-    <div class="said">
+    <div class="spoken">
       {text.split('```').map((piece, index) =>
         index % 2 === 1 ? (
           <pre key={index} tabIndex={0} role="region" aria-label="Code">
