@@ -23,13 +23,7 @@ export const signUpView = 'sign-up'
 export function signInPage(page: SignInPage): Answer {
   const { client, binding, signUp, values, problem, status } = page
   const path = `${binding.path}?${viewParameter}=${signUpView}`
-  const form = markup`${fieldOf({
-    name: 'email',
-    label: 'E-mail',
-    input: emailInput,
-    value: values?.email,
-    problem,
-  })}
+  const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'password', label: 'Password', input: passwordInput, problem })}
 <button name="action" value="sign_in">Sign in</button>`
   const content = markup`<p><strong><bdi>${client.name}</bdi></strong> asks to use models on an account
@@ -46,13 +40,7 @@ ${cancelForm(binding)}
 /** The page for who has no account yet. */
 export function signUpPage({ client, binding, values, problem, status }: SignInPage): Answer {
   const hint = 'At least 8 characters of any kind. A sentence of yours is good.'
-  const form = markup`${fieldOf({
-    name: 'email',
-    label: 'E-mail',
-    input: emailInput,
-    value: values?.email,
-    problem,
-  })}
+  const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'name', label: 'Name', input: nameInput, value: values?.name, problem })}
 ${fieldOf({ name: 'password', label: 'Password', input: newPasswordInput, hint, problem })}
 <button name="action" value="sign_up">Create the account</button>`
@@ -72,6 +60,11 @@ const passwordInput = markup`type="password" autocomplete="current-password" max
 const newPasswordInput = markup`type="password" autocomplete="new-password" minlength="8"
 maxlength="1024" required`
 const keyInput = markup`type="password" autocomplete="off" spellcheck="false" maxlength="200" required`
+
+function emailField(values: SignInPage['values'], problem: Problem | undefined): Html {
+  const value = values?.email
+  return fieldOf({ name: 'email', label: 'E-mail', input: emailInput, value, problem })
+}
 
 function keyForm(binding: FormBinding, problem: Problem | undefined): Html {
   const isOpen = problem?.field === 'api_key'
