@@ -7,7 +7,9 @@ import { createMembers } from '../../src/accounts/members.ts'
 import type { Announcement } from '../../src/peers/announcement.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { accountRow, callerOf } from './callers.ts'
+import { makeFolder } from './folder.ts'
 import { accountsOf } from './keys.ts'
+import { openTestStore } from './store.ts'
 
 const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = {
   oauthClientsMax: 100,
@@ -38,11 +40,45 @@ export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {})
   }
 }
 
+/** What two processes of a gateway have of one store, in which an account has a member. */
+export type OAuthStores = {
+  store: Store
+  other: Store
+  /** Removes whatever a test has kept. */
+  empty(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openOAuthStores(): Promise<OAuthStores> {
+  const { path, remove } = makeFolder()
+  const [store, other] = await Promise.all([openTestStore(path), openTestStore(path)])
+  await storeMember(store)
+  return {
+    store,
+    other,
+    empty: async () => {
+      for (const table of kept) await store.db.deleteFrom(table).execute()
+    },
+    close: async () => {
+      await Promise.all([store.close(), other.close()])
+      remove()
+    },
+  }
+}
+
+const kept = [
+  'oauth_artifacts',
+  'oauth_clients',
+  'audit_events',
+  'api_keys',
+  'write_checks',
+] as const
+
 export const accountId = 'acc_1'
 export const personId = 'usr_1'
 
 /** Puts an account with one member into a store. */
-export async function storeMember({ db }: Pick<Store, 'db'>): Promise<void> {
+async function storeMember({ db }: Pick<Store, 'db'>): Promise<void> {
   await db.insertInto('accounts').values(accountRow(accountId)).execute()
   const person = { id: personId, email: 'a@b.c', name: 'A', password_hash: '', created_at: 0 }
   await db.insertInto('people').values(person).execute()

@@ -5,33 +5,32 @@ import { GatewayError } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { callerOf } from '../../support/callers.ts'
 import { forEachStore } from '../../support/each-store.ts'
-import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
-import { consent, oauthOf, personId, storeMember } from '../../support/oauth-store.ts'
-import { openTestStore } from '../../support/store.ts'
+import {
+  consent,
+  oauthOf,
+  personId,
+  openOAuthStores,
+  type OAuthStores,
+} from '../../support/oauth-store.ts'
 
 const audience = 'https://gateway.test/mcp'
 const token = `mag_oauth_${'a'.repeat(43)}`
 
 forEachStore('identifying a caller by an access token', () => {
-  let folder: TemporaryFolder
+  let opened: OAuthStores
   let store: Store
   let oauth: ReturnType<typeof oauthOf>
   let known: KnownKeys
   let keyId: string
   const used: string[] = []
   before(async () => {
-    folder = makeFolder()
-    store = await openTestStore(folder.path)
-    await storeMember(store)
+    opened = await openOAuthStores()
+    ;({ store } = opened)
     await store.db.updateTable('accounts').set({ is_operator: 1 }).execute()
   })
-  after(async () => {
-    await store.close()
-    folder.remove()
-  })
+  after(() => opened.close())
   beforeEach(async () => {
-    for (const table of ['oauth_artifacts', 'oauth_clients', 'audit_events', 'api_keys'] as const)
-      await store.db.deleteFrom(table).execute()
+    await opened.empty()
     oauth = oauthOf(store)
     const clock = () => oauth.time.now
     used.length = 0

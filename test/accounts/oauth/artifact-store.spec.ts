@@ -4,9 +4,13 @@ import type { StoreRefusal } from '../../../src/core/store-refusal.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { digestOf } from '../../../src/accounts/api-key.ts'
 import { forEachStore } from '../../support/each-store.ts'
-import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
-import { consent, oauthOf, personId, storeMember } from '../../support/oauth-store.ts'
-import { openTestStore } from '../../support/store.ts'
+import {
+  consent,
+  oauthOf,
+  personId,
+  openOAuthStores,
+  type OAuthStores,
+} from '../../support/oauth-store.ts'
 
 const codeOf = async (work: Promise<unknown>) =>
   work.then(
@@ -15,24 +19,18 @@ const codeOf = async (work: Promise<unknown>) =>
   )
 
 forEachStore('what OAuth keeps', () => {
-  let folder: TemporaryFolder
+  let opened: OAuthStores
   let store: Store
   let other: Store
   let oauth: ReturnType<typeof oauthOf>
   let grantId: string
   before(async () => {
-    folder = makeFolder()
-    // As two replicas have it, or two workers.
-    ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
-    await storeMember(store)
+    opened = await openOAuthStores()
+    ;({ store, other } = opened)
   })
-  after(async () => {
-    await Promise.all([store.close(), other.close()])
-    folder.remove()
-  })
+  after(() => opened.close())
   beforeEach(async () => {
-    for (const table of ['oauth_artifacts', 'oauth_clients', 'audit_events', 'api_keys'] as const)
-      await store.db.deleteFrom(table).execute()
+    await opened.empty()
     oauth = oauthOf(store)
     grantId = await oauth.connections.connect(consent)
   })

@@ -4,29 +4,29 @@ import type { GatewayError } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { accountRow } from '../../support/callers.ts'
 import { forEachStore } from '../../support/each-store.ts'
-import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
-import { accountId, consent, oauthOf, personId, storeMember } from '../../support/oauth-store.ts'
-import { openTestStore } from '../../support/store.ts'
+import {
+  accountId,
+  consent,
+  oauthOf,
+  personId,
+  openOAuthStores,
+  type OAuthStores,
+} from '../../support/oauth-store.ts'
 
 const admin = { id: 'command_line', address: null, scopes: ['admin'] as const }
 
 forEachStore('the connections of clients', () => {
-  let folder: TemporaryFolder
+  let opened: OAuthStores
   let store: Store
   let oauth: ReturnType<typeof oauthOf>
   before(async () => {
-    folder = makeFolder()
-    store = await openTestStore(folder.path)
-    await storeMember(store)
+    opened = await openOAuthStores()
+    ;({ store } = opened)
     await store.db.insertInto('accounts').values(accountRow('acc_2')).execute()
   })
-  after(async () => {
-    await store.close()
-    folder.remove()
-  })
+  after(() => opened.close())
   beforeEach(async () => {
-    for (const table of ['oauth_artifacts', 'oauth_clients', 'audit_events', 'api_keys'] as const)
-      await store.db.deleteFrom(table).execute()
+    await opened.empty()
     oauth = oauthOf(store)
   })
 

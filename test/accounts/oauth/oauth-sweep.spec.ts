@@ -4,9 +4,7 @@ import type { Sweep } from '../../../src/accounts/sweep.ts'
 import { clocksDifferMaxMs } from '../../../src/core/clocks.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
-import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
-import { consent, oauthOf, storeMember } from '../../support/oauth-store.ts'
-import { openTestStore } from '../../support/store.ts'
+import { consent, oauthOf, openOAuthStores, type OAuthStores } from '../../support/oauth-store.ts'
 
 const limits = {
   oauthSweepMs: 60_000,
@@ -17,24 +15,19 @@ const limits = {
 const dayMs = 86_400_000
 
 forEachStore('the sweep of what OAuth keeps', () => {
-  let folder: TemporaryFolder
+  let opened: OAuthStores
   let store: Store
   let other: Store
   let oauth: ReturnType<typeof oauthOf>
   let sweeps: Sweep[]
   let failures: unknown[]
   before(async () => {
-    folder = makeFolder()
-    ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
-    await storeMember(store)
+    opened = await openOAuthStores()
+    ;({ store, other } = opened)
   })
-  after(async () => {
-    await Promise.all([store.close(), other.close()])
-    folder.remove()
-  })
+  after(() => opened.close())
   beforeEach(async () => {
-    for (const table of ['oauth_artifacts', 'oauth_clients', 'api_keys', 'write_checks'] as const)
-      await store.db.deleteFrom(table).execute()
+    await opened.empty()
     oauth = oauthOf(store, { oauthSignInsMax: 1000 })
     oauth.time.now = 1_800_000_000_000
     const { announce } = oauth

@@ -2,15 +2,13 @@ import { expect } from 'chai'
 import { createOwnKeys, rotateOwnKeys } from '../../../src/accounts/oauth/own-keys.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
-import { makeFolder, type TemporaryFolder } from '../../support/folder.ts'
-import { accountId, oauthOf, storeMember } from '../../support/oauth-store.ts'
-import { openTestStore } from '../../support/store.ts'
+import { accountId, oauthOf, openOAuthStores, type OAuthStores } from '../../support/oauth-store.ts'
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
 forEachStore('the keys with which OAuth signs', () => {
-  let folder: TemporaryFolder
+  let opened: OAuthStores
   let store: Store
   let other: Store
   let now: number
@@ -22,18 +20,14 @@ forEachStore('the keys with which OAuth signs', () => {
     return rotateOwnKeys({ store, audit, clock, by, accountId })
   }
   before(async () => {
-    folder = makeFolder()
-    ;[store, other] = await Promise.all([openTestStore(folder.path), openTestStore(folder.path)])
-    await storeMember(store)
+    opened = await openOAuthStores()
+    ;({ store, other } = opened)
   })
   beforeEach(async () => {
     now = 1_800_000_000_000
     await store.db.deleteFrom('gateway_secrets').execute()
   })
-  after(async () => {
-    await Promise.all([store.close(), other.close()])
-    folder.remove()
-  })
+  after(() => opened.close())
 
   it('are the same in all processes, also where these ask for the first at once', async () => {
     const read = await Promise.all([store, other, store, other].map((one) => from(one)()))

@@ -1,15 +1,13 @@
 import { expect } from 'chai'
-import { startGateway, type TestGateway } from '../../support/gateway.ts'
-import { ada, manyClients, peopleAt } from './people-at.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+import { ada, startWithAda, type People } from './people-at.ts'
 import { createVisitor, fieldIn } from './visitor.ts'
 
 describe('the forms of the sign-in pages do nothing', () => {
   let gateway: TestGateway
-  let people: ReturnType<typeof peopleAt>
+  let people: People
   before(async () => {
-    gateway = await startGateway(manyClients)
-    people = peopleAt(gateway)
-    await people.post('/api/people', ada)
+    ;({ gateway, people } = await startWithAda())
   })
   after(() => gateway.stop())
 

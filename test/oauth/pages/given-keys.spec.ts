@@ -1,14 +1,12 @@
 import { expect } from 'chai'
-import { startGateway, type TestGateway } from '../../support/gateway.ts'
-import { ada, manyClients, peopleAt } from './people-at.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+import { startWithAda, type People } from './people-at.ts'
 
 describe('the pages on which an API key stands for a person', () => {
   let gateway: TestGateway
-  let people: ReturnType<typeof peopleAt>
+  let people: People
   before(async () => {
-    gateway = await startGateway(manyClients)
-    people = peopleAt(gateway)
-    await people.post('/api/people', ada)
+    ;({ gateway, people } = await startWithAda())
   })
   after(() => gateway.stop())
 

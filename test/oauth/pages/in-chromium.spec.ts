@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../../support/browser.ts'
-import { startGateway, type TestGateway } from '../../support/gateway.ts'
-import { ada, manyClients, peopleAt } from './people-at.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+import { ada, startWithAda } from './people-at.ts'
 import { register } from './visitor.ts'
 
 describe('the sign-in pages in Chromium', () => {
@@ -16,8 +16,7 @@ describe('the sign-in pages in Chromium', () => {
     const opened = await openBrowser()
     if (opened === undefined) return this.skip()
     browser = opened
-    gateway = await startGateway(manyClients)
-    await peopleAt(gateway).post('/api/people', ada)
+    ;({ gateway } = await startWithAda())
     // A client whose callback redirects once more, to another host.
     client = createServer(({ url = '' }, response) => {
       if (url.startsWith('/framed')) {

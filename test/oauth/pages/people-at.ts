@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { TestGateway } from '../../support/gateway.ts'
+import { startGateway, type TestGateway } from '../../support/gateway.ts'
 import { createVisitor, onwardOf, register, type Visitor } from './visitor.ts'
 
 export const ada = {
@@ -10,6 +10,16 @@ export const ada = {
 
 /** More than one address may register within an hour. */
 export const manyClients = { file: { limits: { oauth_registrations_per_hour_max: 1000 } } }
+
+export type People = ReturnType<typeof peopleAt>
+
+/** A gateway where Ada has an account, and what people do on its pages. */
+export async function startWithAda(): Promise<{ gateway: TestGateway; people: People }> {
+  const gateway = await startGateway(manyClients)
+  const people = peopleAt(gateway)
+  await people.post('/api/people', ada)
+  return { gateway, people }
+}
 
 /** What people do on the pages of a gateway under test. */
 export function peopleAt(gateway: TestGateway) {

@@ -1,17 +1,15 @@
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../../support/gateway.ts'
-import { ada, manyClients, peopleAt } from './people-at.ts'
+import { ada, peopleAt, startWithAda, type People } from './people-at.ts'
 import { createVisitor, fieldIn, register } from './visitor.ts'
 
 const callback = 'http://127.0.0.1:33418/'
 
 describe('the pages on which a client is let in', () => {
   let gateway: TestGateway
-  let people: ReturnType<typeof peopleAt>
+  let people: People
   before(async () => {
-    gateway = await startGateway(manyClients)
-    people = peopleAt(gateway)
-    await people.post('/api/people', ada)
+    ;({ gateway, people } = await startWithAda())
   })
   after(() => gateway.stop())
 
