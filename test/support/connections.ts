@@ -4,16 +4,20 @@ import type { TestGateway } from './gateway.ts'
 /** A client that has connected, as far as /api tells of it; it has no tokens. Gives its id. */
 export async function storeConnection(
   gateway: TestGateway,
-  { createdBy = null, accountId }: { createdBy?: string | null; accountId?: string } = {},
+  {
+    createdBy = null,
+    accountId,
+    name = 'Claude',
+  }: { createdBy?: string | null; accountId?: string; name?: string } = {},
 ): Promise<string> {
   const id = newId('key')
   const row = {
     id,
-    name: 'Claude',
+    name,
     hint: 'mag_oauth_…',
     kind: 'connection' as const,
     client_id: 'https://claude.ai/oauth/client-metadata',
-    client_name: 'Claude',
+    client_name: name,
     client_redirect_host: 'claude.ai',
     created_by: createdBy,
   }

@@ -51,6 +51,20 @@ export const pages: readonly Page[] = [
     load: () => import('./playground/index.tsx'),
   },
   {
+    path: '/connect',
+    title: 'Connect',
+    icon: 'connect',
+    for: 'everybody',
+    load: () => import('./connect/index.tsx'),
+  },
+  {
+    path: '/applications',
+    title: 'Applications',
+    icon: 'applications',
+    for: 'everybody',
+    load: () => import('./applications/index.tsx'),
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',

@@ -1,42 +1,59 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Schemas } from '../../data/api.ts'
+import { askForAddress } from '../../data/address.ts'
+import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
+import { programSnippets, toolSnippets } from '../../data/snippets.ts'
 import { Snippet } from '../../elements/copy.tsx'
-import { snippetsFor } from './snippets.ts'
+import { Snippets } from '../../elements/snippets.tsx'
+
+/** What lines ask where a key may call any model. */
+const anyModel = 'gpt-5.4-mini'
 
 /** A key that was just made or rotated: the only time that its secret is shown. */
 export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
-  const snippets = snippetsFor({ key: created.key, origin: location.origin })
-  const [shown, setShown] = useState(snippets[0]!.name)
-  const snippet = snippets.find(({ name }) => name === shown)!
+  const { key, models, scopes } = created
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const address = useLoad('address', askForAddress)
+  // The address of this page works too, until the gateway's own is known.
+  const { origin, tools } = address.data ?? {
+    origin: location.origin,
+    tools: `${location.origin}/mcp`,
+  }
+  const mayCall = scopes.includes('inference') || scopes.includes('admin')
   return (
     <>
       <div class="head">
-        <h1>{created.name}</h1>
+        <h1 tabIndex={-1} ref={heading}>
+          {created.name}
+        </h1>
         <a href={addressOf(`/keys/${created.id}`)}>About this key</a>
       </div>
       <section class="card">
         <h2>Your key</h2>
         <p>Copy it now: it is shown this once, and nobody can tell it again.</p>
-        <Snippet text={created.key} what="the key" />
+        <Snippet text={key} what="the key" />
       </section>
-      <section class="card">
-        <h2>Use it</h2>
-        <div class="row tabs" role="group" aria-label="Ways to use it">
-          {snippets.map(({ name }) => (
-            <button
-              key={name}
-              type="button"
-              class="plain small"
-              aria-pressed={name === shown}
-              onClick={() => setShown(name)}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
-        <Snippet text={snippet.text} what={snippet.name} />
-      </section>
+      {mayCall && (
+        <>
+          <section class="card">
+            <h2>Call a model</h2>
+            <Snippets
+              title="Ways to call a model"
+              ways={programSnippets({ key, origin, model: models?.[0] ?? anyModel })}
+            />
+          </section>
+          <section class="card">
+            <h2>Give its tools to an agent</h2>
+            <Snippets title="Clients of the tool server" ways={toolSnippets({ key, tools })} />
+            <p class="hint">
+              Where each of these goes, and how clients connect without a key, tells{' '}
+              <a href={addressOf('/connect')}>Connect</a>.
+            </p>
+          </section>
+        </>
+      )}
     </>
   )
 }

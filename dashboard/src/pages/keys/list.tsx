@@ -4,6 +4,8 @@ import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
+import { KeyState } from '../../elements/key-state.tsx'
+import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 
@@ -12,7 +14,9 @@ type ApiKey = Schemas['ApiKey']
 const ask = (cursor: string | undefined, signal?: AbortSignal) =>
   bodyOf(
     GET('/api/keys', {
-      params: { query: { ...accountQuery(), ...(cursor === undefined ? {} : { cursor }) } },
+      params: {
+        query: { ...accountQuery(), kind: 'key', ...(cursor === undefined ? {} : { cursor }) },
+      },
       ...(signal === undefined ? {} : { signal }),
     }),
   )
@@ -69,13 +73,16 @@ function Keys({ keys }: { keys: readonly ApiKey[] }) {
     )
   }
   return (
-    <div class="card table">
+    <div class="card table" tabIndex={0} role="region" aria-label="API keys">
       <table>
         <thead>
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Key</th>
             <th scope="col">State</th>
+            <th scope="col" class="number">
+              Left of its budget
+            </th>
             <th scope="col">Last used</th>
             <th scope="col">Created</th>
           </tr>
@@ -88,9 +95,19 @@ function Keys({ keys }: { keys: readonly ApiKey[] }) {
               </td>
               <td>
                 <code>{key.hint}</code>
+                {key.mode === 'test' && <span class="quiet"> test</span>}
               </td>
               <td>
                 <KeyState state={key.state} />
+              </td>
+              <td class="number">
+                {key.budget === null ? (
+                  <span class="quiet">no budget</span>
+                ) : (
+                  <>
+                    <Money usd={key.budget.left.usd} /> of <Money usd={key.budget.amount.usd} />
+                  </>
+                )}
               </td>
               <td>
                 <Time at={key.last_used_at} />
@@ -104,10 +121,4 @@ function Keys({ keys }: { keys: readonly ApiKey[] }) {
       </table>
     </div>
   )
-}
-
-const looks = { active: 'good', expired: 'warn', revoked: '' } as const
-
-export function KeyState({ state }: Pick<ApiKey, 'state'>) {
-  return <span class={`state ${looks[state]}`}>{state}</span>
 }

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
-import { bodyOf, DELETE, GET, POST, type Schemas } from '../../data/api.ts'
-import { useAct, useLoad, type Loaded } from '../../data/load.ts'
+import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
+import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Dialog } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
-import { Money } from '../../elements/money.tsx'
+import { Gauge } from '../../elements/gauge.tsx'
+import { RevokeDialog, RotateDialog } from '../../elements/key-dialogs.tsx'
+import { KeyState } from '../../elements/key-state.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { Created } from './created.tsx'
-import { KeyState } from './list.tsx'
+import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
@@ -20,68 +20,121 @@ export function OneKey({ id }: { id: string }) {
     bodyOf(GET('/api/keys/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
   )
   const [rotated, setRotated] = useState<Schemas['CreatedApiKey']>()
+  const [isChanging, setChanging] = useState(false)
+  const [told, setTold] = useState<string>()
   if (rotated !== undefined) return <Created created={rotated} />
+  const done = (text: string) => {
+    setTold(text)
+    setChanging(false)
+    key.again()
+  }
   return (
     <>
       <div class="head">
         <h1>{key.data?.name ?? 'API key'}</h1>
         <a href={addressOf('/keys')}>All keys</a>
       </div>
+      <p role="status" class="told">
+        {told}
+      </p>
       <Failure error={key.error} again={key.again} />
       {key.data === undefined ? (
         key.isLoading && <Waiting what="Loading the key" />
+      ) : isChanging ? (
+        <Change apiKey={key.data} onDone={done} onCancel={() => setChanging(false)} />
       ) : (
-        <About apiKey={key.data} again={key.again} onRotated={setRotated} />
-      )}
-    </>
-  )
-}
-
-type AboutProps = Pick<Loaded<ApiKey>, 'again'> & {
-  apiKey: ApiKey
-  onRotated: (created: Schemas['CreatedApiKey']) => void
-}
-
-function About({ apiKey, again, onRotated }: AboutProps) {
-  const [dialog, setDialog] = useState<'rotate' | 'revoke'>()
-  const close = () => setDialog(undefined)
-  return (
-    <>
-      <section class="card">
-        <Facts apiKey={apiKey} />
-        {apiKey.state === 'active' && (
-          <p class="row">
-            <button type="button" class="plain" onClick={() => setDialog('rotate')}>
-              Rotate…
-            </button>
-            <button type="button" class="danger" onClick={() => setDialog('revoke')}>
-              Revoke…
-            </button>
-          </p>
-        )}
-      </section>
-      {dialog === 'rotate' && <Rotation apiKey={apiKey} onClose={close} onRotated={onRotated} />}
-      {dialog === 'revoke' && (
-        <Revocation
-          apiKey={apiKey}
-          onClose={() => {
-            close()
-            again()
-          }}
+        <About
+          apiKey={key.data}
+          onChange={() => setChanging(true)}
+          onRotated={setRotated}
+          onEnded={() => done('The key is revoked.')}
         />
       )}
     </>
   )
 }
 
+type AboutProps = {
+  apiKey: ApiKey
+  onChange: () => void
+  onRotated: (created: Schemas['CreatedApiKey']) => void
+  onEnded: () => void
+}
+
+function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
+  const [dialog, setDialog] = useState<'rotate' | 'revoke'>()
+  const close = () => setDialog(undefined)
+  const { mode, state, id, budget } = apiKey
+  return (
+    <>
+      {budget !== null && (
+        <section class="card">
+          <h2>Budget</h2>
+          <Gauge budget={budget} />
+        </section>
+      )}
+      <section class="card">
+        <Facts apiKey={apiKey} />
+        <p class="row">
+          <a class="button plain" href={addressOf('/requests', { key_id: id, mode })}>
+            Its requests
+          </a>
+          {state !== 'revoked' && (
+            <>
+              <button type="button" class="plain" onClick={onChange}>
+                Change
+              </button>
+              {state === 'active' && apiKey.replaced_by === null && (
+                <button type="button" class="plain" onClick={() => setDialog('rotate')}>
+                  Rotate…
+                </button>
+              )}
+              <button type="button" class="danger" onClick={() => setDialog('revoke')}>
+                Revoke…
+              </button>
+            </>
+          )}
+        </p>
+      </section>
+      {dialog === 'rotate' && (
+        <RotateDialog apiKey={apiKey} onClose={close} onRotated={onRotated} />
+      )}
+      {dialog === 'revoke' && (
+        <RevokeDialog
+          apiKey={apiKey}
+          onClose={close}
+          onEnded={() => {
+            close()
+            onEnded()
+          }}
+        >
+          <p>
+            Whatever uses it is refused within two seconds, and calls under way are ended; so are
+            connections that were made with it. It was last used <Time at={apiKey.last_used_at} />.
+            It cannot be undone; its usage and its requests stay.
+          </p>
+        </RevokeDialog>
+      )}
+    </>
+  )
+}
+
 function Facts({ apiKey }: { apiKey: ApiKey }) {
-  const { budget, models, allowed_addresses: addresses } = apiKey
+  const { models, allowed_addresses: addresses, limits, replaced_by: successor } = apiKey
   return (
     <dl class="facts">
       <dt>Key</dt>
       <dd>
         <code>{apiKey.hint}</code> <KeyState state={apiKey.state} />
       </dd>
+      {successor !== null && (
+        <>
+          <dt>Replaced by</dt>
+          <dd>
+            <a href={addressOf(`/keys/${successor}`)}>its successor</a>
+          </dd>
+        </>
+      )}
       <dt>Mode</dt>
       <dd>{apiKey.mode}</dd>
       <dt>Scopes</dt>
@@ -90,16 +143,14 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
       <dd>{models === null ? 'all' : models.join(', ')}</dd>
       <dt>Addresses</dt>
       <dd>{addresses === null ? 'everywhere' : addresses.join(', ')}</dd>
-      <dt>Budget</dt>
-      <dd>
-        {budget === null ? (
-          'none of its own'
-        ) : (
-          <>
-            <Money usd={budget.amount.usd} /> ({budget.period})
-          </>
-        )}
-      </dd>
+      {apiKey.budget === null && (
+        <>
+          <dt>Budget</dt>
+          <dd>none of its own</dd>
+        </>
+      )}
+      <dt>Limits</dt>
+      <dd>{limitsText(limits)}</dd>
       <dt>Last used</dt>
       <dd>
         <Time at={apiKey.last_used_at} />
@@ -116,61 +167,52 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-type RotationProps = Pick<AboutProps, 'apiKey' | 'onRotated'> & { onClose: () => void }
+function limitsText(limits: Schemas['Limits']): string {
+  const told = [
+    [limits.requests_per_minute, 'requests a minute'],
+    [limits.tokens_per_minute, 'tokens a minute'],
+    [limits.images_per_minute, 'pictures a minute'],
+    [limits.concurrency, 'calls at once'],
+  ] as const
+  const own = told.flatMap(([most, what]) => (most === null ? [] : [`${most} ${what}`]))
+  return own.length === 0 ? 'none of its own' : own.join(', ')
+}
 
-function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
-  const [minutes, setMinutes] = useState(60)
-  const rotating = useAct(async () => {
-    const { id } = apiKey
-    const params = { path: { id }, query: accountQuery() }
-    const body = { overlap_minutes: minutes }
-    onRotated(await bodyOf(POST('/api/keys/{id}/rotate', { params, body })))
+type ChangeProps = { apiKey: ApiKey; onDone: (text: string) => void; onCancel: () => void }
+
+function Change({ apiKey, onDone, onCancel }: ChangeProps) {
+  const changing = useAct(async (form: FormData) => {
+    const params = { path: { id: apiKey.id }, query: accountQuery() }
+    const { expires_at: end, ...rest } = keyOf(form)
+    // A time that is over already would be refused, though nobody has touched it.
+    const isTouched = end === null || Math.trunc(Date.parse(end) / 1000) !== endSeconds(apiKey)
+    const scopes = apiKey.kind === 'key' ? { scopes: scopesOf(form) } : {}
+    const body = { ...rest, ...scopes, ...(isTouched ? { expires_at: end } : {}) }
+    await bodyOf(PATCH('/api/keys/{id}', { params, body }))
+    onDone('The change is saved. It holds for all calls that begin two seconds later.')
   })
+  const faultAt = (param: string) =>
+    changing.error?.param?.startsWith(param) === true ? changing.error.message : undefined
   return (
-    <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose} isFast={rotating.isBusy}>
-      <p>
-        A new key takes its place. The old one goes on working for a while, so that nothing stops.
+    <form
+      class="card"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void changing.run(new FormData(event.currentTarget))
+      }}
+    >
+      <Failure error={changing.error} />
+      <KeyFields apiKey={apiKey} faultAt={faultAt} />
+      <p class="row">
+        <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
+        <button type="button" class="plain" onClick={onCancel}>
+          Cancel
+        </button>
       </p>
-      <Failure error={rotating.error} />
-      <Field label="Minutes in which both work" hint="At most seven days.">
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="number"
-            min={0}
-            max={10080}
-            value={minutes}
-            onInput={(event) => setMinutes(event.currentTarget.valueAsNumber)}
-          />
-        )}
-      </Field>
-      <button type="button" disabled={rotating.isBusy} onClick={() => void rotating.run()}>
-        Rotate the key
-      </button>
-    </Dialog>
+    </form>
   )
 }
 
-function Revocation({ apiKey, onClose }: Omit<RotationProps, 'onRotated'>) {
-  const revoking = useAct(async () => {
-    const { id } = apiKey
-    await bodyOf(DELETE('/api/keys/{id}', { params: { path: { id }, query: accountQuery() } }))
-    onClose()
-  })
-  return (
-    <Dialog title={`Revoke ${apiKey.name}`} onClose={onClose} isFast={revoking.isBusy}>
-      <p>
-        Whatever uses it is refused from now on, and calls under way are ended. It cannot be undone.
-      </p>
-      <Failure error={revoking.error} />
-      <button
-        type="button"
-        class="danger"
-        disabled={revoking.isBusy}
-        onClick={() => void revoking.run()}
-      >
-        Revoke the key
-      </button>
-    </Dialog>
-  )
+function endSeconds({ expires_at: end }: ApiKey): number | undefined {
+  return end === null ? undefined : Math.trunc(Date.parse(end) / 1000)
 }

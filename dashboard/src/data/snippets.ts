@@ -1,0 +1,103 @@
+export type Snippet = { name: string; text: string }
+/** Where a client is to come, and with which key; without one it signs in. */
+export type Access = { tools: string; key?: string | undefined }
+
+const printed = (value: unknown) => JSON.stringify(value, null, 2)
+const headersOf = ({ key }: Access) => (key === undefined ? {} : { headers: { 'x-api-key': key } })
+
+/** Lines that call a model as they are. */
+export function programSnippets(given: {
+  key: string
+  origin: string
+  model: string
+}): readonly Snippet[] {
+  const { key, origin, model } = given
+  return [
+    {
+      name: 'curl',
+      text: `curl ${origin}/v1/chat/completions \\
+  -H "Authorization: Bearer ${key}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
+    },
+    {
+      name: 'TypeScript',
+      text: `import OpenAI from 'openai'
+
+const client = new OpenAI({ apiKey: '${key}', baseURL: '${origin}/v1' })
+const answer = await client.chat.completions.create({
+  model: '${model}',
+  messages: [{ role: 'user', content: 'Hello' }],
+})
+console.log(answer.choices[0].message.content)`,
+    },
+    {
+      name: 'Python',
+      text: `from openai import OpenAI
+
+client = OpenAI(api_key="${key}", base_url="${origin}/v1")
+answer = client.chat.completions.create(
+    model="${model}",
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(answer.choices[0].message.content)`,
+    },
+  ]
+}
+
+/** How clients of the tool server are told of it (docs/connect.md#add-it-to-a-client). */
+export function toolSnippets(access: Access): readonly Snippet[] {
+  return [
+    { name: 'Claude Code', text: claudeCode(access) },
+    { name: 'Claude Desktop', text: startedProgram(access) },
+    { name: 'Cursor', text: cursorFile(access) },
+    { name: 'VS Code', text: codeFile(access) },
+    { name: 'Others', text: startedProgram(access) },
+  ]
+}
+
+export function claudeCode({ tools, key }: Access): string {
+  const header = key === undefined ? '' : ` --header "x-api-key: ${key}"`
+  return `claude mcp add --transport http gateway ${tools}${header}`
+}
+
+export function cursorFile(access: Access): string {
+  return printed({ mcpServers: { gateway: { url: access.tools, ...headersOf(access) } } })
+}
+
+/** Without a key in it: the file is shared with a project, and the editor asks for the key. */
+export function codeFile({ tools, key }: Access): string {
+  const server = { type: 'http', url: tools }
+  if (key === undefined) return printed({ servers: { gateway: server } })
+  const input = { type: 'promptString', id: 'key', description: 'Key of the gateway' }
+  return printed({
+    inputs: [{ ...input, password: true }],
+    servers: { gateway: { ...server, headers: { 'x-api-key': `\${input:key}` } } },
+  })
+}
+
+/** For clients that start programs only. */
+export function startedProgram({ tools, key }: Access): string {
+  const args = ['-y', 'mcp-remote', tools]
+  const gateway =
+    key === undefined
+      ? { command: 'npx', args }
+      : {
+          command: 'npx',
+          args: [...args, '--header', `x-api-key:\${GATEWAY_KEY}`],
+          env: { GATEWAY_KEY: key },
+        }
+  return printed({ mcpServers: { gateway } })
+}
+
+/** Opens Cursor, which asks whether to add the server. */
+export function cursorLink(access: Access): string {
+  const config = btoa(JSON.stringify({ url: access.tools, ...headersOf(access) }))
+  return `cursor://anysphere.cursor-deeplink/mcp/install?name=gateway&config=${encodeURIComponent(config)}`
+}
+
+/** Opens VS Code, which asks whether to add the server. */
+export function codeLink({ tools }: Access): string {
+  const server = { name: 'gateway', type: 'http', url: tools }
+  return `vscode:mcp/install?${encodeURIComponent(JSON.stringify(server))}`
+}

@@ -1,0 +1,98 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { bodyOf, DELETE, POST, type Schemas } from '../data/api.ts'
+import { useAct } from '../data/load.ts'
+import { accountQuery } from '../data/session.ts'
+import { Dialog } from './dialog.tsx'
+import { Failure } from './failure.tsx'
+import { Field } from './field.tsx'
+
+type ApiKey = Schemas['ApiKey']
+
+const hourMinutes = 60
+const dayMinutes = 24 * hourMinutes
+/** How long both may work, up to the most that the contract allows. */
+const overlaps = [
+  { minutes: 0, name: 'no time: the old one ends now' },
+  { minutes: hourMinutes, name: 'one hour' },
+  { minutes: dayMinutes, name: 'one day' },
+  { minutes: 7 * dayMinutes, name: 'seven days' },
+] as const
+
+type RotationProps = {
+  apiKey: ApiKey
+  onClose: () => void
+  onRotated: (created: Schemas['CreatedApiKey']) => void
+}
+
+/** Asks how long the old secret is to work beside the new one, and makes that. */
+export function RotateDialog({ apiKey, onClose, onRotated }: RotationProps) {
+  const [minutes, setMinutes] = useState<number>(hourMinutes)
+  const rotating = useAct(async () => {
+    const { id } = apiKey
+    const params = { path: { id }, query: accountQuery() }
+    const body = { overlap_minutes: minutes }
+    onRotated(await bodyOf(POST('/api/keys/{id}/rotate', { params, body })))
+  })
+  return (
+    <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose} isFast={rotating.isBusy}>
+      <p>
+        A new secret takes its place, with the same permissions, limits and budget. The old one goes
+        on working for a while, so that nothing stops.
+      </p>
+      <Failure error={rotating.error} />
+      <Field label="Both work for">
+        {(attributes) => (
+          <select
+            {...attributes}
+            onChange={(event) => setMinutes(Number(event.currentTarget.value))}
+          >
+            {overlaps.map((one) => (
+              <option key={one.minutes} value={one.minutes} selected={one.minutes === minutes}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <button type="button" disabled={rotating.isBusy} onClick={() => void rotating.run()}>
+        {rotating.isBusy ? 'Rotating…' : 'Rotate'}
+      </button>
+    </Dialog>
+  )
+}
+
+type EndProps = {
+  apiKey: ApiKey
+  /** What will happen. */
+  children: ComponentChildren
+  /** Whether it is a connection of the person's own, in whatever account. */
+  isOwn?: boolean
+  onClose: () => void
+  onEnded: () => void
+}
+
+/** Says what ending does, and ends. */
+export function RevokeDialog({ apiKey, children, isOwn = false, onClose, onEnded }: EndProps) {
+  const revoking = useAct(async () => {
+    const path = { id: apiKey.id }
+    await (isOwn
+      ? bodyOf(DELETE('/api/me/connections/{id}', { params: { path } }))
+      : bodyOf(DELETE('/api/keys/{id}', { params: { path, query: accountQuery() } })))
+    onEnded()
+  })
+  return (
+    <Dialog title={`Revoke ${apiKey.name}`} onClose={onClose} isFast={revoking.isBusy}>
+      {children}
+      <Failure error={revoking.error} />
+      <button
+        type="button"
+        class="danger"
+        disabled={revoking.isBusy}
+        onClick={() => void revoking.run()}
+      >
+        {revoking.isBusy ? 'Revoking…' : 'Revoke for good'}
+      </button>
+    </Dialog>
+  )
+}

@@ -1,0 +1,27 @@
+import { useState } from 'preact/hooks'
+import type { Snippet as Lines } from '../data/snippets.ts'
+import { Snippet } from './copy.tsx'
+
+/** Several ways to do the same, of which one is shown. */
+export function Snippets({ title, ways }: { title: string; ways: readonly Lines[] }) {
+  const [chosen, choose] = useState(ways[0]!.name)
+  const shown = ways.find(({ name }) => name === chosen) ?? ways[0]!
+  return (
+    <>
+      <div class="row tabs" role="group" aria-label={title}>
+        {ways.map(({ name }) => (
+          <button
+            key={name}
+            type="button"
+            class="plain small"
+            aria-pressed={name === shown.name}
+            onClick={() => choose(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <Snippet text={shown.text} what={shown.name} />
+    </>
+  )
+}

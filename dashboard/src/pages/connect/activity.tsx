@@ -1,0 +1,153 @@
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { useLoad } from '../../data/load.ts'
+import { addressOf } from '../../data/place.ts'
+import { accountQuery, mayAdminister, membership } from '../../data/session.ts'
+import { Failure } from '../../elements/failure.tsx'
+import { Time } from '../../elements/time.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
+import { remedyOf } from './remedies.ts'
+
+type Attempt = Schemas['RefusedAttempt']
+
+/** Somebody waits here until their client has connected. */
+const lookedEveryMs = 5000
+const shownMax = 20
+
+/** What has connected and when, and what failed with what to do. */
+export function Activity() {
+  const operator = useLoad('operator', isOperator)
+  const activity = useLoad(
+    `connections ${operator.data}`,
+    async (signal) => {
+      const params = { query: { ...accountQuery(), limit: shownMax } }
+      const [clients, attempts, unknown] = await Promise.all([
+        bodyOf(GET('/api/clients', { params, signal })),
+        bodyOf(GET('/api/attempts', { params, signal })),
+        operator.data === true
+          ? bodyOf(GET('/api/attempts/unknown', { params: { query: { limit: shownMax } }, signal }))
+          : undefined,
+      ])
+      return { clients: clients.data, attempts: attempts.data, unknown: unknown?.data ?? [] }
+    },
+    { everyMs: lookedEveryMs },
+  )
+  if (activity.data === undefined) {
+    return (
+      <>
+        <Failure error={activity.error} again={activity.again} />
+        {activity.isLoading && <Waiting what="Looking what has connected" />}
+      </>
+    )
+  }
+  const { clients, attempts, unknown } = activity.data
+  return (
+    <div class="halves">
+      <section class="card">
+        <h2>What has connected</h2>
+        <Failure error={activity.error} again={activity.again} />
+        {clients.length === 0 ? (
+          <p class="quiet">
+            Nothing yet. Add the address to a client below; it is shown here within a minute.
+          </p>
+        ) : (
+          <ul class="events">
+            {clients.map((client) => (
+              <Connected key={client.id} client={client} />
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="card">
+        <h2>What has failed</h2>
+        {attempts.length + unknown.length === 0 ? (
+          <p class="quiet">Nothing. What is refused is told here, with what to do.</p>
+        ) : (
+          <ul class="events">
+            {attempts.map((attempt) => (
+              <Failed key={attempt.id} attempt={attempt} />
+            ))}
+          </ul>
+        )}
+        {unknown.length > 0 && (
+          <>
+            <h3>Of nobody that the gateway knows</h3>
+            <p class="hint">Only those who run the gateway see these.</p>
+            <ul class="events">
+              {unknown.map((attempt) => (
+                <Failed key={attempt.id} attempt={attempt} />
+              ))}
+            </ul>
+          </>
+        )}
+      </section>
+    </div>
+  )
+}
+
+/** Whether the account is that of those who run the gateway, and its administrator looks. */
+async function isOperator(signal: AbortSignal): Promise<boolean> {
+  const id = membership.value?.account_id
+  if (id === undefined || !mayAdminister.value) return false
+  const params = { path: { id } }
+  return (await bodyOf(GET('/api/accounts/{id}', { params, signal }))).is_operator
+}
+
+function Connected({ client }: { client: Schemas['ToolClient'] }) {
+  const { name, version, key, connected_at: connected, last_seen_at: seen } = client
+  return (
+    <li>
+      <p>
+        <strong>{name}</strong> {version !== null && <span class="quiet">{version}</span>}{' '}
+        {connected === null ? 'was seen' : 'connected'} <Time at={connected ?? seen} />
+        {client.last_tool !== null && (
+          <>
+            , last called <code>{client.last_tool}</code> <Time at={client.last_tool_at} />
+          </>
+        )}
+        .
+      </p>
+      <p class="hint">
+        With {kinds[key.kind]} {key.name}
+      </p>
+    </li>
+  )
+}
+
+const kinds: Record<Schemas['ApiKeyKind'], string> = {
+  key: 'the key',
+  connection: 'the connection',
+  client: 'the service',
+  session: 'the playground of',
+}
+
+function Failed({ attempt }: { attempt: Attempt }) {
+  const { client, key, header, times, redirect_host: host, request_id: requestId } = attempt
+  const { what, remedy } = remedyOf(attempt)
+  return (
+    <li>
+      <p>
+        <strong>{client?.name ?? 'Somebody'}</strong> {what} <Time at={attempt.last_at} />
+        {times > 1 && `, ${times} times`}
+        {header !== null && (
+          <>
+            {' '}
+            (header <code>{header}</code>)
+          </>
+        )}
+        .
+      </p>
+      <p>{remedy}</p>
+      <p class="hint">
+        {key !== null && (
+          <>
+            With {kinds[key.kind]} {key.name}.{' '}
+          </>
+        )}
+        {host !== null && <>To be sent back to {host}. </>}
+        {attempt.address !== null && <>From {attempt.address}. </>}
+        {attempt.message}{' '}
+        {requestId !== null && <a href={addressOf(`/requests/${requestId}`)}>Its request</a>}
+      </p>
+    </li>
+  )
+}

@@ -1,0 +1,234 @@
+import { BudgetPeriodValues, ScopeValues } from '../../../../generated/client-values.ts'
+import type { Schemas } from '../../data/api.ts'
+import { textsOf } from '../../data/form.ts'
+import { Field } from '../../elements/field.tsx'
+
+type ApiKey = Schemas['ApiKey']
+type Props = {
+  /** What is to be changed; undefined where it is made. */
+  apiKey?: ApiKey | undefined
+  faultAt: (param: string) => string | undefined
+}
+
+const periodNames = { day: 'a day', month: 'a month', total: 'in all' } as const
+const scopeHints: Record<Schemas['Scope'], string> = {
+  inference: 'Call models',
+  'usage:read': "Read the account's usage",
+  'keys:write': 'Make, change and end keys',
+  admin: 'All of this, and whatever else concerns the account',
+}
+
+/** Everything that can be said of a key, when it is made and later. */
+export function KeyFields({ apiKey, faultAt }: Props) {
+  return (
+    <>
+      <Field label="Name" hint="What uses it, as people will know it." fault={faultAt('name')}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            name="name"
+            required
+            maxLength={100}
+            defaultValue={apiKey?.name ?? ''}
+          />
+        )}
+      </Field>
+      {apiKey === undefined && <ModeChoice />}
+      <Spending apiKey={apiKey} faultAt={faultAt} />
+      <Permissions apiKey={apiKey} faultAt={faultAt} />
+    </>
+  )
+}
+
+function ModeChoice() {
+  return (
+    <fieldset>
+      <legend>Mode</legend>
+      <label class="choice">
+        <input type="radio" name="mode" value="live" defaultChecked />
+        <span>
+          Live <span class="quiet">reaches the providers and costs what they charge</span>
+        </span>
+      </label>
+      <label class="choice">
+        <input type="radio" name="mode" value="test" />
+        <span>
+          Test <span class="quiet">reaches the sandbox and costs nothing</span>
+        </span>
+      </label>
+    </fieldset>
+  )
+}
+
+function Permissions({ apiKey, faultAt }: Props) {
+  const {
+    scopes = ['inference'],
+    models,
+    allowed_addresses: addresses,
+    expires_at: end,
+  } = apiKey ?? {}
+  return (
+    <details open={apiKey !== undefined}>
+      <summary>What it may do, and from where</summary>
+      {(apiKey?.kind ?? 'key') === 'key' && (
+        <fieldset>
+          <legend>Scopes</legend>
+          {ScopeValues.map((scope) => (
+            <label class="choice" key={scope}>
+              <input
+                type="checkbox"
+                name="scopes"
+                value={scope}
+                defaultChecked={scopes.includes(scope)}
+              />
+              <span>
+                {scope} <span class="quiet">{scopeHints[scope]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <Field label="Models" hint="One a line; all, where it is empty." fault={faultAt('models')}>
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            name="models"
+            rows={3}
+            defaultValue={models?.join('\n') ?? ''}
+          />
+        )}
+      </Field>
+      <Field
+        label="Addresses"
+        hint="Networks it may be used from, one a line, as 203.0.113.0/24; everywhere, where it is empty."
+        fault={faultAt('allowed_addresses')}
+      >
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            name="addresses"
+            rows={2}
+            defaultValue={addresses?.join('\n') ?? ''}
+          />
+        )}
+      </Field>
+      <Field
+        label="Expires"
+        hint="In your own time zone; never, where it is empty."
+        fault={faultAt('expires_at')}
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            name="expires"
+            type="datetime-local"
+            step={1}
+            defaultValue={end ? localText(end) : ''}
+          />
+        )}
+      </Field>
+    </details>
+  )
+}
+
+function Spending({ apiKey, faultAt }: Props) {
+  const { budget, limits } = apiKey ?? {}
+  return (
+    <>
+      <div class="columns">
+        <Field
+          label="Budget in dollars"
+          hint="None of its own, where it is empty."
+          fault={faultAt('budget')}
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              name="usd"
+              inputMode="decimal"
+              pattern="\d{1,7}(\.\d{1,9})?"
+              title="Dollars, such as 25 or 2.50"
+              defaultValue={budget?.amount.usd ?? ''}
+            />
+          )}
+        </Field>
+        <Field label="Budget for">
+          {(attributes) => (
+            <select {...attributes} name="period">
+              {BudgetPeriodValues.map((period) => (
+                <option
+                  key={period}
+                  value={period}
+                  selected={period === (budget?.period ?? 'month')}
+                >
+                  {periodNames[period]}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <div class="columns">
+        {limitFields.map(({ name, label }) => (
+          <Field key={name} label={label} fault={faultAt(`limits.${name}`)}>
+            {(attributes) => (
+              <input
+                {...attributes}
+                name={name}
+                type="number"
+                min={0}
+                step={1}
+                defaultValue={limits?.[name] ?? ''}
+              />
+            )}
+          </Field>
+        ))}
+      </div>
+    </>
+  )
+}
+
+type LimitName = keyof Schemas['Limits']
+const limitFields: readonly { name: LimitName; label: string }[] = [
+  { name: 'requests_per_minute', label: 'Requests a minute' },
+  { name: 'tokens_per_minute', label: 'Tokens a minute' },
+  { name: 'images_per_minute', label: 'Pictures a minute' },
+  { name: 'concurrency', label: 'Calls at once' },
+]
+
+/** What a filled form asks for: what is empty is lifted. */
+export function keyOf(form: FormData) {
+  const texts = textsOf(form)
+  const { name = '', usd, period, expires } = texts
+  const lines = (field: string) =>
+    (texts[field] ?? '').split(/[\s,]+/).filter((line) => line !== '')
+  const listOf = (field: string) => (lines(field).length === 0 ? null : lines(field))
+  const limitOf = (field: LimitName) => (texts[field] === undefined ? null : Number(texts[field]))
+  return {
+    name: name.trim(),
+    models: listOf('models'),
+    allowed_addresses: listOf('addresses'),
+    limits: {
+      requests_per_minute: limitOf('requests_per_minute'),
+      tokens_per_minute: limitOf('tokens_per_minute'),
+      images_per_minute: limitOf('images_per_minute'),
+      concurrency: limitOf('concurrency'),
+    },
+    budget:
+      usd === undefined ? null : { usd: usd.trim(), period: period as Schemas['BudgetPeriod'] },
+    expires_at: expires === undefined ? null : new Date(expires).toISOString(),
+  } satisfies Schemas['ApiKeyChange']
+}
+
+/** The scopes that were chosen. */
+export function scopesOf(form: FormData): Schemas['Scope'][] {
+  // The boxes have the contract's own values.
+  return form.getAll('scopes') as Schemas['Scope'][]
+}
+
+/** A time as a field for times takes it, in the reader's own zone. */
+function localText(at: string): string {
+  const date = new Date(at)
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length)
+}

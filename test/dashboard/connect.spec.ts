@@ -1,0 +1,53 @@
+import { expect } from 'chai'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { callTool, connectClient } from '../support/mcp-client.ts'
+
+describe('the page to connect clients', () => {
+  const dashboard = useDashboard()
+
+  it('tells the address, warns that it is not public, and shows how each client is told', async () => {
+    const page = await dashboard.open('/connect')
+    const tools = `${dashboard.gateway.url}/mcp`
+    await page.getByRole('button', { name: 'Copy the address' }).click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(tools)
+    await page.getByText('This address cannot be reached from the internet.').waitFor()
+    await page.getByText('Nothing yet. Add the address').waitFor()
+    const cursor = await page.getByRole('link', { name: 'Add to Cursor' }).getAttribute('href')
+    const { protocol, host, pathname, searchParams } = new URL(cursor!)
+    expect(protocol + host + pathname).to.equal('cursor:anysphere.cursor-deeplink/mcp/install')
+    expect(JSON.parse(atob(searchParams.get('config')!))).to.deep.equal({ url: tools })
+    const code = await page.getByRole('link', { name: 'Add to VS Code' }).getAttribute('href')
+    const told: unknown = JSON.parse(decodeURIComponent(code!.slice('vscode:mcp/install?'.length)))
+    expect(told).to.deep.equal({ name: 'gateway', type: 'http', url: tools })
+    await expectGoodLooks(page)
+  })
+
+  it('tells what has connected, and what failed with what to do', async () => {
+    const { gateway } = dashboard
+    const client = await connectClient(gateway)
+    await callTool(client, 'list-image-models')
+    await client.close()
+    const expired = await gateway.createKey('test', { expiresAt: 1 })
+    const headers = { 'user-agent': 'Cursor/2.0.1 (linux)' }
+    for (const key of [expired, expired, 'wrong']) await gateway.fetch('/mcp', { key, headers })
+    const page = await dashboard.open('/connect')
+    const connected = page.getByRole('listitem').filter({ hasText: 'list-image-models' })
+    await connected.waitFor()
+    expect(await connected.innerText()).to.match(/^test 1 connected .*, last called/)
+    const failed = page.getByRole('listitem').filter({ hasText: 'expired key' })
+    expect(await failed.innerText())
+      .to.match(/^Cursor tried with an expired key .*, 2 times \(header authorization\)/)
+      .and.to.contain('Create another key')
+    await page.getByText('tried with what is no key of this gateway').waitFor()
+    await expectGoodLooks(page)
+  })
+
+  it('tells a member of their own, and nothing of strangers', async () => {
+    const member = await dashboard.gateway.people.signIn({ role: 'member' })
+    const page = await dashboard.open('/connect', { as: member })
+    await page.getByText('Nothing yet. Add the address').waitFor()
+    await page.getByText('Nothing. What is refused is told here').waitFor()
+    expect(await page.getByText('no key of this gateway').count()).to.equal(0)
+    await expectGoodLooks(page)
+  })
+})

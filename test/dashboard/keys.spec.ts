@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { makeFolder } from '../support/folder.ts'
+import { projectFolder } from '../support/program.ts'
+import { usageRow } from '../support/usage-row.ts'
+import { callTool, connectClient } from '../support/mcp-client.ts'
+
+const run = promisify(execFile)
+
+describe('the API keys of the dashboard', () => {
+  const dashboard = useDashboard()
+
+  const create = async (name: string, mode = 'Test') => {
+    const page = await dashboard.open('/keys/new')
+    await page.getByLabel('Name').fill(name)
+    await page.getByRole('radio', { name: mode }).check()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.getByRole('heading', { name, level: 1 }).waitFor()
+    return page
+  }
+  const linesOf = async (page: Page, name: string) => {
+    await page.getByRole('button', { name, exact: true }).click()
+    return page.getByRole('region', { name, exact: true }).innerText()
+  }
+  const keyOf = (page: Page) => page.getByRole('region', { name: 'the key' }).innerText()
+
+  it('teach what a key is for where there are none', async () => {
+    const { gateway } = dashboard
+    const as = await gateway.people.signIn({ accountId: await gateway.createAccount() })
+    const page = await dashboard.open('/keys', { as })
+    await page.getByText('There are no keys yet').waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('link', { name: 'Create a key' }).click()
+    await page.getByRole('heading', { name: 'Create a key' }).waitFor()
+    await page.getByText('What it may do, and from where').click()
+    await expectGoodLooks(page)
+  })
+
+  it('come with lines that work as they are', async () => {
+    const page = await create('lines')
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    await page.getByText('Copied').waitFor()
+    const key = await keyOf(page)
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(key)
+    expect(key).to.match(/^mag_test_/)
+    const curl = await run('sh', ['-c', `${await linesOf(page, 'curl')} --silent --show-error`])
+    expect(JSON.parse(curl.stdout)).to.have.property('object', 'chat.completion')
+    const { path, remove } = makeFolder()
+    const program = join(path, 'call.mjs')
+    // The package is that of the project.
+    const openai = join(projectFolder, 'node_modules/openai/index.mjs')
+    const text = (await linesOf(page, 'TypeScript')).replace("'openai'", JSON.stringify(openai))
+    writeFileSync(program, text)
+    const typed = await run(process.execPath, [program])
+    expect(typed.stdout.trim()).to.have.length.above(0)
+    remove()
+    expect(await linesOf(page, 'Python')).to.contain(`base_url="${dashboard.gateway.url}/v1"`)
+    await expectGoodLooks(page)
+    const cursor = JSON.parse(await linesOf(page, 'Cursor')) as {
+      mcpServers: { gateway: { url: string; headers: Record<string, string> } }
+    }
+    const { url, headers } = cursor.mcpServers.gateway
+    expect(url).to.equal(`${dashboard.gateway.url}/mcp`)
+    const client = await connectClient({ ...dashboard.gateway }, headers['x-api-key'])
+    expect((await callTool(client, 'list-models')).isError).to.not.equal(true)
+    await client.close()
+    expect(await linesOf(page, 'Claude Code')).to.contain(`--header "x-api-key: ${key}"`)
+    expect(await linesOf(page, 'VS Code')).to.not.contain(key)
+  })
+
+  it('tell what is spent, and are changed, rotated and revoked', async () => {
+    const { gateway } = dashboard
+    const created = await create('budgeted', 'Live')
+    created.setDefaultTimeout(4000)
+    const oldKey = await keyOf(created)
+    await created.getByRole('link', { name: 'About this key' }).click()
+    await created.getByRole('button', { name: 'Change' }).click()
+    await created.getByLabel('Budget in dollars').fill('10')
+    await created.getByLabel('Requests a minute').fill('60')
+    await created.getByRole('button', { name: 'Save' }).click()
+    await created.getByText('The change is saved.').waitFor()
+    await created.getByText('60 requests a minute').waitFor()
+    const row = await gateway.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('name', '=', 'budgeted')
+      .executeTakeFirstOrThrow()
+    const paid = { mode: 'live', account_id: row.account_id, key_id: row.id }
+    await gateway.addUsage([
+      { ...usageRow('req_paid', row.created_at), ...paid, cost_nano_usd: 2_500_000_001 },
+    ])
+    await created.reload()
+    await created.getByText('$2.50 spent of $10.00 a month, $7.50 left').waitFor()
+    await expectGoodLooks(created)
+    await created.getByRole('link', { name: 'All keys' }).click()
+    await created.getByRole('row', { name: /budgeted.*\$7\.50 of \$10\.00/ }).waitFor()
+    await expectGoodLooks(created)
+
+    await created.getByRole('link', { name: 'budgeted' }).click()
+    await created.getByRole('button', { name: 'Rotate…' }).click()
+    await created.getByLabel('Both work for').selectOption('one day')
+    await created.getByRole('button', { name: 'Rotate', exact: true }).click()
+    await created.getByRole('heading', { name: 'Your key' }).waitFor()
+    const newKey = await keyOf(created)
+    const statusOf = async (key: string) => (await gateway.fetch('/v1/models', { key })).status
+    expect(newKey).to.not.equal(oldKey)
+    expect([await statusOf(oldKey), await statusOf(newKey)]).to.deep.equal([200, 200])
+    await created.getByRole('link', { name: 'About this key' }).click()
+    await created.getByRole('button', { name: 'Revoke…' }).click()
+    await created.getByText('It cannot be undone').waitFor()
+    await created.getByRole('button', { name: 'Revoke for good' }).click()
+    await created.getByText('The key is revoked.').waitFor()
+    await created.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await statusOf(newKey)).to.equal(401)
+    expect(await statusOf(oldKey)).to.equal(200)
+    await created.getByRole('link', { name: 'Its requests' }).click()
+    await created.waitForURL(/\/requests\?key_id=key_/)
+  })
+
+  it('name the field that is wrong, and show any name as text', async () => {
+    const name = `<b>${'wide'.repeat(20)}</b>`
+    const page = await create(name)
+    await page.getByRole('link', { name: 'About this key' }).click()
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Addresses').fill('not-a-network')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Addresses').getAttribute('aria-invalid')).to.equal('true')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await expectGoodLooks(page)
+  })
+})
