@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { Failure } from './elements/failure.tsx'
 import { Waiting } from './elements/waiting.tsx'
 import { Away } from './layout/away.tsx'
+import { Boundary } from './layout/boundary.tsx'
 import { Entrance, isAtDoor } from './layout/entrance/index.tsx'
 import { Shell } from './layout/shell.tsx'
 import { Shown } from './layout/shown.tsx'
@@ -46,5 +47,15 @@ function Content() {
 
 function Pages() {
   // The page asks for what it shows while the session is still looked up.
-  return <Shell>{signedIn.value === undefined ? <Waiting /> : <Shown />}</Shell>
+  return (
+    <Shell>
+      {signedIn.value === undefined ? (
+        <Waiting />
+      ) : (
+        <Boundary>
+          <Shown />
+        </Boundary>
+      )}
+    </Shell>
+  )
 }

@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { expectNoViolations, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
 import { makeUpAccount } from '../support/made-up-account.ts'
-import { projectFolder } from '../support/program.ts'
+import { detailOn, paths, ready, widthTooMuch } from './pages.ts'
 
-/** The paths of the list of pages, which a page of no path below `/dashboard` is not on. */
-const list = readFileSync(join(projectFolder, 'dashboard/src/pages/index.ts'), 'utf8')
-const paths = [...list.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path]) => path!)
 const looks = [
   { scheme: 'light', width: 1200 },
   { scheme: 'dark', width: 390 },
@@ -42,15 +37,6 @@ describe('a tour of the dashboard', () => {
   }
 })
 
-/** The address of the first thing that a page lists. */
-async function detailOn(page: Page, path: string): Promise<string | undefined> {
-  const links = page.getByRole('main').getByRole('link')
-  const addresses = await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))
-  return addresses
-    .flatMap((one) => one ?? [])
-    .find((one) => one.startsWith(`/dashboard${path}/`) && !one.endsWith('/new'))
-}
-
 /** A page that is whole, tells of no failure, has no barrier and does not scroll sideways. */
 async function expectGood(page: Page, name: string): Promise<void> {
   await ready(page)
@@ -58,14 +44,5 @@ async function expectGood(page: Page, name: string): Promise<void> {
   expect(await page.getByRole('alert').allInnerTexts(), name).to.deep.equal([])
   expect(await page.title()).to.match(/^.+ · Model-Access Gateway$/)
   await expectNoViolations(page)
-  const tooWide = await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  )
-  expect(tooWide, name).to.equal(0)
-}
-
-/** What a page shows at first is there: its heading, and nothing that is still awaited. */
-async function ready(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.getByRole('status').filter({ hasText: '…' }).first().waitFor({ state: 'detached' })
+  expect(await widthTooMuch(page), name).to.equal(0)
 }

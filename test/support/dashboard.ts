@@ -15,6 +15,9 @@ type Look = {
   width?: number
   /** Whose session it is: the owner's, unless another is given (`gateway.people`); null for nobody's. */
   as?: { token: string } | null
+  /** Where the browser is, and what its clock says, in Unix milliseconds, where that is not the gateway's. */
+  timezoneId?: string
+  clockMs?: number
 }
 
 /** A gateway with an owner, and a browser whose pages must tell of nothing wrong. */
@@ -65,10 +68,12 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
     get owner() {
       return { ...owner, ...session! }
     },
-    open: async (path = '', { scheme = 'light', width = widths[0], as = session! } = {}) => {
+    open: async (path = '', look = {}) => {
+      const { scheme = 'light', width = widths[0], as = session!, timezoneId = 'UTC' } = look
       const { url } = gateway!
       const context = await browser!.newContext({
         colorScheme: scheme,
+        timezoneId,
         viewport: { width, height: 800 },
         permissions: ['clipboard-read', 'clipboard-write'],
       })
@@ -76,7 +81,7 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
       // Sooner than that of the test, so that the failure names what was waited for.
       context.setDefaultTimeout(waitedMsMax)
       // The browser lives on the day of the gateway.
-      await context.clock.install({ time: clock() })
+      await context.clock.install({ time: look.clockMs ?? clock() })
       if (as !== null) await context.addCookies([{ name: 'gateway_session', value: as.token, url }])
       const page = await context.newPage()
       watch(page, url, troubles)

@@ -80,11 +80,24 @@ type Outcome<T> = { data?: T; error?: unknown; response: Response }
 
 /** The body of an answer. Throws a Refusal. */
 export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
-  const { data, error, response } = await asked
+  const { data, error, response } = await asked.catch(toStrangeAnswer)
+  if (response.ok && data === undefined && response.status !== 204) throw strangeAnswer()
   if (response.ok) return data as T
   const refusal = refusalOf(error, response)
   if (refusal.code === 'invalid_session') onSignedOut()
   throw refusal
+}
+
+/** What is no JSON was not answered by the gateway. */
+function toStrangeAnswer(thrown: unknown): never {
+  throw thrown instanceof SyntaxError ? strangeAnswer() : thrown
+}
+
+function strangeAnswer(): Refusal {
+  const text =
+    'Something has answered that is not the gateway: a proxy in between, perhaps. Try again, and look ' +
+    'what is between this page and the gateway.'
+  return new Refusal(text, { status: 0, code: 'unreachable' })
 }
 
 /** What an answer says about why it is none. */

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../data/api.ts'
 import { setQuery } from '../../data/place.ts'
+import { Money } from '../../elements/money.tsx'
 import { metrics, type Metric } from './metrics.ts'
 
 type Sums = Schemas['UsageSums']
@@ -17,7 +18,13 @@ export function Figures({ now, before, chosen }: Props) {
             onClick={() => setQuery({ metric: metric.name })}
           >
             <span class="name">{metric.title}</span>
-            <strong>{metric.tell(metric.valueOf(now))}</strong>
+            <strong>
+              {metric.usdOf === undefined ? (
+                metric.tell(metric.valueOf(now))
+              ) : (
+                <Money usd={metric.usdOf(now)} />
+              )}
+            </strong>
             <span class="change">{changeOf(metric, now, before)}</span>
           </button>
         </li>

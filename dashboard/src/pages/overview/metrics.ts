@@ -9,6 +9,8 @@ export type Metric = {
   title: string
   valueOf: (sums: Sums) => number
   tell: (value: number) => string
+  /** Of an amount, all of its decimals. */
+  usdOf?: (sums: Sums) => string
   /** Its parts, from bottom to top of a bar, where it has some that are worth telling apart. */
   parts?: readonly { title: string; valueOf: (sums: Sums) => number }[]
   /** A rate is no sum of those of its groups. */
@@ -19,7 +21,13 @@ const tellUsd = (value: number) => shortUsd(value.toFixed(9))
 const rate = ({ failed_calls: failed, calls }: Sums) => (calls === 0 ? 0 : failed / calls)
 
 export const metrics: readonly Metric[] = [
-  { name: 'spent', title: 'Spent', valueOf: ({ cost }) => Number(cost.usd), tell: tellUsd },
+  {
+    name: 'spent',
+    title: 'Spent',
+    valueOf: ({ cost }) => Number(cost.usd),
+    tell: tellUsd,
+    usdOf: ({ cost }) => cost.usd,
+  },
   {
     name: 'requests',
     title: 'Requests',
@@ -50,6 +58,7 @@ export const metrics: readonly Metric[] = [
     title: 'Cache savings',
     valueOf: ({ saved }) => Number(saved.usd),
     tell: tellUsd,
+    usdOf: ({ saved }) => saved.usd,
   },
   {
     name: 'errors',

@@ -1,0 +1,106 @@
+import { expect } from 'chai'
+import type { Page, Route } from 'playwright-core'
+import { useDashboard } from '../support/dashboard.ts'
+import { suiteClock } from '../support/gateway.ts'
+import { makeUpAccount } from '../support/made-up-account.ts'
+import { until } from '../support/until.ts'
+import { paths, ready } from './pages.ts'
+
+/** A page that has asked for nothing until then has nothing to ask for. */
+const askedTimeoutMs = 3000
+
+/** What an API may answer in place of what was asked. */
+const faults: Readonly<Record<string, { status: number; contentType?: string; body?: string }>> = {
+  'an error of 500': {
+    status: 500,
+    contentType: 'application/json',
+    body: '{"error":{"message":"The gateway failed.","type":"api_error","param":null,"code":"internal_error"}}',
+  },
+  'a page of a proxy': { status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' },
+  'a page in place of an answer': { status: 200, contentType: 'text/html', body: '<p>Sign in</p>' },
+  'no body': { status: 200, contentType: 'application/json', body: '' },
+  'broken JSON': { status: 200, contentType: 'application/json', body: '{"data":[' },
+  'JSON of another kind': { status: 200, contentType: 'application/json', body: '[]' },
+  'an error without words': { status: 500, contentType: 'application/json', body: '{"error":{}}' },
+}
+/** Those that differ most, for every page. */
+const fewFaults = ['an error of 500', 'a page in place of an answer', 'broken JSON']
+const session = /\/api\/sessions\/current$/
+const others = /\/(?:api|v1)\/(?!sessions\/current$)/
+
+describe('a gateway that answers badly', () => {
+  const dashboard = useDashboard()
+  before(() => makeUpAccount(dashboard.gateway, { now: suiteClock(), days: 1 }))
+
+  /** Shows a page whose questions are answered by another; whether it has any. */
+  const reload = async (page: Page, answer: (route: Route) => Promise<void>): Promise<boolean> => {
+    await page.route(others, answer)
+    const isAsked = page.waitForRequest(others, { timeout: askedTimeoutMs }).then(
+      () => true,
+      () => false,
+    )
+    await page.reload()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    return isAsked
+  }
+
+  for (const path of paths) {
+    it(`${path} waits, says what is wrong, and is well when asked again`, async () => {
+      const page = await dashboard.open(path)
+      await ready(page)
+      const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+      const isAsked = await reload(page, async (route) => {
+        await answered
+        await route.continue()
+      })
+      // The first steps are there before it is known which of them are done.
+      if (isAsked && path !== '/welcome') {
+        await page.getByRole('status').filter({ hasText: '…' }).first().waitFor()
+      }
+      answer()
+      await ready(page)
+      await page.unroute(others)
+      if (!isAsked) return
+      const told = path === '/overview' ? Object.keys(faults) : fewFaults
+      for (const name of told) {
+        await reload(page, (route) => route.fulfill(faults[name]))
+        const alerts = page.getByRole('alert')
+        await alerts.first().waitFor()
+        for (const text of await alerts.allInnerTexts()) {
+          expect(text, name).to.match(/try again|reload/i)
+        }
+        await page.unroute(others)
+        await askAgain(page)
+      }
+    })
+  }
+
+  it('says so when it is not known who is signed in', async () => {
+    const page = await dashboard.open('/overview')
+    await ready(page)
+    for (const [name, fault] of Object.entries(faults)) {
+      if (fault.body === '[]') continue
+      await page.route(session, (route) => route.fulfill(fault))
+      await page.reload()
+      await page.getByRole('alert').first().waitFor()
+      expect(await page.getByRole('alert').first().innerText(), name).to.match(/try again|reload/i)
+      await page.unroute(session)
+      await page.getByRole('button', { name: 'Try again' }).first().click()
+      await ready(page)
+    }
+  })
+})
+
+/** Asks again for what could not be asked for, until all is there. */
+async function askAgain(page: Page): Promise<void> {
+  const again = page.getByRole('button', { name: 'Try again' })
+  await until('all is there', async () => {
+    if ((await page.getByRole('alert').count()) === 0) return true
+    // What is asked for over and over may have come by itself.
+    await again
+      .first()
+      .click({ timeout: 500 })
+      .catch(() => undefined)
+    return false
+  })
+}

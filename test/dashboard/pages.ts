@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { projectFolder } from '../support/program.ts'
+
+const list = readFileSync(join(projectFolder, 'dashboard/src/pages/index.ts'), 'utf8')
+
+/** Where the pages are, below `/dashboard`, as the dashboard lists them. */
+export const paths = [...list.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path]) => path!)
+
+/** Resolves when what a page shows at first is there: its heading, and nothing that is still awaited. */
+export async function ready(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.getByRole('status').filter({ hasText: '…' }).first().waitFor({ state: 'detached' })
+}
+
+/** The address of the first thing that a page lists. */
+export async function detailOn(page: Page, path: string): Promise<string | undefined> {
+  const links = page.getByRole('main').getByRole('link')
+  const addresses = await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))
+  return addresses
+    .flatMap((one) => one ?? [])
+    .find((one) => one.startsWith(`/dashboard${path}/`) && !one.endsWith('/new'))
+}
+
+/** How far a page is wider than its window, in pixels. */
+export async function widthTooMuch(page: Page): Promise<number> {
+  return page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+}
