@@ -26,12 +26,20 @@ export function SignInAgain() {
           void signingIn.run(new FormData(event.currentTarget))
         }}
       >
-        <input type="hidden" name="email" autoComplete="username" value={email} />
+        <input
+          type="text"
+          class="hidden"
+          autoComplete="username"
+          tabIndex={-1}
+          aria-hidden="true"
+          readOnly
+          value={email}
+        />
         <PasswordField name="password" />
         <p class="row">
           <button disabled={signingIn.isBusy}>Sign in again</button>
           <button type="button" class="plain" onClick={forget}>
-            Be somebody else
+            Sign in as somebody else
           </button>
         </p>
       </form>

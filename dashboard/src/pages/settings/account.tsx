@@ -3,7 +3,7 @@ import { textLengths } from '../../../../generated/client-values.ts'
 import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct, useLoad } from '../../data/load.ts'
-import { look, membership } from '../../data/session.ts'
+import { isOperator, look, membership } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
@@ -85,7 +85,7 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
     <section class="card">
       <div class="head">
         <h2>Budget and limits</h2>
-        {account.is_operator && !isChanging && (
+        {isOperator.value && !isChanging && (
           <button type="button" class="plain small" onClick={() => setChanging(true)}>
             Change them
           </button>
@@ -117,7 +117,7 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
             ))}
           </dl>
           <p class="hint">
-            {account.is_operator
+            {isOperator.value
               ? 'They hold for all keys of the account together.'
               : 'They hold for all keys of the account together. Who runs the gateway changes them.'}
           </p>

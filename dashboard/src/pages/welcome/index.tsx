@@ -31,8 +31,9 @@ export function Page() {
           isNext={hasKey || !mayAdminister.value}
         >
           <p>
-            Paste the line that comes with your key into a terminal, or make a picture in the
-            playground. This page sees your call when it comes.
+            Paste the line that comes with your key into a terminal, or{' '}
+            <a href={addressOf('/playground')}>make a picture in the playground</a>. This page sees
+            your call when it comes.
           </p>
         </Step>
         <Step title="See what it cost" isDone={false} isNext={call !== undefined}>
