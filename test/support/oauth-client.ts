@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import type { TestGateway } from './gateway.ts'
+import { promisedFetch } from './oauth-promises.ts'
 
 /** What a client keeps of PKCE until it has its code. */
 export type Pkce = { verifier: string; challenge: string }
@@ -25,7 +26,7 @@ export function register(
     redirect_uris: [callback],
     token_endpoint_auth_method: 'none',
   }
-  return fetch(`${gateway.url}/oauth/register`, {
+  return promisedFetch(`${gateway.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...told, ...metadata }),
@@ -59,7 +60,10 @@ export function authorize(
   }
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(asked)) if (value !== undefined) query.set(name, value)
-  return fetch(`${gateway.url}/oauth/authorize?${String(query)}`, { redirect: 'manual', headers })
+  return promisedFetch(`${gateway.url}/oauth/authorize?${String(query)}`, {
+    redirect: 'manual',
+    headers,
+  })
 }
 
 /** Posts a form, as clients do to the token endpoint and its neighbours. */
@@ -70,7 +74,7 @@ export function postForm(
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const body = new URLSearchParams(fields)
-  return fetch(gateway.url + path, { method: 'POST', body, headers })
+  return promisedFetch(gateway.url + path, { method: 'POST', body, headers })
 }
 
 /** The status, headers and text of a GET with headers that `fetch` would not send. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { TestGateway } from '../../support/gateway.ts'
+import { promisedFetch } from '../../support/oauth-promises.ts'
 
 type Init = {
   method?: string
@@ -57,7 +58,11 @@ export function createVisitor(
       .map(([name, one]) => `${name.split(' ', 1)[0]}=${one.value}`)
     const own = { cookie: sent.join('; '), 'sec-fetch-site': 'same-origin', ...always }
     const headers = { ...own, ...init.headers }
-    const response = await fetch(gateway.url + path, { ...init, headers, redirect: 'manual' })
+    const response = await promisedFetch(gateway.url + path, {
+      ...init,
+      headers,
+      redirect: 'manual',
+    })
     keep(response)
     return response
   }
@@ -107,7 +112,7 @@ export async function register(
   { url }: Pick<TestGateway, 'url'>,
   { name = 'Editor', redirectUri = 'http://127.0.0.1:33418/' } = {},
 ) {
-  const response = await fetch(`${url}/oauth/register`, {
+  const response = await promisedFetch(`${url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -140,7 +145,7 @@ export async function register(
         redirect_uri: redirectUri,
         code_verifier: verifier,
       })
-      const answer = await fetch(`${url}/oauth/token`, { method: 'POST', body })
+      const answer = await promisedFetch(`${url}/oauth/token`, { method: 'POST', body })
       expect(answer.status).to.equal(200)
       return (await answer.json()) as { access_token: string }
     },

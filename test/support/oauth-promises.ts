@@ -1,0 +1,31 @@
+import { complaints, operations, resolve } from './contract.ts'
+
+const ofOAuth = operations
+  .filter((row) => row['x-protocol'] === 'oauth')
+  .map((row) => ({ ...row, pattern: new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+
+/** What the contract does not promise of an answer of an OAuth operation; empty where it keeps it. */
+async function oauthComplaints(method: string, path: string, answer: Response): Promise<string[]> {
+  const found = ofOAuth.find((row) => row.method === method.toLowerCase() && row.pattern.test(path))
+  if (found === undefined) return []
+  const { operationId, responses } = found
+  const { status, headers } = answer
+  const promised = responses[status] ?? responses[`${Math.floor(status / 100)}XX`]
+  if (promised === undefined) return [`${operationId} does not promise ${status}.`]
+  const { content } = resolve(promised)
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]!
+  const media = content?.[type]
+  if (content !== undefined && media === undefined) {
+    return [`${operationId} does not promise ${type} with ${status}.`]
+  }
+  if (media === undefined || !type.endsWith('json')) return []
+  return complaints(resolve(media.schema), await answer.clone().json())
+}
+
+/** As `fetch`; rejects where an OAuth operation answers what the contract does not promise. */
+export async function promisedFetch(address: string, init: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(address, init)
+  const told = await oauthComplaints(init.method ?? 'GET', new URL(address).pathname, answer)
+  if (told.length > 0) throw new Error(told.join(' '))
+  return answer
+}
