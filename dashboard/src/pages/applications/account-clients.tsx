@@ -161,7 +161,7 @@ function NewService({ onClose, onCreated }: NewProps) {
       kind: 'client',
       name: name.trim(),
       mode: form.get('mode') === 'test' ? 'test' : 'live',
-      budget: usd === undefined ? null : { usd: usd.trim(), period: 'month' },
+      budget: usd === undefined ? null : ({ usd: usd.trim(), period: 'month' } as const),
     } as const
     onCreated(await bodyOf(POST('/api/keys', { params: { query: accountQuery() }, body })))
   })
