@@ -82,7 +82,7 @@ describe('the page of models', () => {
     const page = await dashboard.open('/models?type=image')
     const heading = page.getByRole('columnheader', { name: 'Price' })
     const prices = async () => {
-      const cells = await page.getByRole('row').locator('td:nth-child(4)').allInnerTexts()
+      const cells = await page.getByRole('row').locator('td:nth-child(3)').allInnerTexts()
       return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
     }
     await heading.getByRole('button').click()

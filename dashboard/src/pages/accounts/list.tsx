@@ -42,7 +42,7 @@ export function AccountList() {
 function Search({ search }: { search: string }) {
   return (
     <form
-      class="row find accounts-find"
+      class="row accounts-find"
       role="search"
       aria-label="Accounts"
       onSubmit={(event) => {
@@ -117,13 +117,10 @@ function Table({ accounts }: { accounts: readonly Account[] }) {
           <tr>
             <th scope="col">Name</th>
             <th scope="col" class="number">
-              Spent this month
+              This month
             </th>
             <th scope="col" class="number">
               Calls
-            </th>
-            <th scope="col" class="number">
-              Failed
             </th>
             <th scope="col">Budget</th>
             <th scope="col" class="number">
@@ -162,8 +159,9 @@ function Row({ account }: { account: Account }) {
       <td class="number">
         <Money usd={activity?.spent.usd} />
       </td>
-      <td class="number">{shortCount(activity?.calls ?? 0)}</td>
-      <td class="number">{shortCount(activity?.failed_calls ?? 0)}</td>
+      <td class="number" title={`${shortCount(activity?.failed_calls ?? 0)} of them failed`}>
+        {shortCount(activity?.calls ?? 0)}
+      </td>
       <td>
         {budget === null ? (
           <span class="quiet">none</span>

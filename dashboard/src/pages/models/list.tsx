@@ -36,6 +36,7 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
           Show all {found.length}
         </button>
       )}
+      <p class="hint">“In” and “out” are the prices of a million tokens.</p>
       <MeasuredOver measured={catalog.measured} />
     </>
   )
@@ -99,7 +100,6 @@ function Table({ entries }: { entries: readonly Entry[] }) {
         <thead>
           <tr>
             <Heading column="name">Model</Heading>
-            <th scope="col">Type</th>
             <th scope="col">State</th>
             <Heading column="price">Price</Heading>
             <Heading column="context">Context</Heading>
@@ -128,9 +128,10 @@ function Row({ entry }: { entry: Entry }) {
         <br />
         <code class="quiet">{model.id}</code>
       </td>
-      <td>{modality === 'image' ? 'pictures' : 'language'}</td>
       <td>
         <span class={`state ${look}`}>{text}</span>
+        <br />
+        <span class="hint">{modality === 'image' ? 'pictures' : 'language'}</span>
       </td>
       <td class="number">{price ?? <span class="quiet">unknown</span>}</td>
       <td class="number">
@@ -141,7 +142,11 @@ function Row({ entry }: { entry: Entry }) {
         )}
       </td>
       <td>
-        {route === undefined ? <span class="quiet">–</span> : <Health health={route.health} />}
+        {route === undefined || route.health.attempts === 0 ? (
+          <span class="quiet">–</span>
+        ) : (
+          <Health health={route.health} />
+        )}
       </td>
     </tr>
   )
