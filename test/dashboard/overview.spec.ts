@@ -67,4 +67,18 @@ describe("the dashboard's overview", () => {
     await page.getByRole('region', { name: 'Requests' }).waitFor()
     expect(new URL(page.url()).searchParams.get('model')).to.equal('dear')
   })
+
+  it('waits for its turn among the reports of the account', async () => {
+    const page = await dashboard.open('/keys')
+    let refused = 0
+    await page.route('**/api/usage?*', async (route) => {
+      if (refused++ >= 4) return route.continue()
+      const error = { message: 'Busy.', type: 'overloaded_error', code: 'overloaded', param: null }
+      await route.fulfill({ status: 503, headers: { 'retry-after': '1' }, json: { error } })
+    })
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.clock.fastForward(2000)
+    await page.getByRole('button', { name: /^Spent/ }).waitFor()
+    expect(refused).to.be.above(4)
+  })
 })

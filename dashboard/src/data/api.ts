@@ -45,6 +45,23 @@ export const whenSignedOut = (listener: () => void): void => void (onSignedOut =
 /** Beyond this an answer is not waited for. */
 const answerTimeoutMs = 30_000
 
+/** So often what has to wait for its turn is asked for, and so long it waits at most each time. */
+const turnsMax = 4
+const turnSecondsMax = 2
+
+/** Reports of an account share a few turns: one that is told to come back soon does so by itself. */
+async function inTurn(request: Request, signal: AbortSignal): Promise<Response> {
+  for (let turn = 1; ; turn++) {
+    const response = await fetch(request, { signal })
+    const seconds = Number(response.headers.get('retry-after'))
+    const isSoon = response.status === 503 && seconds > 0 && seconds <= turnSecondsMax
+    if (request.method !== 'GET' || !isSoon || turn === turnsMax) return response
+    // Those that were refused together do not come back together.
+    const delayMs = seconds * 1000 * (0.5 + Math.random())
+    await new Promise((resolve) => setTimeout(resolve, delayMs))
+  }
+}
+
 const client = createClient<paths>({
   baseUrl: location.origin,
   credentials: 'same-origin',
@@ -56,7 +73,7 @@ const client = createClient<paths>({
     }
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(answerTimeoutMs)])
     try {
-      const response = await fetch(request, { signal })
+      const response = await inTurn(request, signal)
       noteAnswer(response.status)
       return response
     } catch (error) {
