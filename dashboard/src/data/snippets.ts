@@ -52,7 +52,7 @@ export function toolSnippets(access: Access): readonly Snippet[] {
     { name: 'Claude Desktop', text: startedProgram(access) },
     { name: 'Cursor', text: cursorFile(access) },
     { name: 'VS Code', text: codeFile(access) },
-    { name: 'Others', text: startedProgram(access) },
+    { name: 'Others', text: plainFile(access) },
   ]
 }
 
@@ -63,6 +63,12 @@ export function claudeCode({ tools, key }: Access): string {
 
 export function cursorFile(access: Access): string {
   return printed({ mcpServers: { gateway: { url: access.tools, ...headersOf(access) } } })
+}
+
+/** As most other clients read it. */
+function plainFile(access: Access): string {
+  const gateway = { type: 'http', url: access.tools, ...headersOf(access) }
+  return printed({ mcpServers: { gateway } })
 }
 
 /** Without a key in it: the file is shared with a project, and the editor asks for the key. */

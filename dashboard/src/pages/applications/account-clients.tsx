@@ -33,7 +33,7 @@ export function Services({ onCreated }: { onCreated: (created: Created) => void 
   const [told, setTold] = useState<string>()
   const close = () => setAsked(undefined)
   return (
-    <section class="card">
+    <section class="card applications">
       <div class="head">
         <h2>Services</h2>
         <button type="button" class="plain" onClick={() => setAsked({ act: 'create' })}>

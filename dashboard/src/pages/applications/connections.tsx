@@ -31,7 +31,7 @@ export function Connections() {
   const [ending, setEnding] = useState<ApiKey>()
   const [told, setTold] = useState<string>()
   return (
-    <section class="card">
+    <section class="card applications">
       <h2>{mayAdminister.value ? 'Connected by people' : 'Connected by you'}</h2>
       <p role="status" class="told">
         {told}

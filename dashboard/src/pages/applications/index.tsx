@@ -5,6 +5,7 @@ import { mayAdminister } from '../../data/session.ts'
 import { Connections } from './connections.tsx'
 import { ServiceSecret } from './client-secret.tsx'
 import { Services } from './account-clients.tsx'
+import './applications.css'
 
 /** The applications that people have connected, and the services of the account. */
 export function Page() {

@@ -1,7 +1,7 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, mayAdminister, membership } from '../../data/session.ts'
+import { accountQuery, isOperator } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
@@ -15,15 +15,14 @@ const shownMax = 20
 
 /** What has connected and when, and what failed with what to do. */
 export function Activity() {
-  const operator = useLoad('operator', isOperator)
   const activity = useLoad(
-    `connections ${operator.data}`,
+    'connections',
     async (signal) => {
       const params = { query: { ...accountQuery(), limit: shownMax } }
       const [clients, attempts, unknown] = await Promise.all([
         bodyOf(GET('/api/clients', { params, signal })),
         bodyOf(GET('/api/attempts', { params, signal })),
-        operator.data === true
+        isOperator.value
           ? bodyOf(GET('/api/attempts/unknown', { params: { query: { limit: shownMax } }, signal }))
           : undefined,
       ])
@@ -70,7 +69,7 @@ export function Activity() {
         )}
         {unknown.length > 0 && (
           <>
-            <h3>Of nobody that the gateway knows</h3>
+            <h3>From nobody whom the gateway knows</h3>
             <p class="hint">Only those who run the gateway see these.</p>
             <ul class="events">
               {unknown.map((attempt) => (
@@ -82,14 +81,6 @@ export function Activity() {
       </section>
     </div>
   )
-}
-
-/** Whether the account is that of those who run the gateway, and its administrator looks. */
-async function isOperator(signal: AbortSignal): Promise<boolean> {
-  const id = membership.value?.account_id
-  if (id === undefined || !mayAdminister.value) return false
-  const params = { path: { id } }
-  return (await bodyOf(GET('/api/accounts/{id}', { params, signal }))).is_operator
 }
 
 function Connected({ client }: { client: Schemas['ToolClient'] }) {
@@ -122,7 +113,7 @@ const kinds: Record<Schemas['ApiKeyKind'], string> = {
 
 function Failed({ attempt }: { attempt: Attempt }) {
   const { client, key, header, times, redirect_host: host, request_id: requestId } = attempt
-  const { what, remedy } = remedyOf(attempt)
+  const { what, remedy, isToldMore = false, hasRow = false } = remedyOf(attempt)
   return (
     <li>
       <p>
@@ -145,8 +136,10 @@ function Failed({ attempt }: { attempt: Attempt }) {
         )}
         {host !== null && <>To be sent back to {host}. </>}
         {attempt.address !== null && <>From {attempt.address}. </>}
-        {attempt.message}{' '}
-        {requestId !== null && <a href={addressOf(`/requests/${requestId}`)}>Its request</a>}
+        {isToldMore && attempt.message}{' '}
+        {hasRow && requestId !== null && (
+          <a href={addressOf(`/requests/${requestId}`)}>Its request</a>
+        )}
       </p>
     </li>
   )

@@ -84,11 +84,13 @@ function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
               <button type="button" class="plain" onClick={onChange}>
                 Change
               </button>
-              {state === 'active' && apiKey.replaced_by === null && (
-                <button type="button" class="plain" onClick={() => setDialog('rotate')}>
-                  Rotate…
-                </button>
-              )}
+              {state === 'active' &&
+                apiKey.kind !== 'connection' &&
+                apiKey.replaced_by === null && (
+                  <button type="button" class="plain" onClick={() => setDialog('rotate')}>
+                    Rotate…
+                  </button>
+                )}
               <button type="button" class="danger" onClick={() => setDialog('revoke')}>
                 Revoke…
               </button>
@@ -110,8 +112,15 @@ function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
         >
           <p>
             Whatever uses it is refused within two seconds, and calls under way are ended; so are
-            connections that were made with it. It was last used <Time at={apiKey.last_used_at} />.
-            It cannot be undone; its usage and its requests stay.
+            connections that were made with it. It{' '}
+            {apiKey.last_used_at === null ? (
+              'was never used'
+            ) : (
+              <>
+                was last used <Time at={apiKey.last_used_at} />
+              </>
+            )}
+            . It cannot be undone; its usage and its requests stay.
           </p>
         </RevokeDialog>
       )}
