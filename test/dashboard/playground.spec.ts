@@ -6,6 +6,7 @@ import { until } from '../support/until.ts'
 
 const picture = { name: 'boat.png', mimeType: 'image/png', buffer: bytesOf(pixel) }
 const flare = 'gpt-image-1-mini'
+const keyPath = '/api/sessions/current/key'
 const plus = 'alibaba/qwen-image-plus'
 
 describe('the playground', () => {
@@ -94,13 +95,20 @@ describe('the playground', () => {
     await expectGoodLooks(page)
   })
 
-  it('asks for another key once where the one it has is none any more', async () => {
-    const page = await opened(`image_model=${plus}`)
+  it('asks for another key once where another tab has got one', async () => {
+    const three = [plus, flare, 'zai/cogview-4']
+    const page = await opened(`image_model=${three.join(',')}`)
     await say(page, 'Prompt', 'A boat')
-    await page.getByRole('button', { name: 'Make the picture for' }).waitFor()
-    await dashboard.gateway.revokeKeys()
-    await page.getByRole('button', { name: 'Make the picture for' }).click()
-    await column(page, plus).getByRole('img').waitFor()
+    await page.getByRole('button', { name: 'Make 3 pictures for' }).waitFor()
+    let asked = 0
+    page.on('request', (one) => void (asked += one.url().includes(keyPath) ? 1 : 0))
+    const { headers } = dashboard.owner
+    const body = { mode: 'test' }
+    const other = await dashboard.gateway.post(keyPath, body, { key: null, headers })
+    expect(other.status).to.equal(201)
+    await page.getByRole('button', { name: 'Make 3 pictures for' }).click()
+    for (const model of three) await column(page, model).getByRole('img').waitFor()
+    expect(asked).to.equal(1)
   })
 
   it('leads to the sandbox where no provider is set up', async () => {

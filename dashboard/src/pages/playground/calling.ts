@@ -8,16 +8,20 @@ type Asking = { mode: Mode; method?: 'GET' | 'POST'; signal: AbortSignal; idempo
 /** The keys of this visit, in memory alone; by account and mode. */
 const keys = new Map<string, Promise<string>>()
 
-function keyFor(mode: Mode, isRefused: boolean): Promise<string> {
+/** The key to call with; another one than was refused, which all who were refused with it share. */
+async function keyFor(mode: Mode, refused?: string): Promise<string> {
   const query = accountQuery()
   const place = `${mode} ${query.account_id ?? ''}`
-  const known = isRefused ? undefined : keys.get(place)
-  if (known !== undefined) return known
+  const known = keys.get(place)
+  const key = await known?.catch(() => undefined)
+  if (key !== undefined && key !== refused) return key
+  // Somebody else may have asked for the next one meanwhile.
+  if (keys.get(place) !== known) return keyFor(mode, refused)
   const asked = bodyOf(
     POST('/api/sessions/current/key', { params: { query }, body: { mode } }),
-  ).then(({ key }) => key)
+  ).then((created) => created.key)
   keys.set(place, asked)
-  asked.catch(() => keys.delete(place))
+  asked.catch(() => keys.get(place) === asked && keys.delete(place))
   return asked
 }
 
@@ -26,9 +30,10 @@ function keyFor(mode: Mode, isRefused: boolean): Promise<string> {
  * renewed once. Resolves with an answer that is well. Throws a Refusal.
  */
 export async function call(path: string, body: unknown, asking: Asking): Promise<Response> {
-  const first = await send(path, body, asking, await keyFor(asking.mode, false))
+  const key = await keyFor(asking.mode)
+  const first = await send(path, body, asking, key)
   const response =
-    first.status === 401 ? await send(path, body, asking, await keyFor(asking.mode, true)) : first
+    first.status === 401 ? await send(path, body, asking, await keyFor(asking.mode, key)) : first
   if (response.ok) return response
   const told: unknown = await response.json().catch(() => undefined)
   throw refusalOf(told, response)
