@@ -71,12 +71,22 @@ export function useAttempts() {
       setAttempts([])
       wanted.forEach((one, index) => begin(index, one, newAttemptKey()))
     },
-    /** Under the same key: what has been made and not been seen is answered, and not paid again. */
     again: (index: number) => {
-      const { idempotencyKey, ...wanted } = attempts[index]!
-      begin(index, wanted, idempotencyKey)
+      const attempt = attempts[index]!
+      const { idempotencyKey, ...wanted } = attempt
+      begin(index, wanted, isOpen(attempt) ? idempotencyKey : newAttemptKey())
     },
   }
+}
+
+/**
+ * Whether nobody knows what has become of it: under the same key, what was made is answered and not paid
+ * again. An answer that was a refusal is one, and another attempt is another call.
+ */
+function isOpen(attempt: Attempt): boolean {
+  if (attempt.state !== 'failed') return true
+  const { status, code } = attempt.error
+  return status === 0 || code === 'idempotency_key_in_use'
 }
 
 type Started = Wanted & { idempotencyKey: string; startedAtMs: number }
