@@ -13,29 +13,30 @@ import { buildDashboard } from './dashboard.ts'
 
 const folder = join(import.meta.dirname, '../docs/images')
 const window = { width: 1280, height: 860 }
+const tallWindow = { width: 1280, height: 1200 }
 /** Sharp on screens of today; what a reader loads stays below `bytesMax`. */
 const pixelsPerPoint = 1.5
 const bytesMax = 200_000
 const days = 60
 
 /** What each picture shows, by the name of its file. */
-const views: Record<string, (page: Page, gateway: TestGateway) => Promise<void>> = {
+const views: Record<string, (page: Page, gateway: Pick<TestGateway, 'url'>) => Promise<void>> = {
   overview: async (page, { url }) => {
     await page.goto(`${url}/dashboard`)
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-    await page.getByText('By model').first().waitFor()
+    await page.getByRole('button', { name: 'By model' }).click()
+    await page.getByRole('heading', { name: 'By model' }).waitFor()
   },
-  request: async (page, { url, db }) => {
-    const { id } = await db
-      .selectFrom('usage')
-      .select('id')
-      .where('model', '=', 'claude-opus-4-8')
-      .where('cost_nano_usd', '>', 0)
-      .where('attempts', 'like', '%overloaded%')
-      .orderBy('at', 'desc')
-      .executeTakeFirstOrThrow()
-    await page.goto(`${url}/dashboard/requests/${id}`)
-    await page.getByRole('heading', { name: 'Cost' }).first().waitFor()
+  playground: async (page, { url }) => {
+    const models = ['gpt-image-2', 'alibaba/qwen-image-3.0']
+    await page.setViewportSize(tallWindow)
+    const query = new URLSearchParams({ mode: 'test', image_model: models.join() })
+    await page.goto(`${url}/dashboard/playground?${query.toString()}`)
+    await page.getByLabel('Prompt').fill('A lighthouse in a storm, seen from a boat, oil on canvas')
+    await page.getByRole('button', { name: /^Make / }).click()
+    for (const model of models) {
+      await page.getByRole('region', { name: model }).getByRole('img').first().waitFor()
+    }
   },
 }
 
