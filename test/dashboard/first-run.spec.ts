@@ -50,9 +50,21 @@ describe('the first run, as a person goes through it', () => {
     await page.getByRole('button', { name: 'Create the key' }).click()
     const old = await copyKey(page)
     expect(old).to.match(/^mag_test_/)
-    expect(await draw(old)).to.equal(1)
 
-    // The page of the first steps has seen the call.
+    await page.goto(`${gateway.url}/dashboard/welcome`)
+    await page.getByRole('link', { name: 'make a picture in the playground' }).click()
+    await page.getByLabel('Prompt').fill('A lighthouse')
+    await page.getByRole('button', { name: /^Make the picture for / }).click()
+    await page.getByRole('img').first().waitFor()
+    await page.getByRole('link', { name: 'About this request' }).click()
+    await expectArithmetic(page)
+
+    expect(await draw(old)).to.equal(1)
+    // The page of the first steps has seen the calls, and the list of the requests has them.
+    await page.goto(`${gateway.url}/dashboard/requests?mode=test`)
+    const requests = page.getByRole('region', { name: 'Requests' }).getByRole('row')
+    await requests.filter({ hasText: 'Playground of Grace Hopper' }).waitFor()
+    await requests.filter({ hasText: 'my first key' }).waitFor()
     await page.goto(`${gateway.url}/dashboard/welcome`)
     await page.getByText('would have cost').waitFor()
     await expectGoodLooks(page)
@@ -82,7 +94,7 @@ describe('the first run, as a person goes through it', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await draw(next)).to.equal('401 invalid_api_key')
     expect(await draw(old)).to.equal(1)
-  })
+  }).timeout(40_000)
 
   it('ends with the link: it works once, and says so', async () => {
     const path = await setUpPath()

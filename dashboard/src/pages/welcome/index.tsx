@@ -32,8 +32,10 @@ export function Page() {
         >
           <p>
             Paste the line that comes with your key into a terminal, or{' '}
-            <a href={addressOf('/playground')}>make a picture in the playground</a>. This page sees
-            your call when it comes.
+            <a href={addressOf('/playground', { mode: 'test' })}>
+              make a picture in the playground
+            </a>
+            . This page sees your call when it comes.
           </p>
         </Step>
         <Step title="See what it cost" isDone={false} isNext={call !== undefined}>
