@@ -29,7 +29,6 @@ export function Shown() {
   const page = pageAt(place.value.path)
   const [ready, setReady] = useState<Ready>()
   const [error, setError] = useState<Refusal>()
-  const [tries, setTries] = useState(0)
   useEffect(() => {
     if (page === undefined) return
     setError(undefined)
@@ -38,10 +37,11 @@ export function Shown() {
       (thrown: unknown) => setError(toRefusal(thrown)),
     )
     document.title = `${page.title} · Model-Access Gateway`
-  }, [page, tries])
+  }, [page])
   if (page === undefined) return <Nowhere />
   if (!mayOpen(page)) return <NotForYou page={page} />
-  if (error !== undefined) return <Failure error={error} again={() => setTries(tries + 1)} />
+  // A browser does not ask again for a script that it could not load.
+  if (error !== undefined) return <Failure error={error} again={() => location.reload()} />
   if (ready?.page !== page) return <Waiting />
   // Another account is another page.
   return <ready.Page key={`${signedIn.value?.person.id} ${membership.value?.account_id}`} />

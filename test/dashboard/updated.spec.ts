@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { useDashboard } from '../support/dashboard.ts'
+import { ready } from './pages.ts'
+
+const part = /\/dashboard\/assets\/keys-/
+const firstPage = /\/dashboard$/
+
+describe('a page that was opened before the gateway was updated', () => {
+  const dashboard = useDashboard()
+
+  /** The page as another version has it, to who looks whether there is one. */
+  const update = async (page: Page) => {
+    await page.route(part, (route) => route.fulfill({ status: 404, body: 'another version' }))
+    await page.route(firstPage, (route) =>
+      route.request().resourceType() === 'fetch'
+        ? route.fulfill({ status: 200, body: '<script src="/dashboard/assets/index-new.js">' })
+        : route.continue(),
+    )
+  }
+  const openKeys = (page: Page) => page.getByRole('link', { name: 'API keys' }).click()
+
+  it('is reloaded by itself, once, and shows what was asked for', async () => {
+    const page = await dashboard.open('/overview')
+    await ready(page)
+    await update(page)
+    const reloaded = page.waitForEvent('load')
+    await openKeys(page)
+    await page.unroute(part)
+    await reloaded
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  })
+
+  it('is not reloaded again and again where that does not help', async () => {
+    const page = await dashboard.open('/overview')
+    await ready(page)
+    await update(page)
+    let loads = 0
+    page.on('load', () => loads++)
+    await openKeys(page)
+    await page.getByText('This page could not be loaded').waitFor()
+    expect(loads).to.equal(1)
+    await page.unroute(part)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  })
+})
