@@ -5,6 +5,9 @@ import { RequestList } from './list.tsx'
 import { OneRequest } from './one.tsx'
 import './requests.css'
 
+/** What no request has as its id: the errors of all, by cause, as GET /api/requests/errors tells them. */
+const errors = 'errors'
+
 /** The calls of the account: as they come in, why some of them failed, or one of them in full. */
 export function Page() {
   const { path, query } = place.value
@@ -15,8 +18,8 @@ export function Page() {
     if (asked === null) return
     go(addressOf(`/requests/${encodeURIComponent(asked)}`), { replace: true })
   }, [asked])
-  if (id !== undefined) return <OneRequest key={id} id={id} />
-  const isAboutErrors = query.get('view') === 'errors'
+  const isAboutErrors = id === errors
+  if (id !== undefined && !isAboutErrors) return <OneRequest key={id} id={id} />
   return (
     <>
       <div class="head">
@@ -27,7 +30,7 @@ export function Page() {
           As they come in
         </a>
         <a
-          href={addressOf('/requests', { view: 'errors' })}
+          href={addressOf(`/requests/${errors}`)}
           aria-current={isAboutErrors ? 'true' : undefined}
         >
           Why some failed

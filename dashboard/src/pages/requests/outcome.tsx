@@ -14,7 +14,7 @@ export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 
   const { outcome } = call
   const isCached = call.cache === 'hit' && outcome === 'ok'
   const text = outcome === 'failed' ? (call.error_code ?? outcome) : outcome
-  return <span class={`state ${looks[outcome]}`}>{isCached ? 'from the cache' : text}</span>
+  return <span class={`state ${looks[outcome]}`}>{isCached ? 'cached' : text}</span>
 }
 
 /** A duration as people read it. */
