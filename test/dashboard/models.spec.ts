@@ -109,5 +109,8 @@ describe('the page of models', () => {
     const page = await dashboard.open(`/models/${encodeURIComponent(name)}`)
     await page.getByRole('heading', { name: 'There is no such model' }).waitFor()
     await expectNoViolations(page)
+    await page.evaluate(`history.pushState(null, '', '/dashboard/models/%E0%A4')`)
+    await page.evaluate(`dispatchEvent(new PopStateEvent('popstate'))`)
+    await page.getByText('The catalog has no model %E0%A4').waitFor()
   })
 })

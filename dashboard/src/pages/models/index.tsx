@@ -18,7 +18,7 @@ export function Page() {
     (signal) => bodyOf(GET('/api/models', { params: { query: accountQuery() }, signal })),
     { everyMs: pollMs },
   )
-  const id = decodeURIComponent(place.value.path.split('/').slice(2).join('/'))
+  const id = decoded(place.value.path.split('/').slice(2).join('/'))
   return (
     <>
       {catalog.data === undefined && <h1>Models</h1>}
@@ -32,4 +32,13 @@ export function Page() {
       )}
     </>
   )
+}
+
+/** A part of an address as it was meant; one that is not well-formed is left as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
