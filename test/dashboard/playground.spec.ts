@@ -111,6 +111,15 @@ describe('the playground', () => {
     expect(asked).to.equal(1)
   })
 
+  it('opens with the model that another page names, of either kind', async () => {
+    const chat = await opened('model=gpt-5-mini')
+    expect(await chat.getByLabel('Model', { exact: true }).inputValue()).to.equal('gpt-5-mini')
+    await chat.getByRole('button', { name: 'Pictures', exact: true }).click()
+    await chat.getByLabel('Prompt').waitFor()
+    const pictures = await opened(`model=${flare}`)
+    expect(await pictures.getByLabel('Model', { exact: true }).inputValue()).to.equal(flare)
+  })
+
   it('leads to the sandbox where no provider is set up', async () => {
     const page = await dashboard.open('/playground')
     await page.getByRole('link', { name: 'Try the sandbox' }).click()

@@ -12,10 +12,13 @@ import './playground.css'
 /** Tries models out: pictures and conversations, with the price before it is paid. */
 export function Page() {
   const { query } = place.value
-  const isChat = query.get('tab') === 'chat'
   const mode: Mode = query.get('mode') === 'test' ? 'test' : 'live'
   const account = accountQuery().account_id ?? ''
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
+  const tab = query.get('tab')
+  // Other pages lead here with a model of either kind.
+  const named = models.data?.find(({ id }) => id === query.get('model'))
+  const isChat = tab === 'chat' || (tab === null && named !== undefined && !makesPictures(named))
   return (
     <>
       <div class="head">
@@ -26,7 +29,7 @@ export function Page() {
         </div>
       </div>
       <div class="row tabs" role="group" aria-label="What to make">
-        <Choice isOn={!isChat} change={{ tab: undefined }} text="Pictures" />
+        <Choice isOn={!isChat} change={{ tab: 'pictures' }} text="Pictures" />
         <Choice isOn={isChat} change={{ tab: 'chat' }} text="Chat" />
       </div>
       {mode === 'test' && (

@@ -4,7 +4,8 @@ import { modelsMax, type Model } from './models.ts'
 
 /** The models that the address names, of those that there are; else the first one. */
 export function chosenOf(models: readonly Model[], parameter: string): readonly Model[] {
-  const named = (place.value.query.get(parameter) ?? '').split(',')
+  const { query } = place.value
+  const named = (query.get(parameter) ?? query.get('model') ?? '').split(',')
   const found = named.flatMap((id) => models.find((one) => one.id === id) ?? [])
   const first = models.find(startsAlone) ?? models[0]
   return found.length > 0 || first === undefined ? [...new Set(found)].slice(0, modelsMax) : [first]
