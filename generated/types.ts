@@ -2348,7 +2348,7 @@ export interface components {
             mode: components["schemas"]["Mode"];
             face: components["schemas"]["Face"];
             modality: components["schemas"]["CallModality"];
-            /** @description The model that answered, else the one that was asked for. */
+            /** @description The model that answered, else the one that was tried last, else the one that was asked for. */
             model: string;
             /** @description The model as the caller named it, which may be an alias or another spelling. */
             asked_model: string;

@@ -91,8 +91,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   const { context, modality, admission } = options
   const { monotonic } = parts
   const { mode } = context.caller
-  const startedAt = parts.clock()
-  const begunAt = monotonic()
+  const [startedAt, begunAt] = [parts.clock(), monotonic()]
   const deadline = parts.startDeadline(context.ending, options.timeoutMs, begunAt)
   const attempts: Attempt[] = []
   const tried = new Set<Route>()
@@ -104,7 +103,8 @@ export function openCall(parts: CallParts, options: Options): Call {
   }
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
-    const asked = { model: options.model, askedModel: options.model, context, modality }
+    const model = lastOf(tried).model?.id ?? options.model
+    const asked = { model, askedModel: options.model, context, modality }
     return { ...asked, startedAt, durationMs: monotonic() - begunAt, attempts }
   })
   const record = (end: EndOfCall) => settling(call.held, keepRow(end))

@@ -30,6 +30,13 @@ forEachStore('what is kept of a call beside its cost', () => {
     }
   })
 
+  it('is the model that was tried, also of a call that failed', async () => {
+    const asked = 'openai/GPT 5 Mini'
+    const words = [{ role: 'user', content: 'sandbox:status=500' }]
+    const found = await recordOf(await ask({ model: asked, messages: words }))
+    expect(found).to.include({ outcome: 'failed', model: 'gpt-5-mini', asked_model: asked })
+  })
+
   it('is what was adjusted, without what may be a part of the prompt', async () => {
     const body = { model: 'gpt-5-mini', max_token: 7, stpo: 'a lighthouse in the fog' }
     const found = await recordOf(await ask(body))
