@@ -46,16 +46,11 @@ function Content() {
 }
 
 function Pages() {
-  // The page asks for what it shows while the session is still looked up.
   return (
     <Shell>
-      {signedIn.value === undefined ? (
-        <Waiting />
-      ) : (
-        <Boundary>
-          <Shown />
-        </Boundary>
-      )}
+      <Boundary>
+        <Shown />
+      </Boundary>
     </Shell>
   )
 }

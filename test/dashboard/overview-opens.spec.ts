@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Page } from 'playwright-core'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 describe('the first page of the dashboard', () => {
@@ -17,4 +18,82 @@ describe('the first page of the dashboard', () => {
     expect(await page.getByRole('navigation').count()).to.equal(0)
     await expectGoodLooks(page)
   })
+
+  it('asks for all that it shows at once, and for nothing twice', async () => {
+    for (const [path, name, calls] of [
+      ['', 'Overview', 5],
+      ['/requests', 'Requests', 4],
+      ['/models', 'Models', 2],
+    ] as const) {
+      const page = await dashboard.open('/you')
+      await page.getByLabel('Name').waitFor()
+      const asked: string[] = []
+      let release = (): void => undefined
+      const released = new Promise<void>((resolve) => (release = resolve))
+      await page.route('**/api/**', async (route) => {
+        asked.push(route.request().url())
+        if (asked.length === calls) release()
+        // No answer comes before the last question.
+        await released
+        await route.continue()
+      })
+      await page.goto(`${dashboard.gateway.url}/dashboard${path}`)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await page.getByText('Ada Lovelace').first().waitFor()
+      await page.waitForLoadState('networkidle')
+      expect(asked.filter((url) => url.endsWith('/api/sessions/current'))).to.have.length(1)
+      expect(asked, asked.join('\n')).to.have.length(new Set(asked).size)
+      await page.context().close()
+    }
+  })
+
+  it('falls back in silence to the first account where the chosen one is left', async () => {
+    const page = await dashboard.open('/you')
+    await page.getByLabel('Name').waitFor()
+    const left = `acc_${'0'.repeat(32)}`
+    await page.evaluate((id) => localStorage.setItem('gateway_account', id), left)
+    const alerts = await countAlerts(page)
+    const asked: (string | null)[] = []
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      if (url.pathname === '/api/usage') asked.push(url.searchParams.get('account_id'))
+    })
+    await page.route('**/api/sessions/current', async (route) => {
+      await page.waitForResponse('**/api/usage?*')
+      await route.continue()
+    })
+    await page.goto(`${dashboard.gateway.url}/dashboard/overview`)
+    await page.getByRole('link', { name: 'Create an API key' }).waitFor()
+    expect(asked.slice(0, 4)).to.deep.equal([left, left, left, left])
+    expect(new Set(asked.slice(4))).to.deep.equal(new Set([null]))
+    expect(await alerts()).to.equal(0)
+  })
+
+  it('is silent about what nobody may see', async () => {
+    const page = await dashboard.open('/you', { as: null })
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    const alerts = await countAlerts(page)
+    await page.route('**/api/sessions/current', async (route) => {
+      await page.waitForResponse('**/api/usage?*')
+      await route.continue()
+    })
+    await page.goto(`${dashboard.gateway.url}/dashboard/overview`)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await alerts()).to.equal(0)
+  })
 })
+
+/** How many failures the page shows from the next load on, also those that are gone again. */
+async function countAlerts(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(`
+    window.alertsShown = 0
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) {
+        for (const node of addedNodes) {
+          if (node.querySelector?.('[role=alert]') || node.matches?.('[role=alert]')) window.alertsShown += 1
+        }
+      }
+    }).observe(document, { childList: true, subtree: true })
+  `)
+  return () => page.evaluate<number>('window.alertsShown')
+}

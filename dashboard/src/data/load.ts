@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './api.ts'
 import { returns } from './connection.ts'
-import { signedIn } from './session.ts'
+import { renewals, sessionKnown } from './session.ts'
 
 /** What was asked for: the last answer stays while the next one is awaited, and when that fails. */
 export type Loaded<T> = {
@@ -36,7 +36,9 @@ export function useLoad<T>(
       .current(signal)
       .then(
         (data) => signal.aborted || setState({ key, data }),
-        (thrown: unknown) => {
+        async (thrown: unknown) => {
+          // What was asked for nobody, or for an account that is left, is not this page's failure.
+          await sessionKnown
           if (signal.aborted) return
           const error = toRefusal(thrown)
           setState((before) => (before.key === key ? { ...before, error } : { key, error }))
@@ -44,7 +46,7 @@ export function useLoad<T>(
       )
       .finally(() => signal.aborted || setLoading(false))
     return () => controller.abort()
-  }, [key, asked, returns.value, signedIn.value?.session.id])
+  }, [key, asked, returns.value, renewals.value])
   useEffect(() => {
     if (everyMs === undefined) return undefined
     const timer = setInterval(() => {

@@ -10,6 +10,12 @@ export const signedIn = signal<SignedIn | null | undefined>(undefined)
 /** Why that could not be asked. */
 export const sessionError = signal<Refusal | undefined>(undefined)
 
+let tellKnown = (): void => undefined
+/** Resolves once it is known who is signed in, or that it cannot be asked. */
+export const sessionKnown = new Promise<void>((resolve) => (tellKnown = resolve))
+/** How often somebody has signed in anew above a page; what it shows is asked for again then. */
+export const renewals = signal(0)
+
 const keptAccount = 'gateway_account'
 const chosenAccountId = signal(localStorage.getItem(keptAccount) ?? undefined)
 
@@ -32,12 +38,14 @@ export const isOperator = computed(() => signedIn.value?.person.is_operator === 
 const allows = (scopes: readonly Schemas['Scope'][], scope: Schemas['Scope']) =>
   scopes.includes(scope)
 
-/** What names the account to the gateway; nothing for the first one, which it takes by default. */
+/**
+ * What names the account that was chosen to the gateway, also before it is known whether the person is
+ * still a member of it; nothing for the first one, which it takes by default.
+ */
 export function accountQuery(): { account_id?: string } {
-  const id = membership.value?.account_id
-  return id === undefined || id === signedIn.value?.person.memberships[0]?.account_id
-    ? {}
-    : { account_id: id }
+  const id = chosenAccountId.value
+  const isGone = signedIn.value && membership.value?.account_id !== id
+  return id === undefined || isGone ? {} : { account_id: id }
 }
 
 export function chooseAccount(id: string): void {
@@ -48,9 +56,11 @@ export function chooseAccount(id: string): void {
 /** Takes over what signing in has answered. */
 export function enter(body: SignedIn): void {
   setCsrfToken(body.csrf_token)
+  if (signedIn.value && signedIn.value.session.id !== body.session.id) renewals.value += 1
   sessionError.value = undefined
   isOver.value = false
   signedIn.value = body
+  tellKnown()
 }
 
 /** Whether the session of who is signed in has ended, by its age or elsewhere; the page stays meanwhile. */
@@ -76,6 +86,7 @@ export function forget(): void {
   setCsrfToken(undefined)
   isOver.value = false
   signedIn.value = null
+  tellKnown()
 }
 
 /** Asks who is signed in. */
@@ -85,6 +96,7 @@ export async function look(): Promise<void> {
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) sessionError.value = error as Refusal
     else if (!signedIn.value) forget()
+    tellKnown()
   }
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Failure } from '../elements/failure.tsx'
 import { Waiting } from '../elements/waiting.tsx'
 import { toRefusal } from '../data/load.ts'
-import { isOperator, mayAdminister, membership, signedIn } from '../data/session.ts'
+import { accountQuery, isOperator, mayAdminister, signedIn } from '../data/session.ts'
 import { loadPart } from '../data/version.ts'
 import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
@@ -24,7 +24,7 @@ export function mayOpen(page: Page): boolean {
 
 type Ready = { page: Page; Page: ComponentType }
 
-/** Shows that page; an address of none says so. */
+/** Shows that page, which asks for what it shows while the session is still looked up; an address of none says so. */
 export function Shown() {
   const page = pageAt(place.value.path)
   const [ready, setReady] = useState<Ready>()
@@ -38,13 +38,14 @@ export function Shown() {
     )
     document.title = `${page.title} · Model-Access Gateway`
   }, [page])
-  if (page === undefined) return <Nowhere />
-  if (!mayOpen(page)) return <NotForYou page={page} />
+  const isKnown = signedIn.value !== undefined
+  if (page === undefined) return isKnown ? <Nowhere /> : <Waiting />
+  if (isKnown && !mayOpen(page)) return <NotForYou page={page} />
   // A browser does not ask again for a script that it could not load.
   if (error !== undefined) return <Failure error={error} again={() => location.reload()} />
   if (ready?.page !== page) return <Waiting />
   // Another account is another page.
-  return <ready.Page key={`${signedIn.value?.person.id} ${membership.value?.account_id}`} />
+  return <ready.Page key={accountQuery().account_id ?? 'the first'} />
 }
 
 function NotForYou({ page }: { page: Page }) {

@@ -15,7 +15,7 @@ type ApiKey = Schemas['ApiKey']
 
 /** What people let act in their name: all of the account, or one's own. */
 export function Connections() {
-  const list = usePages('connections', (cursor, signal) => {
+  const list = usePages(`connections ${mayAdminister.value}`, (cursor, signal) => {
     const query = cursor === undefined ? {} : { cursor }
     const passed = signal === undefined ? {} : { signal }
     return mayAdminister.value
@@ -180,7 +180,7 @@ async function askForMore(signal: AbortSignal): Promise<More> {
     }),
   )
   const people =
-    mayAdminister.value && membership.value !== undefined
+    mayAdminister.value && (signedIn.value === undefined || membership.value !== undefined)
       ? bodyOf(GET('/api/members', { params: { query: { ...accountQuery() } }, signal }))
       : { data: [] }
   const [{ data: groups }, { data: members }] = await Promise.all([usage, people])

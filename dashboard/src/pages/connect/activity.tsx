@@ -16,7 +16,7 @@ const shownMax = 20
 /** What has connected and when, and what failed with what to do. */
 export function Activity() {
   const activity = useLoad(
-    'connections',
+    `connections ${isOperator.value}`,
     async (signal) => {
       const params = { query: { ...accountQuery(), limit: shownMax } }
       const [clients, attempts, unknown] = await Promise.all([

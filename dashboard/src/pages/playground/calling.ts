@@ -1,6 +1,6 @@
 import { bodyOf, POST, Refusal, refusalOf, type Schemas } from '../../data/api.ts'
 import { noteAnswer, noteSilence } from '../../data/connection.ts'
-import { accountQuery } from '../../data/session.ts'
+import { accountQuery, sessionKnown } from '../../data/session.ts'
 
 export type Mode = Schemas['Mode']
 type Asking = { mode: Mode; method?: 'GET' | 'POST'; signal: AbortSignal; idempotencyKey?: string }
@@ -30,6 +30,7 @@ async function keyFor(mode: Mode, refused?: string): Promise<string> {
  * renewed once. Resolves with an answer that is well. Throws a Refusal.
  */
 export async function call(path: string, body: unknown, asking: Asking): Promise<Response> {
+  await sessionKnown
   const key = await keyFor(asking.mode)
   const first = await send(path, body, asking, key)
   const response =

@@ -13,7 +13,9 @@ const lookedEveryMs = 4000
 
 /** The first steps of who has just come in: a key, a call, and what it cost. */
 export function Page() {
-  const steps = useLoad('first steps', askForSteps, { everyMs: lookedEveryMs })
+  const steps = useLoad(`first steps ${mayAdminister.value}`, askForSteps, {
+    everyMs: lookedEveryMs,
+  })
   const { hasKey = false, call } = steps.data ?? {}
   return (
     <>
