@@ -131,15 +131,17 @@ forEachStore('budgets of processes that share a store', (kind) => {
       // Each in another order: groups that meet must not wait for each other in a circle.
       await stores[group % stores.length]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
     })
-    const reading = keys.map(async (key, index) => {
+    const opening = keys.map(async (key, index) => {
       const budgets = createBudgets({
         store: stores[index % stores.length]!,
         clock: () => at,
         limits,
       })
-      await budgets.statesFor(callerWith(key, 1_000_000))
+      // Who holds something opens what it is held of, while the others' rows are counted.
+      const caller = callerWith(key, 1_000_000)
+      await budgets.reserve({ caller, requestId: `req_${key}`, at, timeoutMs: 1000, nanoUsd: 0 })
     })
-    await Promise.all([...writes, ...reading])
+    await Promise.all([...writes, ...opening])
     expect(await windows()).to.deep.equal([
       { owner_id: 'acc_1', spent: 300 * 7, reserved: 0 },
       ...keys.map((owner_id) => ({ owner_id, spent: 75 * 7, reserved: 0 })),
