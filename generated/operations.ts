@@ -924,6 +924,36 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createPasswordLink",
+    "method": "post",
+    "path": "/api/members/{id}/password-link",
+    "queryNames": [
+      "account_id"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "resetPassword",
+    "method": "post",
+    "path": "/api/password-links/use",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "public",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listInvitations",
     "method": "get",
     "path": "/api/invitations",
@@ -1366,6 +1396,10 @@ export const bodyMembers = {
   ],
   "updateMember": [
     "role"
+  ],
+  "resetPassword": [
+    "token",
+    "new_password"
   ],
   "acceptInvitation": [
     "token",

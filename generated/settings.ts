@@ -544,6 +544,11 @@ export interface components {
                  */
                 setup_link_ttl_seconds: number;
                 /**
+                 * @description How long a one-time link works that sets a new password.
+                 * @default 86400
+                 */
+                password_link_ttl_seconds: number;
+                /**
                  * @description Memory of one password hash (argon2id), in KiB; hashes made with another number are made anew at the next sign-in.
                  * @default 65536
                  */
@@ -1629,6 +1634,13 @@ export const settings = [
     "standard": 86400,
     "needsRestart": true,
     "description": "How long the one-time link that makes an owner works."
+  },
+  {
+    "name": "limits.password_link_ttl_seconds",
+    "variable": null,
+    "standard": 86400,
+    "needsRestart": true,
+    "description": "How long a one-time link works that sets a new password."
   },
   {
     "name": "limits.password_memory_kib",

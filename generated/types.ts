@@ -967,6 +967,49 @@ export interface paths {
         patch: operations["updateMember"];
         trace?: never;
     };
+    "/api/members/{id}/password-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link for a forgotten password
+         * @description Whoever opens it sets a new password for the person. The gateway sends no mail: hand the `link` of
+         *     the answer to them, which is in this answer alone. It works once, and a newer one takes its place.
+         *     Only for who is a member of no other account and does not run the gateway; those who run the
+         *     gateway may for others too. Only owners may for owners, and nobody for themselves.
+         */
+        post: operations["createPasswordLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/password-links/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a new password with a link
+         * @description With the token of the link, once. All sessions of the person end, and they are signed in.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/invitations": {
         parameters: {
             query?: never;
@@ -1502,7 +1545,7 @@ export interface components {
          * @description What was done, as `<what>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
         /** @description The values that an act changed, without secrets; null where there were none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2007,6 +2050,23 @@ export interface components {
             token: string;
             /** @description The page of the dashboard that accepts it. */
             link: string;
+        };
+        /** @enum {string} */
+        PasswordLinkObject: "password_link";
+        CreatedPasswordLink: {
+            object: components["schemas"]["PasswordLinkObject"];
+            person_id: components["schemas"]["PersonId"];
+            email: string;
+            /** @description From when on it cannot be used. */
+            expires_at: components["schemas"]["Time"];
+            /** @description What sets the password, once. It is told this once. */
+            token: string;
+            /** @description The page of the dashboard that sets it. */
+            link: string;
+        };
+        ResetPasswordRequest: {
+            token: components["schemas"]["OneTimeToken"];
+            new_password: components["schemas"]["NewPassword"];
         };
         AcceptInvitationRequest: {
             token: components["schemas"]["OneTimeToken"];
@@ -9237,6 +9297,134 @@ export interface operations {
             409: components["responses"]["LastOwner"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPasswordLink: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The person.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                id: components["parameters"]["MemberPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "password_link",
+                     *       "person_id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "email": "grace@example.com",
+                     *       "expires_at": "2026-11-23T12:00:00.000Z",
+                     *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
+                     *       "link": "https://gateway.example/dashboard/password#token=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedPasswordLink"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF",
+                 *       "new_password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetPasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description The person, signed in. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "set-cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "signed_in",
+                     *       "csrf_token": "3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A",
+                     *       "session": {
+                     *         "id": "ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a",
+                     *         "object": "session",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "last_used_at": "2026-11-22T12:30:00.000Z",
+                     *         "expires_at": "2026-12-22T12:00:00.000Z",
+                     *         "address": "203.0.113.7",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "current": true
+                     *       },
+                     *       "person": {
+                     *         "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *         "object": "person",
+                     *         "email": "ada@example.com",
+                     *         "name": "Ada Lovelace",
+                     *         "created_at": "2026-11-22T12:00:00.000Z",
+                     *         "is_operator": false,
+                     *         "memberships": [
+                     *           {
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "account_name": "default",
+                     *             "role": "owner",
+                     *             "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

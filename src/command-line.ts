@@ -3,6 +3,7 @@ import { backup } from './commands/backup.ts'
 import { UsageError, type Command } from './commands/command.ts'
 import { createAccount } from './commands/create-account.ts'
 import { createKey } from './commands/create-key.ts'
+import { createPasswordLink } from './commands/create-password-link.ts'
 import { createSetUpLink } from './commands/create-set-up-link.ts'
 import { doctor } from './commands/doctor.ts'
 import { exportRows } from './commands/export.ts'
@@ -37,6 +38,8 @@ const usage = `Usage: npm run -s gateway -- <command>
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
         [--mode test]    what was used and what it cost
   setup-link             print a one-time link that makes an owner, or gives one a new password
+  people password-link <e-mail>
+                         print a one-time link with which a person sets a new password
   oauth rotate-keys      replace the keys with which OAuth signs
   backup <file> [--force]
                          copy the store into one file, also while the gateway runs
@@ -67,6 +70,7 @@ const commands: Readonly<Record<string, Command>> = {
   'keys revoke': revokeKey,
   'keys rotate': rotateKey,
   'setup-link': createSetUpLink,
+  'people password-link': createPasswordLink,
   'oauth rotate-keys': rotateOauthKeys,
   doctor,
   usage: reportUsage,

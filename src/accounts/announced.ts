@@ -68,7 +68,9 @@ export function announcedPeople(people: People, announce: Announce): People {
 
 /** An entrance of which it is told when a new password ends sessions. */
 export function announcedEntrance(entrance: Entrance, announce: Announce): Entrance {
-  return { ...entrance, setUp: behind(entrance.setUp, () => announce(sessionsChanged)) }
+  const tell = () => announce(sessionsChanged)
+  const { setUp, resetPassword } = entrance
+  return { ...entrance, setUp: behind(setUp, tell), resetPassword: behind(resetPassword, tell) }
 }
 
 const sessionsChanged: Announcement = { kind: 'sessions_changed' }

@@ -5,6 +5,7 @@ import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
+import { findPasswordLink, usePasswordLink } from './password-links.ts'
 import { assertStrong, type Passwords } from './password.ts'
 import {
   findByEmail,
@@ -43,6 +44,9 @@ export type EntranceOptions = {
   clock: () => number
 }
 
+/** A password that is set by a link. */
+type ByLink = { token: string; next: string }
+
 export type Entrance = {
   /** Whether there is anybody who could sign in. */
   isSetUp(): Promise<boolean>
@@ -50,6 +54,8 @@ export type Entrance = {
   signIn(credentials: { email: string; password: string }, from: Stranger): Promise<LetIn>
   /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
   setUp(person: NewPerson & { token: string }, from: Stranger): Promise<LetIn>
+  /** Sets a new password with a one-time link, and ends all sessions. Throws `invalid_value`. */
+  resetPassword(change: ByLink, from: Stranger): Promise<LetIn>
 }
 
 /** Where people come in who are not signed in yet. */
@@ -93,7 +99,33 @@ export function createEntrance(options: EntranceOptions): Entrance {
       succeeded()
       return welcomed(id, begun)
     },
+    resetPassword: (change, from) => resetPassword(change, from, options),
   }
+}
+
+async function resetPassword(
+  { token, next }: ByLink,
+  from: Stranger,
+  options: EntranceOptions,
+): Promise<LetIn> {
+  const { store, audit, passwords, people, attempts, clock } = options
+  const succeeded = await attempts.begin({ origin: from.origin })
+  const { email } = await findPasswordLink(store.db, token, clock())
+  assertStrong(next, email, 'new_password')
+  const hash = await passwords.hash(next)
+  const [id, begun] = await store.db.transaction().execute(async (transaction) => {
+    const now = clock()
+    const personId = await usePasswordLink(transaction, token, now)
+    await setPassword(transaction, { id: personId, hash, keptSessionId: null, now })
+    const session = await beginIn(transaction, personId, { from, options })
+    const [first] = await membershipsOf(transaction, personId)
+    const act = { action: 'person.reset_password', target: personId } as const
+    const actor = { id: personId, address: from.address }
+    await audit.write(transaction, actor, { ...act, account_id: first!.account.id })
+    return [personId, session] as const
+  })
+  succeeded()
+  return tell(people, id, begun)
 }
 
 /** A person who gave their password, which has the hash `stored` and is to have `hash`. */

@@ -6,6 +6,7 @@ import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
+import { endPasswordLinks } from './end-password-links.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
@@ -36,7 +37,7 @@ type RoleChange = { role: Role; actor: Actor }
 /** Who belongs to an account, as its administrators and they themselves see and change it. */
 export function createMembers(options: Options): Members {
   const { db } = options.store
-  const { audit } = options
+  const { audit, clock } = options
   return {
     list: (accountId, page) =>
       listPage(members(db, accountId), page, { time: 'joined_at', tell: toMember }),
@@ -52,6 +53,7 @@ export function createMembers(options: Options): Members {
           .where('account_id', '=', caller.accountId)
           .where('person_id', '=', personId)
           .execute()
+        await endPasswordLinks(transaction, personId, clock())
         await audit.write(transaction, actor, {
           account_id: caller.accountId,
           action: 'member.update',
@@ -98,6 +100,7 @@ async function remove(
   const now = clock()
   await endConnectionsOf(transaction, { personId, accountId }, { by: actor, audit, now })
   await endSessionKeysIn(transaction, { personId, accountId }, now)
+  await endPasswordLinks(transaction, personId, now)
   const left = await membershipsOf(transaction, personId)
   if (left.length === 0) await endOtherSessions(transaction, personId, { keptId: null, now })
   const act = { account_id: accountId, action: 'member.delete', target: personId } as const

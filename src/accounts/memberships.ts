@@ -3,6 +3,7 @@ import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.
 import { GatewayError } from '../core/error.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, unlimited } from './allowance.ts'
+import { endPasswordLinks } from './end-password-links.ts'
 import { scopesOf } from './role.ts'
 
 /** An account of a person, and what they are in it. */
@@ -35,6 +36,7 @@ export async function addMember(
     .onConflict((one) => one.columns(['account_id', 'person_id']).doNothing())
     .executeTakeFirst()
   if (numInsertedOrUpdatedRows === 0n) throw alreadyMember()
+  await endPasswordLinks(transaction, personId, now)
 }
 
 /** The error for who is to become a member and is one. */

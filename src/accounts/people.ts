@@ -6,6 +6,7 @@ import type { Store } from '../storage/store.ts'
 import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
+import { endPasswordLinks } from './end-password-links.ts'
 import { newId } from './id.ts'
 import { isOperating, membershipsOf } from './memberships.ts'
 import { assertStrong, type Passwords } from './password.ts'
@@ -89,7 +90,7 @@ export function createPeople(options: Options): People {
 
 type NewPassword = { id: string; hash: string; keptSessionId: string | null; now: number }
 
-/** Gives a person another password, which ends their other sessions. */
+/** Gives a person another password, which ends their other sessions, and links for a new one. */
 export async function setPassword(
   transaction: Transaction<Tables>,
   { id, hash, keptSessionId: keptId, now }: NewPassword,
@@ -100,6 +101,7 @@ export async function setPassword(
     .where('id', '=', id)
     .execute()
   await endOtherSessions(transaction, id, { keptId, now })
+  await endPasswordLinks(transaction, id, now)
 }
 
 /** The same e-mail whatever the letter case that it is written in. */

@@ -3,6 +3,7 @@ import type { Operations } from '../http/contract-router.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { changePassword } from './change-password.ts'
+import { createPasswordLink } from './create-password-link.ts'
 import { createSession } from './create-session.ts'
 import { createSessionKey } from './create-session-key.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
@@ -14,6 +15,7 @@ import { listInvitations } from './list-invitations.ts'
 import { listMembers } from './list-members.ts'
 import { listSessions } from './list-sessions.ts'
 import { removeMember } from './remove-member.ts'
+import { resetPassword } from './reset-password.ts'
 import { retrieveCurrentSession } from './retrieve-current-session.ts'
 import { retrieveEntrance } from './retrieve-entrance.ts'
 import { retrieveMe } from './retrieve-me.ts'
@@ -26,7 +28,12 @@ import { withdrawInvitation } from './withdraw-invitation.ts'
 /** What the operations on people need. */
 export type PeopleOptions = {
   cookie: SessionCookie
-  entrance: Omit<Parameters<typeof createSession>[0] & Parameters<typeof setUp>[0], 'cookie'> &
+  entrance: Omit<
+    Parameters<typeof createSession>[0] &
+      Parameters<typeof setUp>[0] &
+      Parameters<typeof resetPassword>[0],
+    'cookie'
+  > &
     Pick<Parameters<typeof retrieveEntrance>[0], 'isSetUp'>
   signUp: Parameters<typeof retrieveEntrance>[0]['signUp']
   people: Parameters<typeof updateMe>[0] & Parameters<typeof changePassword>[0]
@@ -40,6 +47,7 @@ export type PeopleOptions = {
     Parameters<typeof updateMember>[0] &
     Parameters<typeof removeMember>[0] &
     Parameters<typeof leaveAccount>[0]
+  passwordLinks: Parameters<typeof createPasswordLink>[0]
   invitations: Parameters<typeof listInvitations>[0] &
     Parameters<typeof inviteMember>[0] &
     Parameters<typeof withdrawInvitation>[0]
@@ -53,6 +61,7 @@ export function peopleOperations(options: PeopleOptions) {
   return {
     retrieveEntrance: retrieveEntrance({ ...entrance, signUp: options.signUp }),
     setUp: setUp({ ...entrance, cookie }),
+    resetPassword: resetPassword({ ...entrance, cookie }),
     createSession: createSession({ ...entrance, cookie }),
     createSessionKey: createSessionKey(sessionKeys),
     listSessions: listSessions(sessions),
@@ -68,6 +77,7 @@ export function peopleOperations(options: PeopleOptions) {
     updateMember: updateMember(members),
     removeMember: removeMember(members),
     leaveAccount: leaveAccount(members),
+    createPasswordLink: createPasswordLink(options.passwordLinks),
     listInvitations: listInvitations(invitations),
     withdrawInvitation: withdrawInvitation(invitations),
     acceptInvitation: acceptInvitation({ ...newcomers, cookie }),

@@ -11,6 +11,7 @@ import { createEntrance } from '../accounts/entrance.ts'
 import { createInvitations } from '../accounts/invitations.ts'
 import { createMembers } from '../accounts/members.ts'
 import { createNewcomers } from '../accounts/newcomers.ts'
+import { createPasswordLinks } from '../accounts/password-links.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
 import { createSessionKeys } from '../accounts/session-keys.ts'
@@ -75,6 +76,7 @@ export function assemblePeople(options: Options) {
     sessionKeys: announcedSessionKeys(createSessionKeys({ store, audit, clock, limits }), announce),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
     members: announcedMembers(createMembers({ store, audit, clock }), announce),
+    passwordLinks: createPasswordLinks({ store, audit, clock, baseUrl, limits }),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
     attempts,
     clientAttempts: createClientAttempts(counted),

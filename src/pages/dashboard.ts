@@ -33,7 +33,8 @@ const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referr
 export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
   const { headers, ...page } = dashboardPage()
   const linked = { ...page, headers: { ...headers, ...linkHeaders } }
-  return { '/dashboard/setup': linked, '/dashboard/invitations': linked }
+  const paths = ['setup', 'invitations', 'password']
+  return Object.fromEntries(paths.map((path) => [`/dashboard/${path}`, linked]))
 }
 
 /** The page of the dashboard, for every address below `/dashboard`; its script shows what it names. */

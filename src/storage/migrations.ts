@@ -11,6 +11,7 @@ import { addKeyRotation } from './migrations/key-rotation.ts'
 import { addReservationProcesses } from './migrations/reservation-processes.ts'
 import { addUsageSavings, createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
+import { createPasswordLinks } from './migrations/password-links.ts'
 import { createPeople } from './migrations/people.ts'
 import { addSessionKeys } from './migrations/session-keys.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
@@ -85,6 +86,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
     },
   },
   '0020_key_clients': { up: createKeyClients },
+  '0021_password_links': { up: createPasswordLinks },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -44,3 +44,11 @@ export type SetUpLinksTable = {
   expires_at: number
   used_at: number | null
 }
+
+export type PasswordLinksTable = {
+  digest: string
+  person_id: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}

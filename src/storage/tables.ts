@@ -3,6 +3,7 @@ import type {
   MembersTable,
   SessionsTable,
   InvitationsTable,
+  PasswordLinksTable,
   SetUpLinksTable,
 } from './people-tables.ts'
 import type { KeyClientsTable, RefusedAttemptsTable } from './connection-tables.ts'
@@ -24,6 +25,7 @@ export type Tables = {
   sessions: SessionsTable
   invitations: InvitationsTable
   setup_links: SetUpLinksTable
+  password_links: PasswordLinksTable
   oauth_clients: OauthClientsTable
   oauth_artifacts: OauthArtifactsTable
   key_clients: KeyClientsTable

@@ -13,7 +13,15 @@ import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 import { ask, expectPromised, pathOf, saying } from './promised.ts'
 
 /** What is asked of for credentials, in the order in which they can go. */
-const tables = ['sessions', 'members', 'invitations', 'setup_links', 'people', 'api_keys']
+const tables = [
+  'sessions',
+  'members',
+  'invitations',
+  'setup_links',
+  'password_links',
+  'people',
+  'api_keys',
+]
 const creating = operations.filter(
   ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
 )

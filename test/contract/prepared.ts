@@ -62,6 +62,11 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       body: { role: 'admin' },
     }),
     removeMember: async (gateway, key) => ({ path: { id: await memberOf(gateway, key) } }),
+    createPasswordLink: async (gateway, key) => ({ path: { id: await memberOf(gateway, key) } }),
+    resetPassword: async ({ people }) => {
+      const { token } = await people.passwordLink((await people.signIn()).email)
+      return { body: { token, new_password: person.password } }
+    },
     withdrawInvitation: async (gateway, key) => {
       const { id } = await gateway.people.invite(newEmail(), await accountOf(gateway, key))
       return { path: { id } }

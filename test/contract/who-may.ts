@@ -47,6 +47,8 @@ export const whoMay: Readonly<Record<string, Who>> = {
   inviteMember: 'admin',
   updateMember: 'admin',
   removeMember: 'admin',
+  createPasswordLink: 'admin',
+  resetPassword: 'everybody',
   listInvitations: 'admin',
   withdrawInvitation: 'admin',
   acceptInvitation: 'everybody',

@@ -55,6 +55,8 @@ export function createTestPeople(store: Store, parts: PeopleParts, firstAccountI
         { email, role },
         { id: operator.keyId, address: null },
       ),
+    /** A link for a new password by whoever runs the machine. */
+    passwordLink: (email: string) => parts.passwordLinks.createByEmail(email),
     setUpLink: () => parts.setUpLinks.create(),
   }
 }

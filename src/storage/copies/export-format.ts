@@ -44,6 +44,7 @@ export const exportedTables: {
   sessions: { key: ['id'], rowsPerPage },
   invitations: { key: ['id'], rowsPerPage },
   setup_links: { key: ['digest'], rowsPerPage },
+  password_links: { key: ['digest'], rowsPerPage },
   oauth_clients: { key: ['id'], rowsPerPage },
   oauth_artifacts: { key: ['digest'], rowsPerPage },
   key_clients: { key: ['id'], rowsPerPage },

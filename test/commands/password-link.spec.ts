@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { digestOf } from '../../src/accounts/api-key.ts'
+import { createAccounts } from '../../src/accounts/accounts.ts'
+import { createAudit } from '../../src/accounts/audit.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
+import { openTestStore } from '../support/store.ts'
+
+const person = {
+  id: 'usr_1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  password_hash: '',
+  created_at: 0,
+}
+
+describe('the command people password-link', () => {
+  let folder: TemporaryFolder
+  beforeEach(async () => {
+    folder = makeFolder()
+    const store = await openTestStore(folder.path)
+    const audit = createAudit(store, Date.now)
+    const { id } = await createAccounts({ store, audit, clock: Date.now }).first()
+    await store.db.insertInto('people').values(person).execute()
+    const member = { account_id: id, person_id: person.id, role: 'owner', joined_at: 0 } as const
+    await store.db.insertInto('members').values(member).execute()
+    await store.close()
+  })
+  afterEach(() => folder.remove())
+
+  const run = (words: string[]) =>
+    runProgram('src/command-line.ts', ['people', 'password-link', ...words], {
+      folder: folder.path,
+      variables: { DATA_DIR: folder.path },
+    })
+
+  it('prints a link for a person, of which the store has a digest', async () => {
+    const { code, stdout } = await run(['ADA@example.com'])
+    expect(code).to.equal(0)
+    const [, token = ''] = /\/dashboard\/password#token=([\w-]+)/.exec(stdout)!
+    const store = await openTestStore(folder.path)
+    const links = await store.db
+      .selectFrom('password_links')
+      .select(['digest', 'person_id'])
+      .execute()
+    await store.close()
+    expect(links).to.deep.equal([{ digest: digestOf(token), person_id: person.id }])
+  })
+
+  it('says what is wrong with its words', async () => {
+    const nobody = await run(['nobody@example.com'])
+    expect(nobody.code).to.equal(2)
+    expect(nobody.stderr).to.contain('Nobody has this e-mail.')
+    expect((await run([])).stderr).to.contain('Say the e-mail')
+  })
+})
