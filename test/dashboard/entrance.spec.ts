@@ -98,8 +98,35 @@ describe('the entrance of the dashboard', () => {
     await heading(other, 'Welcome to other')
   })
 
+  it('sets a new password for who forgot it, with a link that an owner makes', async () => {
+    const { gateway, owner } = dashboard
+    const accountId = await gateway.createAccount()
+    const { email } = await gateway.people.signIn({ accountId, role: 'member' })
+    const administrator = await gateway.people.signIn({ accountId, role: 'owner' })
+    const entrance = await dashboard.open('', { as: null })
+    await entrance.getByText('Forgot your password?').click()
+    await entrance.getByText('people password-link').waitFor()
+    await expectGoodLooks(entrance)
+    const members = await dashboard.open('/settings/members', { as: administrator })
+    await makeLink(members, email)
+    const operators = await dashboard.open(`/accounts/${accountId}`)
+    const link = await makeLink(operators, email)
+    const page = await dashboard.open(pathOf(link), { as: null })
+    await heading(page, 'Set a new password')
+    expect(page.url()).to.match(/\/dashboard\/password$/)
+    await expectGoodLooks(page)
+    await page.getByLabel('New password', { exact: true }).fill(email)
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByRole('alert').first().waitFor()
+    await page.getByLabel('New password', { exact: true }).fill(owner.password)
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await heading(page, 'Overview')
+    const body = { email, password: owner.password }
+    expect((await gateway.post('/api/sessions', body, { key: null })).status).to.equal(201)
+  })
+
   it('says what to do with a link that lost its token', async () => {
-    for (const path of ['/setup', '/invitations', '/setup#token=']) {
+    for (const path of ['/setup', '/invitations', '/password', '/setup#token=']) {
       const page = await dashboard.open(path, { as: null })
       await page.getByText('This address has no token.').waitFor()
       if (path === '/setup') await expectGoodLooks(page)
@@ -110,7 +137,9 @@ describe('the entrance of the dashboard', () => {
     const { gateway } = dashboard
     const { link } = await gateway.people.invite('b@example.com')
     const setUp = /http\S+/.exec(setUpText(gateway.url, await gateway.people.setUpLink()))![0]
-    for (const address of [link, setUp]) {
+    const { email } = await gateway.people.signIn()
+    const password = await gateway.people.passwordLink(email)
+    for (const address of [link, setUp, password.link]) {
       const { hash, search, pathname } = new URL(address)
       expect(hash).to.match(/^#token=.{20,}/)
       expect(search).to.equal('')
@@ -166,4 +195,15 @@ function credentialsOf({ email, password }: { email: string; password: string })
 
 async function idOf(response: Response): Promise<string> {
   return ((await response.json()) as { session: { id: string } }).session.id
+}
+
+/** Has a link for a new password made beside the name of who has an e-mail; gives the link. */
+async function makeLink(page: Page, email: string): Promise<string> {
+  const row = page.getByRole('row').filter({ hasText: email })
+  await row.getByRole('button', { name: 'New password…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Make the link' }).click()
+  await dialog.getByText('it is shown this once').waitFor()
+  await expectGoodLooks(page)
+  return dialog.getByRole('region', { name: 'the link' }).innerText()
 }

@@ -1,6 +1,7 @@
 import { place } from '../../data/place.ts'
 import { signedIn } from '../../data/session.ts'
 import { Invitation } from './invitation.tsx'
+import { NewPassword } from './new-password.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 import { SignUp } from './sign-up.tsx'
@@ -9,6 +10,7 @@ import { SignUp } from './sign-up.tsx'
 const doors: Readonly<Record<string, () => preact.JSX.Element>> = {
   '/setup': SetUp,
   '/invitations': Invitation,
+  '/password': NewPassword,
 }
 
 /** Whether the address is that of a door, which is shown instead of a page. */

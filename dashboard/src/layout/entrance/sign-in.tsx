@@ -8,6 +8,7 @@ import { Door, DoorForm } from './frame.tsx'
 import { EmailField } from './person-fields.tsx'
 
 const linkCommand = 'npm run -s gateway -- setup-link'
+const passwordCommand = 'npm run -s gateway -- people password-link you@example.com'
 
 /** Signs people in who have a password, at the address that they came for, and helps the others. */
 export function SignIn() {
@@ -51,13 +52,12 @@ function ForOthers({ signUp }: { signUp: Schemas['SignUpState'] | undefined }) {
       <details class="more">
         <summary>Forgot your password?</summary>
         <p>
-          The gateway sends no mail. Ask whoever runs it for a new set-up link, which this prints:
+          The gateway sends no mail. Ask an administrator of your account, or whoever runs the
+          gateway, for a link with which you set a new one: they find <em>New password</em> beside
+          your name, in <em>Settings</em>, <em>Members</em>, or in <em>Accounts</em>.
         </p>
-        <Snippet text={linkCommand} what="the command" />
-        <p class="hint">
-          Open the link, and give your e-mail and a new password. It makes you an owner of the first
-          account as well.
-        </p>
+        <p>Where the gateway runs, this prints the link, with your e-mail:</p>
+        <Snippet text={passwordCommand} what="the command" />
       </details>
       {signUp === 'open' && (
         <p class="hint">

@@ -11,6 +11,7 @@ import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { AllowanceFields, allowanceIn } from './allowance.tsx'
+import { Members } from './members.tsx'
 
 type Account = Schemas['Account']
 
@@ -33,6 +34,7 @@ export function OneAccount({ id }: { id: string }) {
         <>
           <About account={account.data} />
           <Change account={account.data} again={account.again} />
+          <Members account={account.data} />
           <Invite account={account.data} />
         </>
       )}

@@ -16,6 +16,8 @@ export const actWords: Record<AuditEvent['action'], string> = {
   'person.set_up': 'came in by a set-up link as',
   'person.update': 'changed the name of',
   'person.change_password': 'changed the password of',
+  'password_link.create': 'made a link for a new password of',
+  'person.reset_password': 'set a new password by a link as',
   'session.create': 'signed in',
   'session.delete': 'ended a session',
   'person.sign_up': 'signed up as',

@@ -6,6 +6,7 @@ import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, membership, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
+import { PasswordLink } from '../../elements/password-link.tsx'
 import { Question } from '../../elements/question.tsx'
 import { Said } from '../../elements/said.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -26,6 +27,7 @@ export function Members() {
     ),
   )
   const [asked, setAsked] = useState<Member>()
+  const [forgetful, setForgetful] = useState<Member>()
   const [said, setSaid] = useState<string>()
   const done = (text: string) => {
     setSaid(text)
@@ -51,6 +53,7 @@ export function Members() {
             members={members.items}
             onRole={(member, role) => void changing.run(member, role)}
             onRemove={setAsked}
+            onForgot={setForgetful}
           />
         )}
         {members.more && (
@@ -61,6 +64,9 @@ export function Members() {
         <p class="hint">{RoleValues.map((role) => `${role}: ${roleHints[role]}`).join(' ')}</p>
       </section>
       <Invitations />
+      {forgetful !== undefined && (
+        <PasswordLink member={forgetful} onClose={() => setForgetful(undefined)} />
+      )}
       {asked !== undefined && (
         <Question
           title={`Remove ${asked.name}`}
@@ -86,9 +92,10 @@ type TableProps = {
   members: readonly Member[]
   onRole: (member: Member, role: Member['role']) => void
   onRemove: (member: Member) => void
+  onForgot: (member: Member) => void
 }
 
-function Table({ members, onRole, onRemove }: TableProps) {
+function Table({ members, onRole, onRemove, onForgot }: TableProps) {
   const own = signedIn.value?.person.id
   const isOwner = membership.value?.role === 'owner'
   return (
@@ -120,9 +127,14 @@ function Table({ members, onRole, onRemove }: TableProps) {
                 </td>
                 <td class="act">
                   {isOther && (
-                    <button type="button" class="plain small" onClick={() => onRemove(member)}>
-                      Remove…
-                    </button>
+                    <>
+                      <button type="button" class="plain small" onClick={() => onForgot(member)}>
+                        New password…
+                      </button>{' '}
+                      <button type="button" class="plain small" onClick={() => onRemove(member)}>
+                        Remove…
+                      </button>
+                    </>
                   )}
                   {member.id === own && <a href={addressOf('/you')}>Leave on your page</a>}
                 </td>

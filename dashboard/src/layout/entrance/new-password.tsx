@@ -1,0 +1,42 @@
+import { bodyOf, POST } from '../../data/api.ts'
+import { forgetToken, oneTimeToken } from '../../data/one-time-token.ts'
+import { addressOf, go } from '../../data/place.ts'
+import { enter } from '../../data/session.ts'
+import { PasswordField } from '../../elements/password.tsx'
+import { Door, DoorForm } from './frame.tsx'
+import { NoToken } from './no-token.tsx'
+
+/** Sets a new password, with the one-time link that somebody made for a person who forgot theirs. */
+export function NewPassword() {
+  const token = oneTimeToken()
+  return (
+    <Door title="Set a new password">
+      {token === undefined ? (
+        <NoToken />
+      ) : (
+        <>
+          <p>You are signed in with it at once, and signed out everywhere else.</p>
+          <DoorForm
+            submit="Set the password"
+            send={async ({ new_password = '' }) => {
+              const body = { token, new_password }
+              const entered = await bodyOf(POST('/api/password-links/use', { body }))
+              forgetToken()
+              go(addressOf('/'), { replace: true })
+              enter(entered)
+            }}
+          >
+            {(faultAt) => (
+              <PasswordField
+                name="new_password"
+                label="New password"
+                isNew
+                fault={faultAt('new_password')}
+              />
+            )}
+          </DoorForm>
+        </>
+      )}
+    </Door>
+  )
+}
