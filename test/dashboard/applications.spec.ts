@@ -1,6 +1,8 @@
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { storeConnection } from '../support/connections.ts'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { suiteClock } from '../support/gateway.ts'
+import { usageRow } from '../support/usage-row.ts'
 
 describe('the applications of the dashboard', () => {
   const dashboard = useDashboard()
@@ -29,6 +31,42 @@ describe('the applications of the dashboard', () => {
     await own.getByText('Claude is revoked.').waitFor()
     await own.getByRole('row', { name: /Claude .*revoked/ }).waitFor()
     await expectGoodLooks(own)
+  })
+
+  it('are told with what was spent, exactly, however many keys spent more', async () => {
+    const { gateway } = dashboard
+    const session = await gateway.fetch('/api/sessions/current', { key: null, ...dashboard.owner })
+    const { person } = (await session.json()) as {
+      person: { memberships: { account_id: string }[] }
+    }
+    const accountId = person.memberships[0]!.account_id
+    const id = await storeConnection(gateway, { name: 'Thrifty' })
+    await storeConnection(gateway, { name: 'Idle' })
+    const base = { account_id: accountId, mode: 'live' as const, cost_status: 'final' as const }
+    const keys = [...Array.from({ length: 100 }, (_, index) => `key_${index}`), id]
+    await gateway.addUsage(
+      keys.map((key, index) => ({
+        ...usageRow(`req_spent_${index}`, suiteClock()),
+        ...base,
+        key_id: key,
+        cost_nano_usd: key === id ? 250_000_000 : 1_000_000_000,
+      })),
+    )
+    const page = await dashboard.open('/you')
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await page.route('**/api/usage?*', async (route) => {
+      await released
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Applications' }).click()
+    const thrifty = page.getByRole('row', { name: /^Thrifty/ })
+    await thrifty.getByText('not known yet').waitFor()
+    expect(await page.getByText('$0.00').count()).to.equal(0)
+    await expectGoodLooks(page)
+    release()
+    await thrifty.getByText('$0.25').waitFor()
+    await page.getByRole('row', { name: /^Idle/ }).getByText('$0.00').waitFor()
   })
 
   it('include services, whose secret is shown once, works, is rotated and revoked', async () => {

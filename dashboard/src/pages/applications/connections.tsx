@@ -13,6 +13,9 @@ import { Waiting } from '../../elements/waiting.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
+/** Of so many keys it is asked at once what was spent with them; of others one by one. */
+const keysMax = 100
+
 /** What people let act in their name: all of the account, or one's own. */
 export function Connections() {
   const list = usePages(`connections ${mayAdminister.value}`, (cursor, signal) => {
@@ -37,6 +40,7 @@ export function Connections() {
         {told}
       </p>
       <Failure error={list.error} again={list.again} />
+      {list.error === undefined && <Failure error={more.error} again={more.again} />}
       {list.items === undefined ? (
         list.isLoading && <Waiting what="Loading the connections" />
       ) : list.items.length === 0 ? (
@@ -80,7 +84,8 @@ export function Connections() {
   )
 }
 
-type More = { names: ReadonlyMap<string, string>; spent: ReadonlyMap<string, string> }
+type MostSpent = { byKey: ReadonlyMap<string, string>; isWhole: boolean }
+type More = { names: ReadonlyMap<string, string>; spent: MostSpent }
 type TableProps = {
   connections: readonly ApiKey[]
   more: More | undefined
@@ -122,7 +127,7 @@ function Table({ connections, more, onEnd }: TableProps) {
               </td>
               <td>{mayText(one)}</td>
               <td class="number">
-                <Money usd={more === undefined ? '0' : (more.spent.get(one.id) ?? '0')} />
+                <Spent id={one.id} most={more?.spent} />
               </td>
               <td>
                 <Time at={one.last_used_at} />
@@ -150,6 +155,27 @@ function Table({ connections, more, onEnd }: TableProps) {
   )
 }
 
+/** What was spent with a key since the month began; `most` has those that spent most. */
+function Spent({ id, most }: { id: string; most: MostSpent | undefined }) {
+  if (most === undefined) return <NotYet />
+  const usd = most.byKey.get(id) ?? (most.isWhole ? '0' : undefined)
+  return usd === undefined ? <SpentWith id={id} /> : <Money usd={usd} />
+}
+
+function SpentWith({ id }: { id: string }) {
+  const spent = useLoad(`spent ${id}`, (signal) => askForSpending({ key: id, limit: 1 }, signal))
+  return spent.data === undefined ? <NotYet /> : <Money usd={spent.data.total.cost.usd} />
+}
+
+function NotYet() {
+  return (
+    <span class="quiet">
+      <span aria-hidden="true">…</span>
+      <span class="hidden">not known yet</span>
+    </span>
+  )
+}
+
 function placeText({ client }: ApiKey): string {
   const host = client?.redirect_host ?? null
   if (host === null) return ''
@@ -169,23 +195,32 @@ function mayText({ models, budget }: ApiKey): string {
   return `${what}, for $${budget.amount.usd} ${period}`
 }
 
-/** Who the people are, and what was spent with which key since the month began. */
-async function askForMore(signal: AbortSignal): Promise<More> {
+type Chosen = { key: string; limit: 1 } | { group_by: ['key']; order_by: 'cost'; limit: number }
+
+/** What was used since the month began. */
+function askForSpending(chosen: Chosen, signal: AbortSignal) {
   const now = new Date()
   const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString()
-  const usage = bodyOf(
-    GET('/api/usage', {
-      params: { query: { ...accountQuery(), from, group_by: ['key'], limit: 100 } },
-      signal,
-    }),
-  )
+  const query = { ...accountQuery(), from, ...chosen }
+  return bodyOf(GET('/api/usage', { params: { query }, signal }))
+}
+
+/** Who the people are, and what was spent with the keys that spent most. */
+async function askForMore(signal: AbortSignal): Promise<More> {
+  const usage = askForSpending({ group_by: ['key'], order_by: 'cost', limit: keysMax }, signal)
   const people =
     mayAdminister.value && (signedIn.value === undefined || membership.value !== undefined)
       ? bodyOf(GET('/api/members', { params: { query: { ...accountQuery() } }, signal }))
       : { data: [] }
-  const [{ data: groups }, { data: members }] = await Promise.all([usage, people])
+  const [{ data: groups, next_cursor: next }, { data: members }] = await Promise.all([
+    usage,
+    people,
+  ])
   return {
     names: new Map(members.map(({ id, name }) => [id, name])),
-    spent: new Map(groups.map(({ key, sums }) => [key ?? '', sums.cost.usd])),
+    spent: {
+      byKey: new Map(groups.map(({ key, sums }) => [key ?? '', sums.cost.usd])),
+      isWhole: next === null,
+    },
   }
 }
