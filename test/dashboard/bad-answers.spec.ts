@@ -75,6 +75,25 @@ describe('a gateway that answers badly', () => {
     })
   }
 
+  it('is not taken to be away where it answers for a provider in trouble', async () => {
+    const page = await dashboard.open('/you')
+    await ready(page)
+    const error = { message: 'Busy. Try again.', type: 'server_error', code: 'x', param: null }
+    const away = page.getByText('The gateway does not answer.')
+    const answer = async (headers: Record<string, string>) => {
+      await page.route('**/api/keys?*', (route) =>
+        route.fulfill({ status: 502, headers, json: { error } }),
+      )
+      await page.getByRole('link', { name: 'API keys' }).click()
+      await page.getByRole('alert').getByText(error.message).waitFor()
+    }
+    await answer({ 'x-request-id': `req_${'0'.repeat(32)}` })
+    expect(await away.count()).to.equal(0)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await answer({})
+    await away.waitFor()
+  })
+
   it('says so when it is not known who is signed in', async () => {
     const page = await dashboard.open('/overview')
     await ready(page)

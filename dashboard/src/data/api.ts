@@ -74,7 +74,7 @@ const client = createClient<paths>({
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(answerTimeoutMs)])
     try {
       const response = await inTurn(request, signal)
-      noteAnswer(response.status)
+      noteAnswer(response)
       return response
     } catch (error) {
       if (request.signal.aborted) throw error

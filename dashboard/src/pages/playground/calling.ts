@@ -55,8 +55,7 @@ async function send(
   try {
     const sent = { method, headers, body: text, signal, credentials: 'omit' } as const
     const response = await fetch(path, sent)
-    // A provider's trouble is answered with the same statuses as a proxy's.
-    noteAnswer(response.headers.has('x-request-id') ? 200 : response.status)
+    noteAnswer(response)
     return response
   } catch (error) {
     if (signal.aborted) throw error
