@@ -92,6 +92,7 @@ describe("the dashboard's page of requests", () => {
     await page.keyboard.press('Control+V')
     await page.getByText('an-old-model').first().waitFor()
     await page.goBack()
+    await page.getByText('Find a request by its id', { exact: true }).waitFor()
     const field = page.getByRole('textbox', { name: 'Find a request by its id' })
     await field.focus()
     await page.keyboard.press('Control+V')

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { addressOf, go } from '../data/place.ts'
+import { Field } from './field.tsx'
 
 /** The id of a request within a text, as an error or a log tells it; undefined where there is none. */
 export function requestIdIn(text: string): string | undefined {
@@ -42,19 +43,23 @@ export function FindRequest({ onFound }: { onFound?: () => void }) {
         if (id !== '') open(id, field)
       }}
     >
-      <input
-        aria-label="Find a request by its id"
-        title="Paste a request id here, or anywhere on a page"
-        placeholder="Find req_…"
-        spellcheck={false}
-        autoComplete="off"
-        onPaste={(event) => {
-          const id = requestIdIn(event.clipboardData?.getData('text') ?? '')
-          if (id === undefined) return
-          event.preventDefault()
-          open(id, event.currentTarget)
-        }}
-      />
+      <Field label="Find a request by its id">
+        {(attributes) => (
+          <input
+            {...attributes}
+            title="Paste a request id here, or anywhere on a page"
+            placeholder="req_…"
+            spellcheck={false}
+            autoComplete="off"
+            onPaste={(event) => {
+              const id = requestIdIn(event.clipboardData?.getData('text') ?? '')
+              if (id === undefined) return
+              event.preventDefault()
+              open(id, event.currentTarget)
+            }}
+          />
+        )}
+      </Field>
     </form>
   )
 }
