@@ -22,6 +22,20 @@ export function addressOf(path: string, query: Record<string, string | undefined
   return `${base}${path === '/' ? '' : path}${text === '' ? '' : `?${text}`}`
 }
 
+/**
+ * What the address names on the page that is shown: all below its first part, as it was meant; undefined
+ * for nothing. Anybody writes addresses: one that is not well-formed is left as it is.
+ */
+export function nameInPlace(): string | undefined {
+  const text = place.value.path.split('/').slice(2).join('/')
+  if (text === '') return undefined
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Shows a page; `replace` leaves no step back. */
 export function go(address: string, { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address)

@@ -1,4 +1,4 @@
-import { place } from '../../data/place.ts'
+import { nameInPlace } from '../../data/place.ts'
 import { AccountList } from './list.tsx'
 import { NewAccount } from './new.tsx'
 import { OneAccount } from './one.tsx'
@@ -6,7 +6,7 @@ import './accounts.css'
 
 /** For those who run the gateway: all accounts, one of them, or a new one. */
 export function Page() {
-  const [, , name] = place.value.path.split('/')
+  const name = nameInPlace()
   if (name === 'new') return <NewAccount />
   return name === undefined ? <AccountList /> : <OneAccount key={name} id={name} />
 }

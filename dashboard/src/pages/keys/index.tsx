@@ -1,11 +1,11 @@
-import { place } from '../../data/place.ts'
+import { nameInPlace } from '../../data/place.ts'
 import { KeyList } from './list.tsx'
 import { NewKey } from './new.tsx'
 import { OneKey } from './one.tsx'
 
 /** The API keys of the account: all of them, one of them, or a new one. */
 export function Page() {
-  const [, , name] = place.value.path.split('/')
+  const name = nameInPlace()
   if (name === 'new') return <NewKey />
   return name === undefined ? <KeyList /> : <OneKey key={name} id={name} />
 }

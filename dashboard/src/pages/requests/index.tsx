@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { addressOf, go, place } from '../../data/place.ts'
+import { addressOf, go, nameInPlace, place } from '../../data/place.ts'
 import { Causes } from './causes.tsx'
 import { RequestList } from './list.tsx'
 import { OneRequest } from './one.tsx'
@@ -10,8 +10,8 @@ const errors = 'errors'
 
 /** The calls of the account: as they come in, why some of them failed, or one of them in full. */
 export function Page() {
-  const { path, query } = place.value
-  const id = idIn(path)
+  const { query } = place.value
+  const id = nameInPlace()
   const asked = query.get('id')
   useEffect(() => {
     // What errors lead to, wherever the row is.
@@ -39,14 +39,4 @@ export function Page() {
       {isAboutErrors ? <Causes /> : <RequestList />}
     </>
   )
-}
-
-/** The id that an address names; anybody writes addresses. */
-function idIn(path: string): string | undefined {
-  const [, , id] = path.split('/')
-  try {
-    return id === undefined ? undefined : decodeURIComponent(id)
-  } catch {
-    return id
-  }
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { shortDuration } from '../../data/duration.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf, place } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
@@ -8,7 +9,7 @@ import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { Filters, filtersInPlace, isFiltered } from './filters.tsx'
-import { Outcome, tookText } from './outcome.tsx'
+import { Outcome } from './outcome.tsx'
 
 type Call = Schemas['RequestRecord']
 
@@ -148,7 +149,7 @@ function Table({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
                   {call.key_name ?? call.key_id}
                 </div>
               </td>
-              <td class="number">{tookText(call.duration_ms)}</td>
+              <td class="number">{shortDuration(call.duration_ms)}</td>
               <td class="number">
                 <Money usd={call.cost.amount?.usd} />
               </td>

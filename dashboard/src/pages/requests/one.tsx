@@ -1,6 +1,7 @@
 import { Fragment } from 'preact'
 import type { Schemas } from '../../data/api.ts'
 import { bodyOf, GET } from '../../data/api.ts'
+import { shortDuration } from '../../data/duration.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
@@ -9,7 +10,7 @@ import { Failure } from '../../elements/failure.tsx'
 import { Time } from '../../elements/time.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { CostOfCall } from './cost.tsx'
-import { Outcome, tookText } from './outcome.tsx'
+import { Outcome } from './outcome.tsx'
 import { replayAsCurl } from './replay.ts'
 import { Timeline } from './timeline.tsx'
 
@@ -74,7 +75,7 @@ function About({ call }: { call: Call }) {
         </dd>
         <dt>When</dt>
         <dd>
-          <Time at={call.at} />, took {tookText(call.duration_ms)}
+          <Time at={call.at} />, took {shortDuration(call.duration_ms)}
         </dd>
         <dt>Key</dt>
         <dd>

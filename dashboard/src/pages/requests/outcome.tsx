@@ -16,9 +16,3 @@ export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 
   const text = outcome === 'failed' ? (call.error_code ?? outcome) : outcome
   return <span class={`state ${looks[outcome]}`}>{isCached ? 'cached' : text}</span>
 }
-
-/** A duration as people read it. */
-export function tookText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`
-}

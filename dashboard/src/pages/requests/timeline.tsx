@@ -1,5 +1,5 @@
+import { shortDuration } from '../../data/duration.ts'
 import type { Schemas } from '../../data/api.ts'
-import { tookText } from './outcome.tsx'
 
 type Call = Schemas['RequestRecord']
 
@@ -29,7 +29,7 @@ export function Timeline({ call }: { call: Call }) {
           <Attempt key={index} {...{ attempt, wholeMs }} startMs={starts[index]!} />
         ))}
       </ol>
-      <p class="hint">From the beginning of the request to its end, {tookText(wholeMs)}.</p>
+      <p class="hint">From the beginning of the request to its end, {shortDuration(wholeMs)}.</p>
     </section>
   )
 }
@@ -67,8 +67,8 @@ function Attempt({ attempt, startMs, wholeMs }: AttemptProps) {
       </svg>
       <span class="took">
         {isOk ? 'answered' : outcome.replaceAll('_', ' ')}
-        {status !== null && ` (HTTP ${status})`}, {tookText(ms)}
-        <span class="hidden"> from {tookText(startMs)} on</span>
+        {status !== null && ` (HTTP ${status})`}, {shortDuration(ms)}
+        <span class="hidden"> from {shortDuration(startMs)} on</span>
       </span>
       {attempt.explanation !== null && <p class="hint">{attempt.explanation}</p>}
     </li>
