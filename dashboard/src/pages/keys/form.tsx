@@ -1,6 +1,7 @@
-import { BudgetPeriodValues, ScopeValues } from '../../../../generated/client-values.ts'
+import { ScopeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
+import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
 
 type ApiKey = Schemas['ApiKey']
@@ -10,7 +11,6 @@ type Props = {
   faultAt: (param: string) => string | undefined
 }
 
-const periodNames = { day: 'a day', month: 'a month', total: 'in all' } as const
 const scopeHints: Record<Schemas['Scope'], string> = {
   inference: 'Call models',
   'usage:read': "Read the account's usage",
@@ -132,90 +132,34 @@ function Permissions({ apiKey, faultAt }: Props) {
 }
 
 function Spending({ apiKey, faultAt }: Props) {
-  const { budget, limits } = apiKey ?? {}
   return (
     <>
       <div class="columns">
-        <Field
-          label="Budget in dollars"
+        <BudgetFields
+          budget={apiKey?.budget}
           hint="None of its own, where it is empty."
           fault={faultAt('budget')}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              name="usd"
-              inputMode="decimal"
-              pattern="\d{1,7}(\.\d{1,9})?"
-              title="Dollars, such as 25 or 2.50"
-              defaultValue={budget?.amount.usd ?? ''}
-            />
-          )}
-        </Field>
-        <Field label="Budget for">
-          {(attributes) => (
-            <select {...attributes} name="period">
-              {BudgetPeriodValues.map((period) => (
-                <option
-                  key={period}
-                  value={period}
-                  selected={period === (budget?.period ?? 'month')}
-                >
-                  {periodNames[period]}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        />
       </div>
       <div class="columns">
-        {limitFields.map(({ name, label }) => (
-          <Field key={name} label={label} fault={faultAt(`limits.${name}`)}>
-            {(attributes) => (
-              <input
-                {...attributes}
-                name={name}
-                type="number"
-                min={0}
-                step={1}
-                defaultValue={limits?.[name] ?? ''}
-              />
-            )}
-          </Field>
-        ))}
+        <LimitFields limits={apiKey?.limits} faultAt={faultAt} />
       </div>
     </>
   )
 }
 
-type LimitName = keyof Schemas['Limits']
-const limitFields: readonly { name: LimitName; label: string }[] = [
-  { name: 'requests_per_minute', label: 'Requests a minute' },
-  { name: 'tokens_per_minute', label: 'Tokens a minute' },
-  { name: 'images_per_minute', label: 'Pictures a minute' },
-  { name: 'concurrency', label: 'Calls at once' },
-]
-
 /** What a filled form asks for: what is empty is lifted. */
 export function keyOf(form: FormData) {
   const texts = textsOf(form)
-  const { name = '', usd, period, expires } = texts
+  const { name = '', expires } = texts
   const lines = (field: string) =>
     (texts[field] ?? '').split(/[\s,]+/).filter((line) => line !== '')
   const listOf = (field: string) => (lines(field).length === 0 ? null : lines(field))
-  const limitOf = (field: LimitName) => (texts[field] === undefined ? null : Number(texts[field]))
   return {
     name: name.trim(),
     models: listOf('models'),
     allowed_addresses: listOf('addresses'),
-    limits: {
-      requests_per_minute: limitOf('requests_per_minute'),
-      tokens_per_minute: limitOf('tokens_per_minute'),
-      images_per_minute: limitOf('images_per_minute'),
-      concurrency: limitOf('concurrency'),
-    },
-    budget:
-      usd === undefined ? null : { usd: usd.trim(), period: period as Schemas['BudgetPeriod'] },
+    ...allowanceOf(texts),
     expires_at: expires === undefined ? null : new Date(expires).toISOString(),
   } satisfies Schemas['ApiKeyChange']
 }
