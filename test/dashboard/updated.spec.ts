@@ -25,7 +25,9 @@ describe('a page that was opened before the gateway was updated', () => {
     await ready(page)
     await update(page)
     const reloaded = page.waitForEvent('load')
+    const missed = page.waitForResponse((response) => part.test(response.url()))
     await openKeys(page)
+    expect((await missed).status()).to.equal(404)
     await page.unroute(part)
     await reloaded
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
