@@ -39,7 +39,9 @@ const wrong = [
 ]
 describe('wrong words on the command line', () => {
   const ended = new Map<string, Ended>()
-  before(async () => {
+  before(async function () {
+    // Some twenty starts, on a machine that has more to do.
+    this.timeout(60_000)
     const { path, remove } = makeFolder()
     // All at once: it is the starts that take time.
     await Promise.all(
@@ -54,7 +56,7 @@ describe('wrong words on the command line', () => {
   for (const { words, says } of wrong) {
     it(`${words}: ends with 2 and says what to do`, () => {
       const { code, stdout, stderr } = ended.get(words)!
-      expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
+      expect({ code, stdout }, stderr).to.deep.equal({ code: 2, stdout: '' })
       expect(stderr).to.match(says)
       expect(stderr).to.not.match(/^\s+at /m)
     })

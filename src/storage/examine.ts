@@ -1,16 +1,9 @@
-import {
-  accessSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemReason } from '../core/system-reason.ts'
+import { unlessGone } from './folder.ts'
 import { isJournal } from './journal.ts'
 import { logDamage } from './log-damage.ts'
 import { applicationId } from './migrations.ts'
@@ -49,12 +42,13 @@ export async function examine(options: Options): Promise<string[]> {
 
 /** The size of the file, 0 when there is none yet. Throws a StoreError. */
 function sizeOf(path: string): number {
+  // Before the file: another process that makes the store meanwhile fills the file first.
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const hasMore = log > 0 || readdirSync(dirname(path)).some(isJournal)
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory() === true) throw refusal(path, 'it is a folder', 'Move it away')
   const size = found?.size ?? 0
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  const isNew = size === 0 && log === 0 && !(found && readdirSync(dirname(path)).some(isJournal))
-  if (isNew) return 0
+  if (size === 0 && (found === undefined ? log === 0 : !hasMore)) return 0
   const what = found === undefined ? 'it is not there, but its log is' : 'it is empty'
   if (size === 0) throw refusal(path, what, `${restore}, or move its log and journals away too`)
   try {
@@ -117,8 +111,9 @@ function copyFiles({ path, damagedCopiesMax }: Options, damage: string): string 
   try {
     mkdirSync(folder, { mode: 0o700 })
     for (const suffix of ['', '-wal', '-shm']) {
-      if (!existsSync(path + suffix)) continue
-      copyFileSync(path + suffix, join(folder, `gateway.db${suffix}`), constants.COPYFILE_FICLONE)
+      unlessGone(() => {
+        copyFileSync(path + suffix, join(folder, `gateway.db${suffix}`), constants.COPYFILE_FICLONE)
+      })
     }
     return folder
   } catch (error) {

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { unlessGone } from './folder.ts'
 
 /** Parts of SQLite's write-ahead log (sqlite.org/fileformat2.html#the_write_ahead_log). */
 const headerBytes = 32
@@ -12,9 +13,9 @@ const magics: ReadonlySet<number> = new Set([0x377f0682, 0x377f0683])
  * behind such a frame are lost. Of a log above `bytesMax` only the header is checked.
  */
 export function logDamage(path: string, bytesMax: number): string | undefined {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (size === 0) return undefined
-  const log = read(path, size > bytesMax ? headerBytes : size)
+  const found = unlessGone(() => read(path, bytesMax))
+  if (found === undefined || found.size === 0) return undefined
+  const { size, log } = found
   if (log.length < headerBytes) return 'its log is cut off in its header'
   const sums = checksum(log, 0, 24, log.readUInt32BE(0) === 0x377f0683, [0, 0])
   const isSound =
@@ -65,11 +66,12 @@ function isEqual([first, second]: Sums, wantedFirst: number, wantedSecond: numbe
   return first >>> 0 === wantedFirst && second >>> 0 === wantedSecond
 }
 
-function read(path: string, bytes: number): Buffer {
+function read(path: string, bytesMax: number): { size: number; log: Buffer } {
   const file = openSync(path, 'r')
   try {
-    const buffer = Buffer.alloc(bytes)
-    return buffer.subarray(0, readSync(file, buffer, 0, bytes, 0))
+    const { size } = fstatSync(file)
+    const buffer = Buffer.alloc(size > bytesMax ? headerBytes : size)
+    return { size, log: buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0)) }
   } finally {
     closeSync(file)
   }
