@@ -635,7 +635,7 @@ export interface paths {
          * List attempts to connect or to call that were refused
          * @description Those that an account can mend: of its keys, its connections and its people. Attempts that are
          *     alike are one, with how often. Who may read which is as with `GET /api/clients`. They are kept for
-         *     30 days, and the last 200 of an account.
+         *     30 days, and the last 200 of an account, unless the settings say otherwise.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -656,7 +656,7 @@ export interface paths {
         /**
          * List refused attempts of which nobody knows whose they are
          * @description Keys that are none, registrations and sign-ins of clients that were wrong, for those who run the
-         *     gateway. They are kept for 7 days, and the last 500.
+         *     gateway. They are kept for 7 days, and the last 500, unless the settings say otherwise.
          */
         get: operations["listUnknownAttempts"];
         put?: never;

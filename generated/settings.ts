@@ -494,6 +494,41 @@ export interface components {
                  */
                 key_uses_waiting_max: number;
                 /**
+                 * @description Programs, and refused attempts, that wait to be written with the last use of keys; further ones are not noted.
+                 * @default 1000
+                 */
+                connection_log_waiting_max: number;
+                /**
+                 * @description Programs that are remembered of a key, those that used it last.
+                 * @default 20
+                 */
+                tool_clients_per_key_max: number;
+                /**
+                 * @description After how long without use a program that used a key is forgotten.
+                 * @default 34560000
+                 */
+                tool_client_ttl_seconds: number;
+                /**
+                 * @description Refused attempts that are remembered of an account, the last ones.
+                 * @default 200
+                 */
+                refused_attempts_per_account_max: number;
+                /**
+                 * @description After how long a refused attempt is forgotten.
+                 * @default 2592000
+                 */
+                refused_attempt_ttl_seconds: number;
+                /**
+                 * @description Refused attempts that are remembered of which nobody knows the account, the last ones.
+                 * @default 500
+                 */
+                unknown_attempts_max: number;
+                /**
+                 * @description After how long a refused attempt is forgotten of which nobody knows the account.
+                 * @default 604800
+                 */
+                unknown_attempt_ttl_seconds: number;
+                /**
                  * @description How often the keys of open streams and long calls are looked up again, to end those of a revoked key.
                  * @default 1000
                  */
@@ -1564,6 +1599,55 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "Keys whose last use waits to be written; that of others is not noted."
+  },
+  {
+    "name": "limits.connection_log_waiting_max",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "Programs, and refused attempts, that wait to be written with the last use of keys; further ones are not noted."
+  },
+  {
+    "name": "limits.tool_clients_per_key_max",
+    "variable": null,
+    "standard": 20,
+    "needsRestart": true,
+    "description": "Programs that are remembered of a key, those that used it last."
+  },
+  {
+    "name": "limits.tool_client_ttl_seconds",
+    "variable": null,
+    "standard": 34560000,
+    "needsRestart": true,
+    "description": "After how long without use a program that used a key is forgotten."
+  },
+  {
+    "name": "limits.refused_attempts_per_account_max",
+    "variable": null,
+    "standard": 200,
+    "needsRestart": true,
+    "description": "Refused attempts that are remembered of an account, the last ones."
+  },
+  {
+    "name": "limits.refused_attempt_ttl_seconds",
+    "variable": null,
+    "standard": 2592000,
+    "needsRestart": true,
+    "description": "After how long a refused attempt is forgotten."
+  },
+  {
+    "name": "limits.unknown_attempts_max",
+    "variable": null,
+    "standard": 500,
+    "needsRestart": true,
+    "description": "Refused attempts that are remembered of which nobody knows the account, the last ones."
+  },
+  {
+    "name": "limits.unknown_attempt_ttl_seconds",
+    "variable": null,
+    "standard": 604800,
+    "needsRestart": true,
+    "description": "After how long a refused attempt is forgotten of which nobody knows the account."
   },
   {
     "name": "limits.key_recheck_ms",

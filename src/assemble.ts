@@ -103,7 +103,7 @@ export async function assemble({
   const events = createEvents(log, metrics)
   const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
   const { peers, store, channel, tracing } = opened
-  const known = assembleAccounts({ store, config, channel, clock, monotonic })
+  const known = assembleAccounts({ store, config, channel, events, clock, monotonic })
   const people = assemblePeople({ ...opened, ...known, config, events, clock, monotonic, worker })
   const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({
     ...opened,

@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { hash } from 'node:crypto'
 import type { ConnectionLog, HeardClient, RefusedAttempt } from '../core/connection-log.ts'
 import { keptMessage } from '../core/connection-log.ts'
@@ -6,6 +6,7 @@ import type { KeyClientsTable, RefusedAttemptsTable } from '../storage/connectio
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
+import { sweepAgain } from './sweep.ts'
 
 /** What connects and what fails to, written together once in a while. */
 export type KeptConnectionLog = ConnectionLog & {
@@ -15,55 +16,58 @@ export type KeptConnectionLog = ConnectionLog & {
   close(): Promise<void>
 }
 
+type Limits = {
+  keyUseWriteMs: number
+  /** Of each kind; of further ones nothing is noted until these are written. */
+  connectionLogWaitingMax: number
+  toolClientsPerKeyMax: number
+  toolClientTtlSeconds: number
+  refusedAttemptsPerAccountMax: number
+  refusedAttemptTtlSeconds: number
+  unknownAttemptsMax: number
+  unknownAttemptTtlSeconds: number
+}
+
 type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds. */
   clock: () => number
-  keyUseWriteMs: number
+  limits: Limits
+  /** Told of each time that something was written, and of why that failed: what was noted is lost then. */
+  onWritten: (error?: unknown) => void
 }
 
-/** Of each kind, in this process; of further ones nothing is noted until these are written. */
-const waitingMax = 1000
 const rowsPerStatement = 50
-const dayMs = 86_400_000
-/** How many are kept, and for how long. */
-const bounds = {
-  clientsPerKey: 20,
-  clientsMs: 400 * dayMs,
-  attemptsPerAccount: 200,
-  attemptsMs: 30 * dayMs,
-  unknownAttempts: 500,
-  unknownAttemptsMs: 7 * dayMs,
-}
 
-export function createConnectionLog({ store, clock, keyUseWriteMs }: Options): KeptConnectionLog {
+export function createConnectionLog(options: Options): KeptConnectionLog {
+  const { store, clock, limits, onWritten } = options
   const { db } = store
+  const waitingMax = limits.connectionLogWaitingMax
   let clients = new Map<string, KeyClientsTable>()
   let attempts = new Map<string, RefusedAttemptsTable>()
-  let writing: Promise<void> | undefined
+  const isWaiting = () => clients.size + attempts.size > 0
 
-  const write = async (): Promise<void> => {
+  const write = async (): Promise<boolean> => {
+    if (!isWaiting()) return false
     const [heard, refused] = [[...clients.values()], [...attempts.values()]]
     clients = new Map()
     attempts = new Map()
     await writeClients(db, heard)
     await nameAccounts(db, refused)
     await writeAttempts(db, refused)
-    await forgetOld(db, clock(), {
+    await forgetOld(db, clock(), limits)
+    await forgetMany(db, limits, {
       keyIds: heard.map(({ key_id: id }) => id),
       accountIds: refused.flatMap(({ account_id: id }) => (id === null ? [] : [id])),
     })
+    return true
   }
+  const writing = sweepAgain(write, { intervalMs: limits.keyUseWriteMs, onSwept: onWritten })
   const settle = async (): Promise<void> => {
-    await writing
-    if (clients.size + attempts.size === 0) return
-    // A store that does not answer loses what was noted, and nothing else.
-    writing ??= write()
-      .catch(() => undefined)
-      .finally(() => (writing = undefined))
-    await writing
+    await writing.look()
+    // What was noted while others were written.
+    if (isWaiting()) await writing.look()
   }
-  const timer = setInterval(() => void settle(), keyUseWriteMs).unref()
 
   return {
     heard: ({ accountId, keyId }, client, { begins = false, tool }) => {
@@ -95,8 +99,8 @@ export function createConnectionLog({ store, clock, keyUseWriteMs }: Options): K
     },
     settle,
     close: async () => {
-      clearInterval(timer)
       await settle()
+      writing.close()
     },
   }
 }
@@ -212,39 +216,53 @@ function* inPieces<Row extends { id: string }>(rows: Row[]): Generator<Row[]> {
   }
 }
 
-type Touched = { keyIds: readonly string[]; accountIds: readonly string[] }
-
-/** Removes what is too old, and the oldest of what is too many. */
-async function forgetOld(db: Kysely<Tables>, now: number, touched: Touched): Promise<void> {
+/** Removes what is too old. */
+async function forgetOld(db: Kysely<Tables>, now: number, limits: Limits): Promise<void> {
   await db
     .deleteFrom('key_clients')
-    .where('last_seen_at', '<', now - bounds.clientsMs)
+    .where('last_seen_at', '<', now - limits.toolClientTtlSeconds * 1000)
     .execute()
-  await db
-    .deleteFrom('refused_attempts')
-    .where('last_at', '<', now - bounds.attemptsMs)
-    .execute()
-  await db
-    .deleteFrom('refused_attempts')
+  const attempts = db.deleteFrom('refused_attempts')
+  await attempts.where('last_at', '<', now - limits.refusedAttemptTtlSeconds * 1000).execute()
+  await attempts
     .where('account_id', 'is', null)
-    .where('last_at', '<', now - bounds.unknownAttemptsMs)
+    .where('last_at', '<', now - limits.unknownAttemptTtlSeconds * 1000)
     .execute()
+}
+
+type Touched = { keyIds: readonly string[]; accountIds: readonly string[] }
+
+/** Removes the oldest of what is too many. */
+async function forgetMany(
+  db: Kysely<Tables>,
+  limits: Limits,
+  { keyIds, accountIds }: Touched,
+): Promise<void> {
+  const clients = { table: 'key_clients', time: 'last_seen_at', owner: 'key_id' } as const
+  const attempts = { table: 'refused_attempts', time: 'last_at', owner: 'account_id' } as const
+  const ofKeys = sql`key_id in ${listed(db, keyIds)}`
+  const ofAccounts = sql`account_id in ${listed(db, accountIds)}`
+  const ofNobody = sql`account_id is null`
+  await keepLatest(db, clients, ofKeys, limits.toolClientsPerKeyMax)
+  await keepLatest(db, attempts, ofAccounts, limits.refusedAttemptsPerAccountMax)
+  await keepLatest(db, attempts, ofNobody, limits.unknownAttemptsMax)
+}
+
+type Kind = { table: string; time: string; owner: string }
+
+/** Of these rows the last ones, `max` of each owner. */
+async function keepLatest(
+  db: Kysely<Tables>,
+  { table, time, owner }: Kind,
+  among: RawBuilder<unknown>,
+  max: number,
+): Promise<void> {
   await sql`
-    delete from key_clients where id in (
+    delete from ${sql.table(table)} where id in (
       select id from (
-        select id, row_number() over (partition by key_id order by last_seen_at desc, id) as place
-        from key_clients where key_id in ${listed(db, touched.keyIds)}
-      ) as ranked where place > ${bounds.clientsPerKey})`.execute(db)
-  await sql`
-    delete from refused_attempts where id in (
-      select id from (
-        select id, row_number() over (partition by account_id order by last_at desc, id) as place
-        from refused_attempts where account_id in ${listed(db, touched.accountIds)}
-      ) as ranked where place > ${bounds.attemptsPerAccount})`.execute(db)
-  await sql`
-    delete from refused_attempts where id in (
-      select id from (
-        select id, row_number() over (order by last_at desc, id) as place
-        from refused_attempts where account_id is null
-      ) as ranked where place > ${bounds.unknownAttempts})`.execute(db)
+        select id, row_number() over (
+          partition by ${sql.ref(owner)} order by ${sql.ref(time)} desc, id
+        ) as place
+        from ${sql.table(table)} where ${among}
+      ) as ranked where place > ${max})`.execute(db)
 }

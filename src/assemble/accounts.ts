@@ -10,11 +10,13 @@ import { toolScope } from '../oauth/metadata.ts'
 import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
 import { toolServerAddress, type Config } from '../config.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { Events } from '../telemetry/events.ts'
 
 type Options = {
   store: GuardedStore
   config: Config
   channel: Channel
+  events: Events
   clock: () => number
   monotonic: () => number
 }
@@ -23,11 +25,16 @@ type Options = {
  * The accounts, and what knows and follows their keys. What is announced, here or by another process,
  * is looked up anew at once; without an announcement it is soon.
  */
-export function assembleAccounts({ store, config, channel, clock, monotonic }: Options) {
+export function assembleAccounts({ store, config, channel, events, clock, monotonic }: Options) {
   const { limits } = config
   const audit = createAudit(store, clock)
   const lastUse = createLastUse({ store, clock, ...limits })
-  const connectionLog = createConnectionLog({ store, clock, ...limits })
+  const connectionLog = createConnectionLog({
+    store,
+    clock,
+    limits,
+    onWritten: (error) => events.worked('connection_log', error),
+  })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const onUse = lastUse.note
   const known = createIdentify({

@@ -37,6 +37,16 @@ forEachStore('what connects, and what fails to', () => {
   const unknown = () => listed<Attempt>('/api/attempts/unknown')
   const ask = (key: string, path = '/v1/models', headers: Record<string, string> = {}) =>
     gateway.fetch(path, { key, headers: { 'user-agent': 'Cursor/2.0.1 (linux)', ...headers } })
+  const callAs = (agent: string, name: string) => {
+    const params = { name, arguments: {} }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'user-agent': agent,
+    }
+    return gateway.fetch('/mcp', { method: 'POST', body, headers }).then((one) => one.text())
+  }
 
   it('tells which program talks with which key, and what it called last', async () => {
     const client = await connectClient(gateway)
@@ -59,18 +69,8 @@ forEachStore('what connects, and what fails to', () => {
   })
 
   it('tells a program by its User-Agent where it says no name, and no tool that there is none of', async () => {
-    const call = (name: string) => {
-      const params = { name, arguments: {} }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'user-agent': 'my-agent/3',
-      }
-      return gateway.fetch('/mcp', { method: 'POST', body, headers }).then((one) => one.text())
-    }
-    await call('list-models')
-    await call('no-such-tool')
+    await callAs('my-agent/3', 'list-models')
+    await callAs('my-agent/3', 'no-such-tool')
     expect(await clients()).to.have.length(1)
     expect((await clients())[0]).to.include({ name: 'my-agent', version: '3' })
     expect((await clients())[0]).to.include({ last_tool: 'list-models', connected_at: null })
@@ -203,5 +203,54 @@ forEachStore('what connects, and what fails to', () => {
     await ask('wrong')
     expect(await unknown()).to.have.length(1)
     expect(await count()).to.equal(1)
+  })
+
+  it('is bounded as the settings say', async () => {
+    await gateway.stop()
+    gateway = await startGateway({
+      clock: () => now,
+      file: {
+        limits: {
+          key_cache_ms: 0,
+          connection_log_waiting_max: 4,
+          tool_clients_per_key_max: 2,
+          tool_client_ttl_seconds: 3600,
+          refused_attempts_per_account_max: 3,
+          refused_attempt_ttl_seconds: 600,
+          unknown_attempts_max: 2,
+          unknown_attempt_ttl_seconds: 60,
+        },
+      },
+    })
+    const expired = await gateway.createKey('test', { expiresAt: now })
+    const agents = [1, 2, 3, 4, 5].map((at) => ({ 'user-agent': `agent-${at}/1` }))
+    const namesOf = (of: { client: { name: string } | null }[]) => of.map((one) => one.client?.name)
+    for (const agent of agents) {
+      now += 1000
+      await ask(expired, '/v1/models', agent)
+    }
+    // The fifth came while four waited.
+    expect(namesOf(await attempts())).to.deep.equal(['agent-4', 'agent-3', 'agent-2'])
+    for (const agent of agents.slice(0, 3)) {
+      now += 1000
+      await ask('wrong', '/v1/models', agent)
+    }
+    expect(namesOf(await unknown())).to.deep.equal(['agent-3', 'agent-2'])
+    for (const agent of agents.slice(0, 3)) {
+      now += 1000
+      await callAs(agent['user-agent'], 'list-models')
+    }
+    expect((await clients()).map(({ name }) => name)).to.deep.equal(['agent-3', 'agent-2'])
+    now += 120_000
+    await ask('wrong', '/v1/models', agents[4])
+    expect(namesOf(await unknown())).to.deep.equal(['agent-5'])
+    expect(await attempts()).to.have.length(3)
+    now += 600_000
+    await ask(expired, '/v1/models', agents[4])
+    expect(namesOf(await attempts())).to.deep.equal(['agent-5'])
+    expect(await clients()).to.have.length(2)
+    now += 3_600_000
+    await ask(expired, '/v1/models', agents[4])
+    expect(await clients()).to.deep.equal([])
   })
 })

@@ -4,30 +4,48 @@ import { forEachStore } from '../support/each-store.ts'
 import { startGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 
+/** Work, how often it is done, and a table that it needs; the log of connections cleans up in the other one. */
+const works = [
+  { work: 'oauth_sweep', limits: { oauth_sweep_ms: 100 }, table: 'oauth_clients' },
+  { work: 'connection_log', limits: { key_use_write_ms: 100 }, table: 'refused_attempts' },
+  { work: 'connection_log', limits: { key_use_write_ms: 100 }, table: 'key_clients' },
+] as const
+
 forEachStore('work that nobody waits for', () => {
-  it('is told of once when it fails, is counted each time, and is told of when it is done again', async () => {
-    const gateway = await startGateway({ file: { limits: { oauth_sweep_ms: 100 } } })
-    const told = (text: string) => gateway.logText().split(text).length - 1
-    const failures = async () => {
-      const text = await (await gateway.fetch('/metrics')).text()
-      const [, count] =
-        /^gateway_background_failures_total\{work="oauth_sweep"\} (\d+)$/m.exec(text) ?? []
-      return Number(count ?? 0)
-    }
-    try {
-      expect(await failures()).to.equal(0)
-      await sql`alter table oauth_clients rename to oauth_clients_away`.execute(gateway.db)
+  for (const { work, limits, table } of works) {
+    it(`is told of once when it fails, is counted each time, and is told of when it is done again: ${work}, ${table}`, async () => {
+      const gateway = await startGateway({ file: { limits } })
+      const told = (text: string) => gateway.logText().split(text).length - 1
+      const counted = new RegExp(
+        `^gateway_background_failures_total\\{work="${work}"\\} (\\d+)$`,
+        'm',
+      )
+      const failures = async () => {
+        // Something to note.
+        await (await gateway.fetch('/v1/models', { key: 'wrong' })).text()
+        const text = await (await gateway.fetch('/metrics')).text()
+        return Number(counted.exec(text)?.[1] ?? 0)
+      }
+      const rename = (from: string, to: string) =>
+        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(gateway.db)
       try {
-        await until('it fails again', async () => (await failures()) >= 2)
+        expect(await failures()).to.equal(0)
+        await rename(table, 'away')
+        try {
+          await until('it fails again', async () => (await failures()) >= 2)
+        } finally {
+          await rename('away', table)
+        }
+        expect(told('background work fails')).to.equal(1)
+        await until('it is done again', async () => {
+          await failures()
+          return told('background work is done again') === 1
+        })
+        expect(told('background work fails')).to.equal(1)
       } finally {
-        await sql`alter table oauth_clients_away rename to oauth_clients`.execute(gateway.db)
+        await gateway.stop()
       }
       expect(told('background work fails')).to.equal(1)
-      await until('it is done again', () => told('background work is done again') === 1)
-      expect(told('background work fails')).to.equal(1)
-    } finally {
-      await gateway.stop()
-    }
-    expect(told('background work fails')).to.equal(1)
-  })
+    })
+  }
 })
