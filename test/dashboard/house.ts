@@ -76,6 +76,24 @@ describe('the source of the dashboard', () => {
     expect(wrong).to.deep.equal([])
   })
 
+  it('styles nothing of another page: the style of a page stays when another is shown', () => {
+    const selectors = styles.flatMap(({ name, text }) =>
+      [...text.replaceAll(/\/\*.*?\*\//gs, '').matchAll(/([^{}]+)\{/g)].flatMap(([, list]) =>
+        list!.split(',').map((selector) => ({ name, selector: selector.trim() })),
+      ),
+    )
+    const homes = new Map<string, Set<string>>()
+    for (const { name, selector } of selectors) {
+      for (const one of classesOf(selector)) homes.set(one, (homes.get(one) ?? new Set()).add(name))
+    }
+    const wrong = selectors
+      .filter(({ name }) => roomOf(name)?.floor === 'pages')
+      .filter(({ selector }) => !selector.startsWith('@'))
+      .filter(({ selector }) => classesOf(selector).every((one) => homes.get(one)!.size > 1))
+      .map(({ name, selector }) => `${name}: ${selector}`)
+    expect(wrong, 'Each needs a class that no other style sheet has.').to.deep.equal([])
+  })
+
   it('has its colours in style/tokens.css alone', () => {
     const colours =
       /#[\da-f]{3,8}\b|\b(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|light-dark)\(|(?<=: [^;{}]*)\b(?:white|black|red|green|blue|gr[ae]y|orange|yellow|purple)\b(?![-\w])/gi
@@ -111,6 +129,10 @@ describe('the source of the dashboard', () => {
 
 function readText(name: string) {
   return { name, text: readFileSync(join(projectFolder, name), 'utf8') }
+}
+
+function classesOf(selector: string): string[] {
+  return [...selector.matchAll(/\.([a-z][\w-]*)/gi)].map(([, name]) => name!)
 }
 
 function isText(value: ts.JsxAttributeValue | undefined): boolean {

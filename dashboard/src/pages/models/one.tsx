@@ -105,7 +105,7 @@ function Ending({ entry: { model } }: { entry: Entry }) {
   if (status === 'active' && end == null) return null
   const until = end == null ? '' : ` on ${dayText(end)}`
   return (
-    <section class="card notice" aria-label="Deprecation">
+    <section class="card deprecation" aria-label="Deprecation">
       <p>
         {status === 'deactivated'
           ? `This model has ended${until}.`

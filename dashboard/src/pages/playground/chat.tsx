@@ -50,7 +50,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
     <>
       <Turns turns={turns} />
       <form
-        class="card wide"
+        class="card wide playground"
         onSubmit={(event) => {
           event.preventDefault()
           send()

@@ -41,7 +41,7 @@ export function Pictures({ models, mode }: Props) {
   return (
     <>
       <form
-        class="card wide"
+        class="card wide playground"
         onSubmit={(event) => {
           event.preventDefault()
           run()

@@ -47,7 +47,7 @@ export function OneRequest({ id }: { id: string }) {
 function Remedy({ call }: { call: Call }) {
   if (call.outcome === 'ok' || call.error_code === null) return null
   return (
-    <section class="card notice">
+    <section class="card remedy">
       <h2>
         It was answered with <code>{call.error_code}</code>
       </h2>

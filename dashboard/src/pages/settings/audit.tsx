@@ -59,7 +59,7 @@ function Filters() {
   const chosen = query.get('action') ?? ''
   const isNarrow = filters.some((name) => query.get(name))
   return (
-    <div class="filters">
+    <div class="audit-filter">
       <Field label="What was done">
         {(attributes) => (
           <select
@@ -150,7 +150,7 @@ function Act({ event }: { event: AuditEvent }) {
       <Narrowing name="by" id={event.by} text={actorOf(event)} /> {actWords[event.action]}{' '}
       {target !== '' && <Narrowing name="target" id={event.target} text={target} />}
       {changes.length > 0 && (
-        <details>
+        <details class="changes">
           <summary>What changed</summary>
           <dl class="facts">
             {changes.map(([name, was, is]) => (
