@@ -72,8 +72,19 @@ export function toRefusal(thrown: unknown): Refusal {
   return new Refusal(`The dashboard failed: ${message}. Reload the page.`, { status: 0 })
 }
 
-/** Does something once at a time; while it is done, `isBusy`. */
-export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>) {
+/** Something that can be done. */
+export type Act<A extends unknown[] = []> = {
+  run(...given: A): Promise<void>
+  /** Whether it is being done; it is not done a second time meanwhile. */
+  isBusy: boolean
+  /** Why it was not done. */
+  error: Refusal | undefined
+  /** Forgets why. */
+  forget(): void
+}
+
+/** Does something once at a time. */
+export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>): Act<A> {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<Refusal>()
   const run = async (...given: A): Promise<void> => {

@@ -1,34 +1,40 @@
-import { useEffect, useState } from 'preact/hooks'
-import { useAct, useLoad, type Loaded } from './load.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useAct, useLoad, type Act, type Loaded } from './load.ts'
 
 /** One page of a list, as the gateway answers it. */
 export type ListPage<T> = { data: T[]; next_cursor: string | null }
 
-type Pages<T> = Omit<Loaded<ListPage<T>>, 'data'> & {
-  items: readonly T[] | undefined
+/** All that has come of a list so far. */
+type Pages<T> = Loaded<readonly T[]> & {
   /** Asks for the next page; undefined where there is none. */
-  more: (() => void) | undefined
+  more: Act | undefined
 }
 
-/** A list of which pages follow one another; it begins anew when `key` changes. */
+/**
+ * A list of which pages follow one another; it begins anew when `key` changes. What `ask` gets names
+ * the page, as a part of the query: nothing for the first one.
+ */
 export function usePages<T>(
   key: string,
-  ask: (cursor: string | undefined, signal?: AbortSignal) => Promise<ListPage<T>>,
+  ask: (page: { cursor?: string }, signal: AbortSignal) => Promise<ListPage<T>>,
 ): Pages<T> {
-  const first = useLoad(key, (signal) => ask(undefined, signal))
+  const { data: first, ...loaded } = useLoad(key, (signal) => ask({}, signal))
   const [later, setLater] = useState<readonly ListPage<T>[]>([])
-  useEffect(() => setLater([]), [first.data])
-  const loading = useAct(async () => {
-    const next = await ask(last?.next_cursor ?? undefined)
-    setLater((before) => [...before, next])
+  const begun = useRef(first)
+  begun.current = first
+  const cursor = (later.at(-1) ?? first)?.next_cursor ?? undefined
+  const more = useAct(async () => {
+    const next = await ask(cursor === undefined ? {} : { cursor }, new AbortController().signal)
+    // What comes when the list has begun anew is no part of it.
+    if (begun.current === first) setLater((before) => [...before, next])
   })
-  const last = later.at(-1) ?? first.data
-  const hasMore = last !== undefined && last.next_cursor !== null
+  useEffect(() => {
+    setLater([])
+    more.forget()
+  }, [first])
   return {
-    items: first.data && [...first.data.data, ...later.flatMap(({ data }) => data)],
-    error: first.error ?? loading.error,
-    isLoading: first.isLoading || loading.isBusy,
-    again: first.again,
-    more: hasMore ? () => void loading.run() : undefined,
+    ...loaded,
+    data: first && [...first.data, ...later.flatMap(({ data }) => data)],
+    more: cursor === undefined ? undefined : more,
   }
 }

@@ -2,14 +2,22 @@ import { useState } from 'preact/hooks'
 import { bodyOf, POST, type Schemas } from '../data/api.ts'
 import { useAct } from '../data/load.ts'
 import { Snippet } from './copy.tsx'
-import { Dialog } from './dialog.tsx'
+import { Dialog, DialogButton } from './dialog.tsx'
 import { Failure } from './failure.tsx'
 import { Time } from './time.tsx'
 
-type Props = { member: Schemas['Member']; onClose: () => void }
+type Props = { member: Schemas['Member'] }
 
-/** Makes a link with which a member sets a new password, and shows it this once. */
-export function PasswordLink({ member, onClose }: Props) {
+/** A button that makes a link with which a member sets a new password, and shows it this once. */
+export function PasswordLink({ member }: Props) {
+  return (
+    <DialogButton button={{ text: 'New password…', class: 'plain small' }}>
+      {(close) => <Making member={member} onClose={close} />}
+    </DialogButton>
+  )
+}
+
+function Making({ member, onClose }: Props & { onClose: () => void }) {
   const [made, setMade] = useState<Schemas['CreatedPasswordLink']>()
   const making = useAct(async () => {
     const params = { path: { id: member.id }, query: { account_id: member.account_id } }

@@ -1,26 +1,16 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
-import { useAct, useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
+import { usePages } from '../../data/pages.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
-import { Failure } from '../../elements/failure.tsx'
 import { Money } from '../../elements/money.tsx'
+import { More } from '../../elements/more.tsx'
+import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type Account = Schemas['Account']
 
 const pageRows = 50
-
-const ask = (search: string, cursor?: string, signal?: AbortSignal) => {
-  const query = {
-    include_activity: true,
-    limit: pageRows,
-    ...(search === '' ? {} : { search }),
-    ...(cursor === undefined ? {} : { cursor }),
-  }
-  return bodyOf(GET('/api/accounts', { params: { query }, ...(signal && { signal }) }))
-}
 
 /** All accounts, or those that a search finds; the newest first. */
 export function AccountList() {
@@ -69,39 +59,32 @@ function Search({ search }: { search: string }) {
 }
 
 function Rows({ search }: { search: string }) {
-  const accounts = useLoad('accounts', (signal) => ask(search, undefined, signal))
-  const [more, setMore] = useState<readonly Account[]>([])
-  const [cursor, setCursor] = useState<string | null>()
-  const next = cursor === undefined ? accounts.data?.next_cursor : cursor
-  const loading = useAct(async () => {
-    const page = await ask(search, next ?? undefined)
-    setMore([...more, ...page.data])
-    setCursor(page.next_cursor)
+  const accounts = usePages('accounts', (page, signal) => {
+    const searched = search === '' ? {} : { search }
+    const query = { include_activity: true, limit: pageRows, ...searched, ...page }
+    return bodyOf(GET('/api/accounts', { params: { query }, signal }))
   })
   return (
     <>
-      <Failure error={accounts.error} again={accounts.again} />
-      {accounts.data === undefined ? (
-        accounts.isLoading && <Waiting what="Loading the accounts" />
-      ) : (
-        <Table accounts={[...accounts.data.data, ...more]} />
-      )}
-      <Failure error={loading.error} />
-      {next && (
-        <button
-          type="button"
-          class="plain"
-          disabled={loading.isBusy}
-          onClick={() => void loading.run()}
-        >
-          {loading.isBusy ? 'Loading…' : 'Show more'}
-        </button>
-      )}
+      <WhenLoaded loaded={accounts} what="Loading the accounts">
+        {(all) => <Accounts accounts={all} />}
+      </WhenLoaded>
+      <More more={accounts.more} />
     </>
   )
 }
 
-function Table({ accounts }: { accounts: readonly Account[] }) {
+const columns = [
+  'Name',
+  numbers('This month'),
+  numbers('Calls'),
+  'Budget',
+  numbers('Members'),
+  numbers('Keys'),
+  'Created',
+]
+
+function Accounts({ accounts }: { accounts: readonly Account[] }) {
   if (accounts.length === 0) {
     return (
       <div class="card empty">
@@ -111,33 +94,12 @@ function Table({ accounts }: { accounts: readonly Account[] }) {
     )
   }
   return (
-    <div class="card table" tabIndex={0} role="region" aria-label="Accounts">
-      <table class="accounts">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="number">
-              This month
-            </th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col">Budget</th>
-            <th scope="col" class="number">
-              Members
-            </th>
-            <th scope="col" class="number">
-              Keys
-            </th>
-            <th scope="col">Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map((account) => (
-            <Row key={account.id} account={account} />
-          ))}
-        </tbody>
-      </table>
+    <div class="card">
+      <Table label="Accounts" class="accounts" columns={columns}>
+        {accounts.map((account) => (
+          <Row key={account.id} account={account} />
+        ))}
+      </Table>
     </div>
   )
 }

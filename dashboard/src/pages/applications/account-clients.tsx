@@ -5,150 +5,108 @@ import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Dialog } from '../../elements/dialog.tsx'
+import { Dialog, DialogButton } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
-import { RevokeDialog, RotateDialog } from '../../elements/key-dialogs.tsx'
+import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
+import { More } from '../../elements/more.tsx'
+import { Said } from '../../elements/said.tsx'
+import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type ApiKey = Schemas['ApiKey']
 type Created = Schemas['CreatedApiKey']
-type Asked = { act: 'create' } | { act: 'rotate' | 'revoke'; service: ApiKey }
 
 /** Clients of the account itself, which get tokens with a secret. */
 export function Services({ onCreated }: { onCreated: (created: Created) => void }) {
-  const list = usePages('services', (cursor, signal) =>
-    bodyOf(
-      GET('/api/keys', {
-        params: {
-          query: { ...accountQuery(), kind: 'client', ...(cursor === undefined ? {} : { cursor }) },
-        },
-        ...(signal === undefined ? {} : { signal }),
-      }),
-    ),
-  )
-  const [asked, setAsked] = useState<Asked>()
-  const [told, setTold] = useState<string>()
-  const close = () => setAsked(undefined)
+  const services = usePages('services', (page, signal) => {
+    const query = { ...accountQuery(), kind: 'client', ...page } as const
+    return bodyOf(GET('/api/keys', { params: { query }, signal }))
+  })
+  const [said, setSaid] = useState<string>()
+  const revoked = (text: string) => {
+    setSaid(text)
+    services.again()
+  }
   return (
     <section class="card applications">
       <div class="head">
         <h2>Services</h2>
-        <button type="button" class="plain" onClick={() => setAsked({ act: 'create' })}>
-          Create a service…
-        </button>
+        <DialogButton button={{ text: 'Create a service…', class: 'plain' }}>
+          {(close) => <NewService onClose={close} onCreated={onCreated} />}
+        </DialogButton>
       </div>
       <p class="quiet">
         A service has nobody who signs in. It gets tokens for an hour with its id and its secret, as
         OAuth 2.0 has it (client_credentials), and calls models with them.
       </p>
-      <p role="status" class="told">
-        {told}
-      </p>
-      <Failure error={list.error} again={list.again} />
-      {list.items === undefined ? (
-        list.isLoading && <Waiting what="Loading the services" />
-      ) : list.items.length === 0 ? (
-        <p class="quiet">There are none. Most programs do well with an API key.</p>
-      ) : (
-        <Table services={list.items} onAsk={setAsked} />
-      )}
-      {list.more !== undefined && (
-        <button type="button" class="plain" onClick={list.more}>
-          Show more
-        </button>
-      )}
-      {asked?.act === 'create' && <NewService onClose={close} onCreated={onCreated} />}
-      {asked?.act === 'rotate' && (
-        <RotateDialog apiKey={asked.service} onClose={close} onRotated={onCreated} />
-      )}
-      {asked?.act === 'revoke' && (
-        <RevokeDialog
-          apiKey={asked.service}
-          onClose={close}
-          onEnded={() => {
-            setTold(`${asked.service.name} is revoked.`)
-            close()
-            list.again()
-          }}
-        >
-          <p>
-            It gets no more tokens, and those that it has are over within two seconds. It cannot be
-            undone.
-          </p>
-        </RevokeDialog>
-      )}
+      <Said text={said} />
+      <WhenLoaded loaded={services} what="Loading the services">
+        {(all) =>
+          all.length === 0 ? (
+            <p class="quiet">There are none. Most programs do well with an API key.</p>
+          ) : (
+            <Table label="Services" columns={['Name', 'Client id', 'Last used', 'State', acts]}>
+              {all.map((service) => (
+                <Row key={service.id} {...{ service, onCreated }} onRevoked={revoked} />
+              ))}
+            </Table>
+          )
+        }
+      </WhenLoaded>
+      <More more={services.more} />
     </section>
   )
 }
 
-function Table({
-  services,
-  onAsk,
-}: {
-  services: readonly ApiKey[]
-  onAsk: (asked: Asked) => void
-}) {
+type RowProps = {
+  service: ApiKey
+  onCreated: (created: Created) => void
+  onRevoked: (said: string) => void
+}
+
+function Row({ service, onCreated, onRevoked }: RowProps) {
+  const { name, state } = service
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Services">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Client id</th>
-            <th scope="col">Last used</th>
-            <th scope="col">State</th>
-            <th scope="col">
-              <span class="hidden">Act</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {services.map((service) => (
-            <tr key={service.id}>
-              <td>
-                <a href={addressOf(`/keys/${service.id}`)}>{service.name}</a>
-              </td>
-              <td>
-                <code>{service.client?.id}</code>
-              </td>
-              <td>
-                <Time at={service.last_used_at} />
-              </td>
-              <td>
-                <KeyState state={service.state} />
-              </td>
-              <td>
-                {service.state === 'active' && (
-                  <div class="row">
-                    {service.replaced_by === null && (
-                      <button
-                        type="button"
-                        class="plain small"
-                        aria-label={`Rotate ${service.name}`}
-                        onClick={() => onAsk({ act: 'rotate', service })}
-                      >
-                        Rotate…
-                      </button>
-                    )}
-                    <button
-                      type="button"
-                      class="danger small"
-                      aria-label={`Revoke ${service.name}`}
-                      onClick={() => onAsk({ act: 'revoke', service })}
-                    >
-                      Revoke…
-                    </button>
-                  </div>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <tr>
+      <td>
+        <a href={addressOf(`/keys/${service.id}`)}>{name}</a>
+      </td>
+      <td>
+        <code>{service.client?.id}</code>
+      </td>
+      <td>
+        <Time at={service.last_used_at} />
+      </td>
+      <td>
+        <KeyState state={state} />
+      </td>
+      <td>
+        {state === 'active' && (
+          <div class="row">
+            {service.replaced_by === null && (
+              <RotateKey
+                apiKey={service}
+                button={{ text: 'Rotate…', class: 'plain small', label: `Rotate ${name}` }}
+                onRotated={onCreated}
+              />
+            )}
+            <RevokeKey
+              apiKey={service}
+              button={{ text: 'Revoke…', class: 'danger small', label: `Revoke ${name}` }}
+              onDone={onRevoked}
+            >
+              <p>
+                It gets no more tokens, and those that it has are over within two seconds. It cannot
+                be undone.
+              </p>
+            </RevokeKey>
+          </div>
+        )}
+      </td>
+    </tr>
   )
 }
 

@@ -5,11 +5,14 @@ import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, mayAdminister, membership, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
-import { RevokeDialog } from '../../elements/key-dialogs.tsx'
+import { RevokeKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
+import { More } from '../../elements/more.tsx'
+import { Said } from '../../elements/said.tsx'
+import { acts, numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
@@ -18,140 +21,110 @@ const keysMax = 100
 
 /** What people let act in their name: all of the account, or one's own. */
 export function Connections() {
-  const list = usePages(`connections ${mayAdminister.value}`, (cursor, signal) => {
-    const query = cursor === undefined ? {} : { cursor }
-    const passed = signal === undefined ? {} : { signal }
+  const connections = usePages(`connections ${mayAdminister.value}`, (page, signal) => {
+    const query = { ...accountQuery(), kind: 'connection', ...page } as const
     return mayAdminister.value
-      ? bodyOf(
-          GET('/api/keys', {
-            params: { query: { ...query, ...accountQuery(), kind: 'connection' } },
-            ...passed,
-          }),
-        )
-      : bodyOf(GET('/api/me/connections', { params: { query }, ...passed }))
+      ? bodyOf(GET('/api/keys', { params: { query }, signal }))
+      : bodyOf(GET('/api/me/connections', { params: { query: page }, signal }))
   })
-  const more = useLoad('people and spending', askForMore)
-  const [ending, setEnding] = useState<ApiKey>()
-  const [told, setTold] = useState<string>()
+  const details = useLoad('people and spending', askForDetails)
+  const [said, setSaid] = useState<string>()
+  const revoked = (text: string) => {
+    setSaid(text)
+    connections.again()
+  }
   return (
     <section class="card applications">
       <h2>{mayAdminister.value ? 'Connected by people' : 'Connected by you'}</h2>
-      <p role="status" class="told">
-        {told}
-      </p>
-      <Failure error={list.error} again={list.again} />
-      {list.error === undefined && <Failure error={more.error} again={more.again} />}
-      {list.items === undefined ? (
-        list.isLoading && <Waiting what="Loading the connections" />
-      ) : list.items.length === 0 ? (
-        <p class="quiet">
-          Nobody has connected an application yet. <a href={addressOf('/connect')}>Connect</a> tells
-          how: an application is given an address, and its person says yes to it here.
-        </p>
-      ) : (
-        <Table
-          connections={list.items}
-          more={more.data}
-          onEnd={(one) => {
-            setTold(undefined)
-            setEnding(one)
-          }}
-        />
-      )}
-      {list.more !== undefined && (
-        <button type="button" class="plain" onClick={list.more}>
-          Show more
-        </button>
-      )}
-      {ending !== undefined && (
-        <RevokeDialog
-          apiKey={ending}
-          isOwn={!mayAdminister.value}
-          onClose={() => setEnding(undefined)}
-          onEnded={() => {
-            setTold(`${ending.name} is revoked.`)
-            setEnding(undefined)
-            list.again()
-          }}
-        >
-          <p>
-            {ending.name} is refused within two seconds, with all of its tokens, and what it is
-            doing is ended. Whoever wants it back connects it again and says yes once more.
-          </p>
-        </RevokeDialog>
-      )}
+      <Said text={said} />
+      {connections.error === undefined && <Failure error={details.error} again={details.again} />}
+      <WhenLoaded loaded={connections} what="Loading the connections">
+        {(all) =>
+          all.length === 0 ? (
+            <NoneYet />
+          ) : (
+            <Table label="Connections" columns={columns}>
+              {all.map((one) => (
+                <Row key={one.id} connection={one} details={details.data} onRevoked={revoked} />
+              ))}
+            </Table>
+          )
+        }
+      </WhenLoaded>
+      <More more={connections.more} />
     </section>
   )
 }
 
-type MostSpent = { byKey: ReadonlyMap<string, string>; isWhole: boolean }
-type More = { names: ReadonlyMap<string, string>; spent: MostSpent }
-type TableProps = {
-  connections: readonly ApiKey[]
-  more: More | undefined
-  onEnd: (connection: ApiKey) => void
+function NoneYet() {
+  return (
+    <p class="quiet">
+      Nobody has connected an application yet. <a href={addressOf('/connect')}>Connect</a> tells
+      how: an application is given an address, and its person says yes to it here.
+    </p>
+  )
 }
 
-function Table({ connections, more, onEnd }: TableProps) {
+const columns = [
+  'Application',
+  'Said yes',
+  'May',
+  numbers('Spent this month'),
+  'Last used',
+  'State',
+  acts,
+]
+
+type MostSpent = { byKey: ReadonlyMap<string, string>; isWhole: boolean }
+type Details = { names: ReadonlyMap<string, string>; spent: MostSpent }
+type RowProps = {
+  connection: ApiKey
+  details: Details | undefined
+  onRevoked: (said: string) => void
+}
+
+function Row({ connection, details, onRevoked }: RowProps) {
+  const { id, name, state } = connection
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Connections">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Application</th>
-            <th scope="col">Said yes</th>
-            <th scope="col">May</th>
-            <th scope="col" class="number">
-              Spent this month
-            </th>
-            <th scope="col">Last used</th>
-            <th scope="col">State</th>
-            <th scope="col">
-              <span class="hidden">Act</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {connections.map((one) => (
-            <tr key={one.id}>
-              <td>
-                {mayAdminister.value ? (
-                  <a href={addressOf(`/keys/${one.id}`)}>{one.name}</a>
-                ) : (
-                  one.name
-                )}
-                <p class="hint">{placeText(one)}</p>
-              </td>
-              <td>
-                {whoText(one, more)} <Time at={one.created_at} />
-              </td>
-              <td>{mayText(one)}</td>
-              <td class="number">
-                <Spent id={one.id} most={more?.spent} />
-              </td>
-              <td>
-                <Time at={one.last_used_at} />
-              </td>
-              <td>
-                <KeyState state={one.state} />
-              </td>
-              <td>
-                {one.state === 'active' && (
-                  <button
-                    type="button"
-                    class="danger small"
-                    aria-label={`Revoke ${one.name}`}
-                    onClick={() => onEnd(one)}
-                  >
-                    Revoke…
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <tr>
+      <td>
+        {mayAdminister.value ? <a href={addressOf(`/keys/${id}`)}>{name}</a> : name}
+        <p class="hint">{placeText(connection)}</p>
+      </td>
+      <td>
+        {whoText(connection, details)} <Time at={connection.created_at} />
+      </td>
+      <td>{mayText(connection)}</td>
+      <td class="number">
+        <Spent id={id} most={details?.spent} />
+      </td>
+      <td>
+        <Time at={connection.last_used_at} />
+      </td>
+      <td>
+        <KeyState state={state} />
+      </td>
+      <td>{state === 'active' && <Revoke connection={connection} onDone={onRevoked} />}</td>
+    </tr>
+  )
+}
+
+type RevokeProps = { connection: ApiKey; onDone: (said: string) => void }
+
+function Revoke({ connection, onDone }: RevokeProps) {
+  const { name } = connection
+  return (
+    <RevokeKey
+      apiKey={connection}
+      isOwn={!mayAdminister.value}
+      button={{ text: 'Revoke…', class: 'danger small', label: `Revoke ${name}` }}
+      onDone={onDone}
+    >
+      <p>
+        {name} is refused within two seconds, with all of its tokens, and what it is doing is ended.
+        Whoever wants it back connects it again and says yes once more.
+      </p>
+    </RevokeKey>
   )
 }
 
@@ -182,10 +155,10 @@ function placeText({ client }: ApiKey): string {
   return /^(?:localhost|127\.|\[::1\])/.test(host) ? 'on somebody’s computer' : `at ${host}`
 }
 
-function whoText({ created_by: id }: ApiKey, more: More | undefined): string {
+function whoText({ created_by: id }: ApiKey, details: Details | undefined): string {
   if (id === null) return 'with an API key'
   if (id === signedIn.value?.person.id) return 'you'
-  return more?.names.get(id) ?? 'a person'
+  return details?.names.get(id) ?? 'a person'
 }
 
 function mayText({ models, budget }: ApiKey): string {
@@ -206,7 +179,7 @@ function askForSpending(chosen: Chosen, signal: AbortSignal) {
 }
 
 /** Who the people are, and what was spent with the keys that spent most. */
-async function askForMore(signal: AbortSignal): Promise<More> {
+async function askForDetails(signal: AbortSignal): Promise<Details> {
   const usage = askForSpending({ group_by: ['key'], order_by: 'cost', limit: keysMax }, signal)
   const people =
     mayAdminister.value && (signedIn.value === undefined || membership.value !== undefined)

@@ -5,10 +5,11 @@ import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
-import { RevokeDialog, RotateDialog } from '../../elements/key-dialogs.tsx'
+import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
+import { Said } from '../../elements/said.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Created } from './created.tsx'
 import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
@@ -21,10 +22,10 @@ export function OneKey({ id }: { id: string }) {
   )
   const [rotated, setRotated] = useState<Schemas['CreatedApiKey']>()
   const [isChanging, setChanging] = useState(false)
-  const [told, setTold] = useState<string>()
+  const [said, setSaid] = useState<string>()
   if (rotated !== undefined) return <Created created={rotated} />
   const done = (text: string) => {
-    setTold(text)
+    setSaid(text)
     setChanging(false)
     key.again()
   }
@@ -34,22 +35,21 @@ export function OneKey({ id }: { id: string }) {
         <h1>{key.data?.name ?? 'API key'}</h1>
         <a href={addressOf('/keys')}>All keys</a>
       </div>
-      <p role="status" class="told">
-        {told}
-      </p>
-      <Failure error={key.error} again={key.again} />
-      {key.data === undefined ? (
-        key.isLoading && <Waiting what="Loading the key" />
-      ) : isChanging ? (
-        <Change apiKey={key.data} onDone={done} onCancel={() => setChanging(false)} />
-      ) : (
-        <About
-          apiKey={key.data}
-          onChange={() => setChanging(true)}
-          onRotated={setRotated}
-          onEnded={() => done('The key is revoked.')}
-        />
-      )}
+      <Said text={said} />
+      <WhenLoaded loaded={key} what="Loading the key">
+        {(apiKey) =>
+          isChanging ? (
+            <Change apiKey={apiKey} onDone={done} onCancel={() => setChanging(false)} />
+          ) : (
+            <About
+              apiKey={apiKey}
+              onChange={() => setChanging(true)}
+              onRotated={setRotated}
+              onRevoked={done}
+            />
+          )
+        }
+      </WhenLoaded>
     </>
   )
 }
@@ -58,13 +58,13 @@ type AboutProps = {
   apiKey: ApiKey
   onChange: () => void
   onRotated: (created: Schemas['CreatedApiKey']) => void
-  onEnded: () => void
+  onRevoked: (said: string) => void
 }
 
-function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
-  const [dialog, setDialog] = useState<'rotate' | 'revoke'>()
-  const close = () => setDialog(undefined)
+function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
   const { mode, state, id, budget } = apiKey
+  const mayBeRotated =
+    state === 'active' && apiKey.kind !== 'connection' && apiKey.replaced_by === null
   return (
     <>
       {budget !== null && (
@@ -75,7 +75,7 @@ function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
       )}
       <section class="card">
         <Facts apiKey={apiKey} />
-        <p class="row">
+        <div class="row">
           <a class="button plain" href={addressOf('/requests', { key_id: id, mode })}>
             Its requests
           </a>
@@ -84,47 +84,41 @@ function About({ apiKey, onChange, onRotated, onEnded }: AboutProps) {
               <button type="button" class="plain" onClick={onChange}>
                 Change
               </button>
-              {state === 'active' &&
-                apiKey.kind !== 'connection' &&
-                apiKey.replaced_by === null && (
-                  <button type="button" class="plain" onClick={() => setDialog('rotate')}>
-                    Rotate…
-                  </button>
-                )}
-              <button type="button" class="danger" onClick={() => setDialog('revoke')}>
-                Revoke…
-              </button>
+              {mayBeRotated && (
+                <RotateKey
+                  apiKey={apiKey}
+                  button={{ text: 'Rotate…', class: 'plain' }}
+                  onRotated={onRotated}
+                />
+              )}
+              <Revoke apiKey={apiKey} onDone={() => onRevoked('The key is revoked.')} />
             </>
           )}
-        </p>
+        </div>
       </section>
-      {dialog === 'rotate' && (
-        <RotateDialog apiKey={apiKey} onClose={close} onRotated={onRotated} />
-      )}
-      {dialog === 'revoke' && (
-        <RevokeDialog
-          apiKey={apiKey}
-          onClose={close}
-          onEnded={() => {
-            close()
-            onEnded()
-          }}
-        >
-          <p>
-            Whatever uses it is refused within two seconds, and calls under way are ended; so are
-            connections that were made with it. It{' '}
-            {apiKey.last_used_at === null ? (
-              'was never used'
-            ) : (
-              <>
-                was last used <Time at={apiKey.last_used_at} />
-              </>
-            )}
-            . It cannot be undone; its usage and its requests stay.
-          </p>
-        </RevokeDialog>
-      )}
     </>
+  )
+}
+
+type RevokeProps = { apiKey: ApiKey; onDone: () => void }
+
+function Revoke({ apiKey, onDone }: RevokeProps) {
+  const { last_used_at: used } = apiKey
+  return (
+    <RevokeKey apiKey={apiKey} button={{ text: 'Revoke…', class: 'danger' }} onDone={onDone}>
+      <p>
+        Whatever uses it is refused within two seconds, and calls under way are ended; so are
+        connections that were made with it. It{' '}
+        {used === null ? (
+          'was never used'
+        ) : (
+          <>
+            was last used <Time at={used} />
+          </>
+        )}
+        . It cannot be undone; its usage and its requests stay.
+      </p>
+    </RevokeKey>
   )
 }
 

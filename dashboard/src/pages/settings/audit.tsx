@@ -4,10 +4,11 @@ import { usePages } from '../../data/pages.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { CopyButton } from '../../elements/copy.tsx'
-import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
+import { More } from '../../elements/more.tsx'
+import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { actorOf, actWords, changesOf, lineOf, targetOf } from './audit-words.ts'
 
 type AuditEvent = Schemas['AuditEvent']
@@ -17,39 +18,26 @@ const filters = ['action', 'by', 'target'] as const
 /** Who did what to which, when and from where; the filters are in the address. */
 export function AuditLog() {
   const { query } = place.value
-  const events = usePages(`audit ${query.toString()}`, (cursor, signal) => {
+  const events = usePages(`audit ${query.toString()}`, (page, signal) => {
     const chosen = Object.fromEntries(
       filters.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])),
     )
-    return bodyOf(
-      GET('/api/audit', {
-        params: {
-          query: { ...accountQuery(), ...chosen, ...(cursor === undefined ? {} : { cursor }) },
-        },
-        ...(signal === undefined ? {} : { signal }),
-      }),
-    )
+    const asked = { ...accountQuery(), ...chosen, ...page }
+    return bodyOf(GET('/api/audit', { params: { query: asked }, signal }))
   })
   return (
     <section class="card">
       <div class="head">
         <h2>Audit log</h2>
-        {events.items !== undefined && events.items.length > 0 && (
-          <CopyButton text={events.items.map(lineOf).join('\n')} what="the log as text" />
+        {events.data !== undefined && events.data.length > 0 && (
+          <CopyButton text={events.data.map(lineOf).join('\n')} what="the log as text" />
         )}
       </div>
       <Filters />
-      <Failure error={events.error} again={events.again} />
-      {events.items === undefined ? (
-        events.isLoading && <Waiting what="Loading the log" />
-      ) : (
-        <Events events={events.items} />
-      )}
-      {events.more && (
-        <button type="button" class="plain" onClick={events.more}>
-          Show more
-        </button>
-      )}
+      <WhenLoaded loaded={events} what="Loading the log">
+        {(all) => <Events events={all} />}
+      </WhenLoaded>
+      <More more={events.more} />
     </section>
   )
 }
@@ -112,30 +100,19 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
     )
   }
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Acts">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who did what</th>
-            <th scope="col">From</th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <tr key={event.id}>
-              <td class="when">
-                <Time at={event.at} />
-              </td>
-              <td class="did">
-                <Act event={event} />
-              </td>
-              <td class="from">{event.address ?? <span class="quiet">here</span>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Acts" columns={['When', 'Who did what', 'From']}>
+      {events.map((event) => (
+        <tr key={event.id}>
+          <td class="when">
+            <Time at={event.at} />
+          </td>
+          <td class="did">
+            <Act event={event} />
+          </td>
+          <td class="from">{event.address ?? <span class="quiet">here</span>}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -5,11 +5,13 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { accountQuery, membership } from '../../data/session.ts'
+import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
-import { Question } from '../../elements/question.tsx'
+import { More } from '../../elements/more.tsx'
 import { Said } from '../../elements/said.tsx'
+import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { roleHints } from './roles.ts'
 
@@ -17,16 +19,11 @@ type Invitation = Schemas['Invitation']
 
 /** Invites people, and lists who has not accepted yet. */
 export function Invitations() {
-  const invitations = usePages('invitations', (cursor, signal) =>
-    bodyOf(
-      GET('/api/invitations', {
-        params: { query: { ...accountQuery(), ...(cursor === undefined ? {} : { cursor }) } },
-        ...(signal === undefined ? {} : { signal }),
-      }),
-    ),
+  const invitations = usePages('invitations', (page, signal) =>
+    bodyOf(GET('/api/invitations', { params: { query: { ...accountQuery(), ...page } }, signal })),
   )
+  const { data: open = [], error, again } = invitations
   const [made, setMade] = useState<Schemas['CreatedInvitation']>()
-  const [asked, setAsked] = useState<Invitation>()
   const [said, setSaid] = useState<string>()
   return (
     <section class="card">
@@ -35,36 +32,23 @@ export function Invitations() {
         onMade={(invitation) => {
           setMade(invitation)
           setSaid(`${invitation.email} is invited. Hand them this link: it is shown this once.`)
-          invitations.again()
+          again()
         }}
       />
       <Said text={said} />
       {made !== undefined && <Snippet text={made.link} what="the link" />}
-      <Failure error={invitations.error} again={invitations.again} />
-      {invitations.items !== undefined && invitations.items.length > 0 && (
-        <Open invitations={invitations.items} onWithdraw={setAsked} />
-      )}
-      {invitations.more && (
-        <button type="button" class="plain" onClick={invitations.more}>
-          Show more
-        </button>
-      )}
-      {asked !== undefined && (
-        <Question
-          title={`Withdraw the invitation of ${asked.email}`}
-          act="Withdraw it"
-          onClose={() => setAsked(undefined)}
-          run={async () => {
-            const params = { path: { id: asked.id }, query: accountQuery() }
-            await bodyOf(DELETE('/api/invitations/{id}', { params }))
+      <Failure error={error} again={again} />
+      {open.length > 0 && (
+        <Open
+          invitations={open}
+          onWithdrawn={(text) => {
             setMade(undefined)
-            setSaid(`The invitation of ${asked.email} is withdrawn.`)
-            invitations.again()
+            setSaid(text)
+            again()
           }}
-        >
-          <p>Its link works no more.</p>
-        </Question>
+        />
       )}
+      <More more={invitations.more} />
     </section>
   )
 }
@@ -123,45 +107,51 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
 
 type OpenProps = {
   invitations: readonly Invitation[]
-  onWithdraw: (invitation: Invitation) => void
+  onWithdrawn: (said: string) => void
 }
 
-function Open({ invitations, onWithdraw }: OpenProps) {
+function Open({ invitations, onWithdrawn }: OpenProps) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Open invitations">
-      <table>
-        <caption>Not accepted yet</caption>
-        <thead>
-          <tr>
-            <th scope="col">E-mail</th>
-            <th scope="col">Role</th>
-            <th scope="col">Invited</th>
-            <th scope="col">Works until</th>
-            <th scope="col">
-              <span class="hidden">What can be done</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {invitations.map((invitation) => (
-            <tr key={invitation.id}>
-              <td class="email">{invitation.email}</td>
-              <td>{invitation.role}</td>
-              <td>
-                <Time at={invitation.created_at} />
-              </td>
-              <td>
-                <Time at={invitation.expires_at} />
-              </td>
-              <td class="act">
-                <button type="button" class="plain small" onClick={() => onWithdraw(invitation)}>
-                  Withdraw…
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Open invitations"
+      caption="Not accepted yet"
+      columns={['E-mail', 'Role', 'Invited', 'Works until', acts]}
+    >
+      {invitations.map((invitation) => (
+        <tr key={invitation.id}>
+          <td class="email">{invitation.email}</td>
+          <td>{invitation.role}</td>
+          <td>
+            <Time at={invitation.created_at} />
+          </td>
+          <td>
+            <Time at={invitation.expires_at} />
+          </td>
+          <td class="act">
+            <Withdraw invitation={invitation} onDone={onWithdrawn} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+type WithdrawProps = { invitation: Invitation; onDone: (said: string) => void }
+
+function Withdraw({ invitation: { id, email }, onDone }: WithdrawProps) {
+  return (
+    <AskFirst
+      button={{ text: 'Withdraw…', class: 'plain small' }}
+      title={`Withdraw the invitation of ${email}`}
+      act="Withdraw it"
+      onDone={onDone}
+      run={async () => {
+        const params = { path: { id }, query: accountQuery() }
+        await bodyOf(DELETE('/api/invitations/{id}', { params }))
+        return `The invitation of ${email} is withdrawn.`
+      }}
+    >
+      <p>Its link works no more.</p>
+    </AskFirst>
   )
 }

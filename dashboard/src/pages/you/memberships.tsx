@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { bodyOf, DELETE, type Schemas } from '../../data/api.ts'
 import { forget, look, signedIn } from '../../data/session.ts'
-import { Question } from '../../elements/question.tsx'
+import { AskFirst } from '../../elements/ask-first.tsx'
 import { Said } from '../../elements/said.tsx'
+import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 
 type Membership = Schemas['Membership']
@@ -10,73 +11,44 @@ type Membership = Schemas['Membership']
 /** The accounts of the person, each of which can be left. */
 export function Memberships() {
   const memberships = signedIn.value?.person.memberships ?? []
-  const [asked, setAsked] = useState<Membership>()
   const [said, setSaid] = useState<string>()
   return (
     <section class="card">
       <h2>Your accounts</h2>
       <Said text={said} />
-      <div class="table" tabIndex={0} role="region" aria-label="Accounts">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Account</th>
-              <th scope="col">Role</th>
-              <th scope="col">Joined</th>
-              <th scope="col">
-                <span class="hidden">What can be done</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {memberships.map((one) => (
-              <tr key={one.account_id}>
-                <td>{one.account_name}</td>
-                <td>{one.role}</td>
-                <td>
-                  <Time at={one.joined_at} />
-                </td>
-                <td class="act">
-                  <button type="button" class="plain small" onClick={() => setAsked(one)}>
-                    Leave…
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {asked !== undefined && (
-        <Leaving
-          membership={asked}
-          isLast={memberships.length === 1}
-          onClose={() => setAsked(undefined)}
-          onLeft={() => setSaid(`You have left ${asked.account_name}.`)}
-        />
-      )}
+      <Table label="Accounts" columns={['Account', 'Role', 'Joined', acts]}>
+        {memberships.map((one) => (
+          <tr key={one.account_id}>
+            <td>{one.account_name}</td>
+            <td>{one.role}</td>
+            <td>
+              <Time at={one.joined_at} />
+            </td>
+            <td class="act">
+              <Leave membership={one} isLast={memberships.length === 1} onDone={setSaid} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }
 
-type LeavingProps = {
-  membership: Membership
-  isLast: boolean
-  onClose: () => void
-  onLeft: () => void
-}
+type LeaveProps = { membership: Membership; isLast: boolean; onDone: (said: string) => void }
 
-function Leaving({ membership, isLast, onClose, onLeft }: LeavingProps) {
+function Leave({ membership, isLast, onDone }: LeaveProps) {
   const { account_id: id, account_name: name } = membership
   return (
-    <Question
+    <AskFirst
+      button={{ text: 'Leave…', class: 'plain small' }}
       title={`Leave ${name}`}
       act="Leave the account"
-      onClose={onClose}
+      onDone={onDone}
       run={async () => {
         await bodyOf(DELETE('/api/me/memberships/{id}', { params: { path: { id } } }))
-        onLeft()
         if (isLast) forget()
         else await look()
+        return `You have left ${name}.`
       }}
     >
       <p>
@@ -88,6 +60,6 @@ function Leaving({ membership, isLast, onClose, onLeft }: LeavingProps) {
           <strong>It is your only account: you are signed out, too.</strong>
         </p>
       )}
-    </Question>
+    </AskFirst>
   )
 }

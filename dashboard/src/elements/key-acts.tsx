@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import { bodyOf, DELETE, POST, type Schemas } from '../data/api.ts'
 import { useAct } from '../data/load.ts'
 import { accountQuery } from '../data/session.ts'
-import { Dialog } from './dialog.tsx'
+import { AskFirst } from './ask-first.tsx'
+import { Dialog, DialogButton, type ButtonLook } from './dialog.tsx'
 import { Failure } from './failure.tsx'
 import { Field } from './field.tsx'
 
@@ -19,14 +20,24 @@ const overlaps = [
   { minutes: 7 * dayMinutes, name: 'seven days' },
 ] as const
 
-type RotationProps = {
+type RotateProps = {
   apiKey: ApiKey
-  onClose: () => void
+  button: ButtonLook
   onRotated: (created: Schemas['CreatedApiKey']) => void
 }
 
-/** Asks how long the old secret is to work beside the new one, and makes that. */
-export function RotateDialog({ apiKey, onClose, onRotated }: RotationProps) {
+/** A button that asks how long the old secret is to work beside a new one, and makes that. */
+export function RotateKey({ button, ...rotation }: RotateProps) {
+  return (
+    <DialogButton button={button}>
+      {(close) => <Rotation {...rotation} onClose={close} />}
+    </DialogButton>
+  )
+}
+
+type RotationProps = Omit<RotateProps, 'button'> & { onClose: () => void }
+
+function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
   const [minutes, setMinutes] = useState<number>(hourMinutes)
   const rotating = useAct(async () => {
     const { id } = apiKey
@@ -62,37 +73,31 @@ export function RotateDialog({ apiKey, onClose, onRotated }: RotationProps) {
   )
 }
 
-type EndProps = {
+type RevokeProps = {
   apiKey: ApiKey
+  button: ButtonLook
   /** What will happen. */
   children: ComponentChildren
   /** Whether it is a connection of the person's own, in whatever account. */
   isOwn?: boolean
-  onClose: () => void
-  onEnded: () => void
+  onDone: (said: string) => void
 }
 
-/** Says what ending does, and ends. */
-export function RevokeDialog({ apiKey, children, isOwn = false, onClose, onEnded }: EndProps) {
-  const revoking = useAct(async () => {
-    const path = { id: apiKey.id }
-    await (isOwn
-      ? bodyOf(DELETE('/api/me/connections/{id}', { params: { path } }))
-      : bodyOf(DELETE('/api/keys/{id}', { params: { path, query: accountQuery() } })))
-    onEnded()
-  })
+/** A button that says what revoking does, and revokes. */
+export function RevokeKey({ apiKey: { id, name }, isOwn = false, ...asked }: RevokeProps) {
+  const revoke = () =>
+    isOwn
+      ? bodyOf(DELETE('/api/me/connections/{id}', { params: { path: { id } } }))
+      : bodyOf(DELETE('/api/keys/{id}', { params: { path: { id }, query: accountQuery() } }))
   return (
-    <Dialog title={`Revoke ${apiKey.name}`} onClose={onClose} isFast={revoking.isBusy}>
-      {children}
-      <Failure error={revoking.error} />
-      <button
-        type="button"
-        class="danger"
-        disabled={revoking.isBusy}
-        onClick={() => void revoking.run()}
-      >
-        {revoking.isBusy ? 'Revoking…' : 'Revoke for good'}
-      </button>
-    </Dialog>
+    <AskFirst
+      {...asked}
+      title={`Revoke ${name}`}
+      act="Revoke for good"
+      run={async () => {
+        await revoke()
+        return `${name} is revoked.`
+      }}
+    />
   )
 }

@@ -1,24 +1,38 @@
 import type { ComponentChildren } from 'preact'
 import { useAct } from '../data/load.ts'
-import { Dialog } from './dialog.tsx'
+import { Dialog, DialogButton, type ButtonLook } from './dialog.tsx'
 import { Failure } from './failure.tsx'
 
 type Props = {
+  /** The button that asks. */
+  button: ButtonLook
   title: string
   /** What it would do. */
   children: ComponentChildren
   /** What the button says that does it. */
   act: string
-  /** Throws a Refusal. */
-  run: () => Promise<void>
-  onClose: () => void
+  /** Does it, and gives what has happened, in words. Throws a Refusal. */
+  run: () => Promise<string>
+  /** Called with those words, for the page to say them (`Said`). */
+  onDone: (said: string) => void
 }
 
-/** Asks before something is done that cannot be undone. */
-export function Question({ title, children, act, run, onClose }: Props) {
+/** A button for what cannot be undone: it asks first, and tells the page when it is done. */
+export function AskFirst({ button, ...question }: Props) {
+  return (
+    <DialogButton button={button}>
+      {(close) => <Question {...question} onClose={close} />}
+    </DialogButton>
+  )
+}
+
+type QuestionProps = Omit<Props, 'button'> & { onClose: () => void }
+
+function Question({ title, children, act, run, onDone, onClose }: QuestionProps) {
   const doing = useAct(async () => {
-    await run()
+    const said = await run()
     onClose()
+    onDone(said)
   })
   return (
     <Dialog title={title} onClose={onClose} isFast={doing.isBusy}>
