@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findJsonFault } from '../../src/http/json-fault.ts'
+import { cpuMs } from '../support/cpu-time.ts'
 
 const rows: [text: string, line: number, column: number, reason: string | RegExp][] = [
   ['', 1, 1, 'there is no value.'],
@@ -86,9 +87,10 @@ describe('the fault of a text that is no JSON', () => {
   })
 
   it('is found at once in a text of megabytes', () => {
-    const startedAt = performance.now()
     const text = `{"a":"${'x'.repeat(2_000_000)}","b":[${'1,'.repeat(500_000)}]}`
-    expect(findJsonFault(text)!.reason).to.equal("there is a comma before ']'. Remove it.")
-    expect(performance.now() - startedAt).to.be.lessThan(2000)
+    const ms = cpuMs(() =>
+      expect(findJsonFault(text)!.reason).to.equal("there is a comma before ']'. Remove it."),
+    )
+    expect(ms).to.be.lessThan(2000)
   })
 })

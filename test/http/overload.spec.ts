@@ -28,12 +28,11 @@ describe('more requests at once than the gateway takes', () => {
       own.chat({ messages: [{ role: 'user', content }] }),
     )
     await until('both are with the provider', () => own.upstream.requests.length === 2)
-    const startedAt = performance.now()
+    // It is answered while those that it would have to wait for are held.
     const third = await own.chat({ messages: [{ role: 'user', content: 'three' }] })
     const expected = { status: 503, code: 'overloaded', type: 'overloaded_error', param: null }
     await expectError(third, expected)
     expect(third.headers.get('retry-after')).to.equal('1')
-    expect(performance.now() - startedAt).to.be.lessThan(500)
     const probes = await Promise.all(['/health', '/metrics'].map((path) => own.gateway.fetch(path)))
     expect(probes.map(({ status }) => status)).to.deep.equal([200, 200])
     gate.resolve()

@@ -107,9 +107,9 @@ describe('the connection to Redis', () => {
     redis.subscribe('news', (message) => heard.push(message))
     server.kill('SIGKILL')
     await until('it is seen', () => !redis.isUp())
-    const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
+    const { ms, end } = await timed(redis.run((commands) => commands.get('a'), 10_000))
     expect(end).to.equal('RedisDown')
-    expect(ms).to.be.below(50)
+    expect(ms).to.be.below(5000)
     await server.restart()
     const from = performance.now()
     await until('it is back', () => redis.isUp())
@@ -140,11 +140,11 @@ describe('the connection to Redis', () => {
   it('takes an answer that came while this process was busy', async () => {
     const { url } = await start()
     const { redis } = await open(url)
-    const asked = redis.run((commands) => commands.eval(slowScript), 60)
+    const asked = redis.run((commands) => commands.eval(slowScript), 250)
     await sleep(10)
     // Timers come before sockets in the turn after this one.
     await immediately()
-    const busyUntil = performance.now() + 300
+    const busyUntil = performance.now() + 500
     while (performance.now() < busyUntil);
     expect(await asked).to.equal('done')
     expect(redis.isUp()).to.equal(true)

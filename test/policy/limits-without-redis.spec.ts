@@ -7,6 +7,8 @@ import { until } from '../support/until.ts'
 
 /** A replica counts together with the others again so long after Redis is there, at the latest. */
 const backMs = 2000
+/** How long a replica waits for Redis. */
+const timeoutMs = 500
 
 describe('limits of two replicas whose Redis', () => {
   const caller = callerWith({ requestsPerMinute: 10 }, { requestsPerMinute: 0 })
@@ -18,7 +20,7 @@ describe('limits of two replicas whose Redis', () => {
   beforeEach(async function () {
     programPath('redis-server', this)
     redis = await startRedis()
-    both = await startReplicas(2, { redis, timeoutMs: 150 })
+    both = await startReplicas(2, { redis, timeoutMs })
     ;[one, other] = both as [TestReplica, TestReplica]
     await until('they know of each other', () => both.every((each) => each.processes() === 2))
   })
@@ -59,7 +61,7 @@ describe('limits of two replicas whose Redis', () => {
     const began = performance.now()
     const calls = [await one.admit(own, demandOf())]
     for (let turn = 0; turn < 4; turn++) calls.push(await one.admit(own, demandOf()))
-    expect(performance.now() - began).to.be.below(100)
+    expect(performance.now() - began).to.be.below(timeoutMs)
     await refusal(one.admit(own, demandOf()))
     expect(await letIn(other, 30)).to.equal(5)
     await until('both know', alone)

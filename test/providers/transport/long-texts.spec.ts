@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { createVendorTexts } from '../../../src/providers/transport/vendor-texts.ts'
+import { cpuMs } from '../../support/cpu-time.ts'
 
 const keys = ['sk-own-0123456789abcdef', 'sk-ant-0123456789abcdef', 'AIza0123456789abcdef0123456']
 const repeated = ['x', 'x.', 'org-', 'eyJ-', 'sk-', '/a', '\\', '…', '*', '\n', '1.', 'http://x ']
@@ -12,10 +13,11 @@ describe('a long text of a vendor', () => {
   for (const piece of repeated) {
     it(`that repeats ${JSON.stringify(piece)} stops nobody`, () => {
       const text = piece.repeat(characters / piece.length)
-      const startedAt = performance.now()
-      texts.words(text)
-      texts.members({ text }, new Set())
-      expect(performance.now() - startedAt).to.be.lessThan(allowedMs)
+      const ms = cpuMs(() => {
+        texts.words(text)
+        texts.members({ text }, new Set())
+      })
+      expect(ms).to.be.lessThan(allowedMs)
     })
   }
 })
