@@ -52,7 +52,7 @@ function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
             <td>
               <a href={addressOf(`/keys/${key.id}`)}>{key.name}</a>
             </td>
-            <td>
+            <td class="whole">
               <code>{key.hint}</code>
               {key.mode === 'test' && <span class="quiet"> test</span>}
             </td>

@@ -206,7 +206,7 @@ function Warnings({ call: { warnings } }: { call: Call }) {
                 </td>
                 <td>{valueText(requested, 'not kept')}</td>
                 <td>{valueText(applied, 'left out')}</td>
-                <td>{reason}</td>
+                <td class="sentence">{reason}</td>
               </tr>
             ))}
           </tbody>

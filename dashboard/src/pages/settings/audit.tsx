@@ -106,7 +106,7 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
           <td class="when">
             <Time at={event.at} />
           </td>
-          <td class="did">
+          <td class="sentence">
             <Act event={event} />
           </td>
           <td class="from">{event.address ?? <span class="quiet">here</span>}</td>
