@@ -36,7 +36,7 @@ function People({ members }: { members: readonly Schemas['Member'][] }) {
       {members.map((member) => (
         <tr key={member.id}>
           <td>{member.name}</td>
-          <td>{member.email}</td>
+          <td class="email">{member.email}</td>
           <td>{member.role}</td>
           <td class="act">{member.id !== own && <PasswordLink member={member} />}</td>
         </tr>

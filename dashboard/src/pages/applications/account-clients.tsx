@@ -74,7 +74,7 @@ function Row({ service, onCreated, onRevoked }: RowProps) {
       <td>
         <a href={addressOf(`/keys/${service.id}`)}>{name}</a>
       </td>
-      <td>
+      <td class="whole">
         <code>{service.client?.id}</code>
       </td>
       <td>

@@ -119,7 +119,7 @@ function Open({ invitations, onWithdrawn }: OpenProps) {
     >
       {invitations.map((invitation) => (
         <tr key={invitation.id}>
-          <td>{invitation.email}</td>
+          <td class="email">{invitation.email}</td>
           <td>{invitation.role}</td>
           <td>
             <Time at={invitation.created_at} />

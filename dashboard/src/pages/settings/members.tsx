@@ -77,7 +77,7 @@ function Row({ member, onRole, onRemoved }: RowProps) {
       <td>
         {member.name} {isOwn && <span class="state">you</span>}
       </td>
-      <td>{member.email}</td>
+      <td class="email">{member.email}</td>
       <td>{isOther ? <RoleChoice {...{ member, isOwner, onRole }} /> : member.role}</td>
       <td>
         <Time at={member.joined_at} />
