@@ -5,8 +5,8 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http'
-import { Server as NetServer, type Socket } from 'node:net'
-import { setImmediate as pollEnd, setTimeout as sleep } from 'node:timers/promises'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '@koa/router'
 import Koa from 'koa'
 import { contractMethods } from '../../generated/operations.ts'
@@ -20,6 +20,7 @@ import {
   type ExchangeState,
   type OperationHandler,
 } from './exchange.ts'
+import { closePort, createAcceptWaiting, flagAfter, runFor, sweepUntil } from './leaving.ts'
 import { connectionsFitting } from './open-files.ts'
 
 type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
@@ -137,6 +138,7 @@ export function createHttpServer({
   server.maxHeadersCount = 0
   // A connection costs nothing more for its many requests.
   server.maxRequestsPerSocket = 0
+  const acceptWaiting = createAcceptWaiting(server)
   server.on('connection', connections.accept)
   server.on('drop', connections.countDropped)
   server.on('clientError', connections.refuseMalformed)
@@ -153,16 +155,15 @@ export function createHttpServer({
       const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
       draining = true
-      if (noticeMs > 0) await sleep(Math.min(noticeMs, limits.drainTimeoutMs))
-      await pollShortly()
+      await runFor(noticeMs, isLate)
+      await acceptWaiting(isLate)
       const closed = closePort(server)
       // Not sooner: whoever is told that a connection closes opens the next one at once.
       closing = true
       onDrain()
-      await sweepUntil(closed, () => {
-        if (isLate()) connections.closeAll()
-        else connections.closeIdle(limits.drainQuietMs)
-      })
+      await sweepUntil(closed, () =>
+        isLate() ? connections.closeAll() : connections.closeIdle(limits.drainQuietMs),
+      )
       await work.ended(Math.max(endsAt - performance.now(), lastRowsTimeoutMs))
       connections.stop()
     },
@@ -246,53 +247,4 @@ function listen(server: Server, { port, host, onError }: Listening): Promise<num
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
   })
-}
-
-/** Tells whether so long has passed. */
-function flagAfter(delayMs: number): () => boolean {
-  let isSet = false
-  setTimeout(() => (isSet = true), delayMs).unref()
-  return () => isSet
-}
-
-const shortPollMs = 0.25
-const pollsMax = 200
-
-/**
- * Resolves just behind a poll for events that took next to no time. Those who wait to be accepted when the
- * port closes are reset: the system's queue of them is emptied in a poll, and fills again while what
- * else has come is worked on.
- */
-async function pollShortly(): Promise<void> {
-  for (let count = 0; count < pollsMax; count++) {
-    const startedAt = performance.now()
-    await pollEnd()
-    if (performance.now() - startedAt < shortPollMs) return
-  }
-}
-
-/** Closes the port at once; resolves when no connection is left. */
-function closePort(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    // Node's server of HTTP would close idle connections at once.
-    NetServer.prototype.close.call(server, () => {
-      // Ends Node's timer of this server.
-      server.close()
-      resolve()
-    })
-  })
-}
-
-const closingSweepMs = 25
-
-/**
- * Has connections closed until there are none: each behind its next answer, which says so, or when it is
- * idle and quiet. Sooner, its client may be sending a request.
- */
-async function sweepUntil(closed: Promise<void>, closeSome: () => void): Promise<void> {
-  closeSome()
-  // Behind a poll: after a turn that took long, what has come meanwhile is read before anything is closed.
-  const sweep = setInterval(() => setImmediate(closeSome), closingSweepMs)
-  await closed
-  clearInterval(sweep)
 }
