@@ -57,6 +57,9 @@ describe('the proxies', () => {
     const quiet = defaultOf('drain_quiet_ms')
     expect(numberIn(nginx, /keepalive_timeout (\d+)ms;/)).to.be.below(quiet)
     expect(numberIn(caddy, /keepalive (\d+)ms/)).to.be.below(quiet)
+    // A gateway that ends says so before it closes its port, to whom asks by then.
+    const asked = defaultOf('drain_notice_ms') / numberIn(caddy, /health_interval (\d+)ms/)
+    expect(asked).to.be.at.least(4)
     expect(nginx.match(/^ *proxy_next_upstream (.*);$/m)![1]).to.equal('error timeout')
   })
 })
