@@ -6,9 +6,6 @@ import { makeUpAccount } from '../support/made-up-account.ts'
 import { until } from '../support/until.ts'
 import { paths, ready } from './pages.ts'
 
-/** A page that has asked for nothing until then has nothing to ask for. */
-const askedTimeoutMs = 3000
-
 /** What an API may answer in place of what was asked. */
 const faults: Readonly<Record<string, { status: number; contentType?: string; body?: string }>> = {
   'an error of 500': {
@@ -30,40 +27,39 @@ const others = /\/(?:api|v1)\/(?!sessions\/current$)/
 
 describe('a gateway that answers badly', () => {
   const dashboard = useDashboard()
-  before(() => makeUpAccount(dashboard.gateway, { now: suiteClock(), days: 1 }))
+  let page: Page
+  before(async () => {
+    await makeUpAccount(dashboard.gateway, { now: suiteClock(), days: 1 })
+    page = await dashboard.open('/you', { stays: true })
+  })
+  afterEach(() => page.unrouteAll())
 
-  /** Shows a page whose questions are answered by another; whether it has any. */
-  const reload = async (page: Page, answer: (route: Route) => Promise<void>): Promise<boolean> => {
+  /** Loads a page whose questions are answered by another. */
+  const load = async (path: string, answer: (route: Route) => Promise<void>): Promise<void> => {
     await page.route(others, answer)
-    const isAsked = page.waitForRequest(others, { timeout: askedTimeoutMs }).then(
-      () => true,
-      () => false,
-    )
-    await page.reload()
+    const asked = page.waitForRequest(others)
+    await page.goto(`${dashboard.gateway.url}/dashboard${path}`)
+    await asked
     await page.getByRole('heading', { level: 1 }).waitFor()
-    return isAsked
   }
 
   for (const path of paths) {
     it(`${path} waits, says what is wrong, and is well when asked again`, async () => {
-      const page = await dashboard.open(path)
-      await ready(page)
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-      const isAsked = await reload(page, async (route) => {
+      await load(path, async (route) => {
         await answered
         await route.continue()
       })
       // The first steps are there before it is known which of them are done.
-      if (isAsked && path !== '/welcome') {
+      if (path !== '/welcome') {
         await page.getByRole('status').filter({ hasText: '…' }).first().waitFor()
       }
       answer()
       await ready(page)
       await page.unroute(others)
-      if (!isAsked) return
       const told = path === '/overview' ? Object.keys(faults) : fewFaults
       for (const name of told) {
-        await reload(page, (route) => route.fulfill(faults[name]))
+        await load(path, (route) => route.fulfill(faults[name]))
         const alerts = page.getByRole('alert')
         await alerts.first().waitFor()
         for (const text of await alerts.allInnerTexts()) {
@@ -76,7 +72,7 @@ describe('a gateway that answers badly', () => {
   }
 
   it('is not taken to be away where it answers for a provider in trouble', async () => {
-    const page = await dashboard.open('/you')
+    await page.goto(`${dashboard.gateway.url}/dashboard/you`)
     await ready(page)
     const error = { message: 'Busy. Try again.', type: 'server_error', code: 'x', param: null }
     const away = page.getByText('The gateway does not answer.')
@@ -95,7 +91,7 @@ describe('a gateway that answers badly', () => {
   })
 
   it('says so when it is not known who is signed in', async () => {
-    const page = await dashboard.open('/overview')
+    await page.goto(`${dashboard.gateway.url}/dashboard/overview`)
     await ready(page)
     for (const [name, fault] of Object.entries(faults)) {
       if (fault.body === '[]') continue
@@ -120,6 +116,8 @@ async function askAgain(page: Page): Promise<void> {
       .first()
       .click({ timeout: 500 })
       .catch(() => undefined)
+    await again.evaluateAll((all) => all.forEach((one) => one.click()))
+    await ready(page)
     return false
   })
 }

@@ -18,6 +18,8 @@ type Look = {
   /** Where the browser is, and what its clock says, in Unix milliseconds, where that is not the gateway's. */
   timezoneId?: string
   clockMs?: number
+  /** Whether it stays for all tests of the `describe`, which lead it on: a further load costs a third. */
+  stays?: boolean
 }
 
 /** A gateway with an owner, and a browser whose pages must tell of nothing wrong. */
@@ -77,7 +79,7 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
         viewport: { width, height: 800 },
         permissions: ['clipboard-read', 'clipboard-write'],
       })
-      contexts.push(context)
+      if (!look.stays) contexts.push(context)
       // Sooner than that of the test, so that the failure names what was waited for.
       context.setDefaultTimeout(waitedMsMax)
       // The browser lives on the day of the gateway.
