@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { numbers, Table } from './table.tsx'
 
 export type Bar = {
   /** Below the bar. */
@@ -106,32 +107,18 @@ function Plot({
 
 function Numbers({ caption, series, bars, tell }: Props) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={caption}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            {series.map((name) => (
-              <th scope="col" class="number" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map((bar) => (
-            <tr key={bar.label}>
-              <th scope="row">{bar.label}</th>
-              {bar.values.map((value, at) => (
-                <td class="number" key={at}>
-                  {tell(value)}
-                </td>
-              ))}
-            </tr>
+    <Table label={caption} columns={['When', ...series.map(numbers)]}>
+      {bars.map((bar) => (
+        <tr key={bar.label}>
+          <th scope="row">{bar.label}</th>
+          {bar.values.map((value, at) => (
+            <td class="number" key={at}>
+              {tell(value)}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -9,7 +9,7 @@ import { Field } from '../../elements/field.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { Money } from '../../elements/money.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { AllowanceFields, allowanceIn } from './allowance.tsx'
 import { Members } from './members.tsx'
 
@@ -17,27 +17,26 @@ type Account = Schemas['Account']
 
 /** One account: what it has and has spent, and what it may. */
 export function OneAccount({ id }: { id: string }) {
-  const account = useLoad(`account ${id}`, (signal) => {
+  const loaded = useLoad(`account ${id}`, (signal) => {
     const params = { path: { id }, query: { include_activity: true } }
     return bodyOf(GET('/api/accounts/{id}', { params, signal }))
   })
   return (
     <>
       <div class="head">
-        <h1>{account.data?.name ?? 'Account'}</h1>
+        <h1>{loaded.data?.name ?? 'Account'}</h1>
         <a href={addressOf('/accounts')}>All accounts</a>
       </div>
-      <Failure error={account.error} again={account.again} />
-      {account.data === undefined ? (
-        account.isLoading && <Waiting what="Loading the account" />
-      ) : (
-        <>
-          <About account={account.data} />
-          <Change account={account.data} again={account.again} />
-          <Members account={account.data} />
-          <Invite account={account.data} />
-        </>
-      )}
+      <WhenLoaded loaded={loaded} what="Loading the account">
+        {(account) => (
+          <>
+            <About account={account} />
+            <Change account={account} again={loaded.again} />
+            <Members account={account} />
+            <Invite account={account} />
+          </>
+        )}
+      </WhenLoaded>
     </>
   )
 }

@@ -2,9 +2,8 @@ import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, isOperator } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { remedyOf } from './remedies.ts'
 
 type Attempt = Schemas['RefusedAttempt']
@@ -30,20 +29,25 @@ export function Activity() {
     },
     { everyMs: lookedEveryMs },
   )
-  if (activity.data === undefined) {
-    return (
-      <>
-        <Failure error={activity.error} again={activity.again} />
-        {activity.isLoading && <Waiting what="Looking what has connected" />}
-      </>
-    )
-  }
-  const { clients, attempts, unknown } = activity.data
+  return (
+    <WhenLoaded loaded={activity} what="Looking what has connected">
+      {(all) => <Events {...all} />}
+    </WhenLoaded>
+  )
+}
+
+type EventsProps = {
+  clients: readonly Schemas['ToolClient'][]
+  attempts: readonly Attempt[]
+  /** Of nobody whom the gateway knows. */
+  unknown: readonly Attempt[]
+}
+
+function Events({ clients, attempts, unknown }: EventsProps) {
   return (
     <div class="halves">
       <section class="card">
         <h2>What has connected</h2>
-        <Failure error={activity.error} again={activity.again} />
         {clients.length === 0 ? (
           <p class="quiet">
             Nothing yet. Add the address to a client below; it is shown here within a minute.

@@ -1,8 +1,7 @@
 import { askForAddress } from '../../data/address.ts'
 import { useLoad } from '../../data/load.ts'
 import { Snippet } from '../../elements/copy.tsx'
-import { Failure } from '../../elements/failure.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Activity } from './activity.tsx'
 import { Clients } from './clients.tsx'
 import { Doubts } from './doubts.tsx'
@@ -10,30 +9,29 @@ import './connect.css'
 
 /** How to add this gateway to a client, what has connected, and what has failed to. */
 export function Page() {
-  const address = useLoad('address', askForAddress)
+  const loaded = useLoad('address', askForAddress)
   return (
     <>
       <div class="head">
         <h1>Connect</h1>
       </div>
-      <Failure error={address.error} again={address.again} />
-      {address.data === undefined ? (
-        address.isLoading && <Waiting what="Looking for the address" />
-      ) : (
-        <>
-          <section class="card">
-            <h2>The address</h2>
-            <p>
-              Give a client this address. It opens a page of this gateway, where you sign in and say
-              what it may spend; it needs no key.
-            </p>
-            <Snippet text={address.data.tools} what="the address" />
-            <Doubts address={address.data} />
-          </section>
-          <Activity />
-          <Clients address={address.data} />
-        </>
-      )}
+      <WhenLoaded loaded={loaded} what="Looking for the address">
+        {(address) => (
+          <>
+            <section class="card">
+              <h2>The address</h2>
+              <p>
+                Give a client this address. It opens a page of this gateway, where you sign in and
+                say what it may spend; it needs no key.
+              </p>
+              <Snippet text={address.tools} what="the address" />
+              <Doubts address={address} />
+            </section>
+            <Activity />
+            <Clients address={address} />
+          </>
+        )}
+      </WhenLoaded>
     </>
   )
 }

@@ -2,8 +2,7 @@ import { bodyOf, GET } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { nameInPlace } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { ModelList } from './list.tsx'
 import { OneModel } from './one.tsx'
 import './models.css'
@@ -13,7 +12,7 @@ const pollMs = 60_000
 
 /** The catalog: all models, or one of them in full. */
 export function Page() {
-  const catalog = useLoad(
+  const loaded = useLoad(
     'catalog',
     (signal) => bodyOf(GET('/api/models', { params: { query: accountQuery() }, signal })),
     { everyMs: pollMs },
@@ -21,15 +20,16 @@ export function Page() {
   const id = nameInPlace()
   return (
     <>
-      {catalog.data === undefined && <h1>Models</h1>}
-      <Failure error={catalog.error} again={catalog.again} />
-      {catalog.data === undefined ? (
-        catalog.isLoading && <Waiting what="Loading the catalog" />
-      ) : id === undefined ? (
-        <ModelList catalog={catalog.data} />
-      ) : (
-        <OneModel key={id} id={id} catalog={catalog.data} />
-      )}
+      {loaded.data === undefined && <h1>Models</h1>}
+      <WhenLoaded loaded={loaded} what="Loading the catalog">
+        {(catalog) =>
+          id === undefined ? (
+            <ModelList catalog={catalog} />
+          ) : (
+            <OneModel key={id} id={id} catalog={catalog} />
+          )
+        }
+      </WhenLoaded>
     </>
   )
 }

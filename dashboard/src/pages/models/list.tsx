@@ -3,6 +3,7 @@ import type { Schemas } from '../../data/api.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
+import { Table } from '../../elements/table.tsx'
 import { comparedPrice, pathOf, priceText, stateOf, type Entry } from './entries.ts'
 import { filtered, Filters } from './filters.tsx'
 
@@ -29,7 +30,7 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
           <p>Take a filter away, or search for another name.</p>
         </div>
       ) : (
-        <Table entries={shown} />
+        <Models entries={shown} />
       )}
       {shown.length < found.length && (
         <button type="button" class="plain" onClick={() => setWhole(true)}>
@@ -72,46 +73,44 @@ function orderInPlace(): { column: Column | undefined; isDown: boolean } {
   return { column, isDown: text.startsWith('-') }
 }
 
-function Heading({ column, children }: { column: Column; children: string }) {
+/** The heading of a column that puts the list in its order, or in the opposite one. */
+function sortedBy(column: Column, title: string) {
   const { column: chosen, isDown } = orderInPlace()
   const isChosen = chosen === column
-  return (
-    <th
-      scope="col"
-      class={column === 'name' ? undefined : 'number'}
-      aria-sort={isChosen ? (isDown ? 'descending' : 'ascending') : undefined}
-    >
+  return {
+    title: (
       <button
         type="button"
         class="sort"
         onClick={() => setQuery({ sort: isChosen && !isDown ? `-${column}` : column })}
       >
-        {children}
+        {title}
         <span aria-hidden="true">{isChosen ? (isDown ? ' ↓' : ' ↑') : ''}</span>
       </button>
-    </th>
-  )
+    ),
+    class: column === 'name' ? undefined : 'number',
+    'aria-sort': isChosen ? (isDown ? 'descending' : 'ascending') : undefined,
+  } as const
 }
 
-function Table({ entries }: { entries: readonly Entry[] }) {
+function Models({ entries }: { entries: readonly Entry[] }) {
   return (
-    <div class="card table" tabIndex={0} role="region" aria-label="Models">
-      <table class="models">
-        <thead>
-          <tr>
-            <Heading column="name">Model</Heading>
-            <th scope="col">State</th>
-            <Heading column="price">Price</Heading>
-            <Heading column="context">Context</Heading>
-            <th scope="col">Last hour</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <Row key={entry.model.id} entry={entry} />
-          ))}
-        </tbody>
-      </table>
+    <div class="card">
+      <Table
+        label="Models"
+        class="models"
+        columns={[
+          sortedBy('name', 'Model'),
+          'State',
+          sortedBy('price', 'Price'),
+          sortedBy('context', 'Context'),
+          'Last hour',
+        ]}
+      >
+        {entries.map((entry) => (
+          <Row key={entry.model.id} entry={entry} />
+        ))}
+      </Table>
     </div>
   )
 }

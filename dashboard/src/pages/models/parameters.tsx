@@ -1,4 +1,5 @@
 import type { Schemas } from '../../data/api.ts'
+import { Table } from '../../elements/table.tsx'
 import type { Entry } from './entries.ts'
 
 /** Which sizes of pictures a model makes. */
@@ -52,26 +53,16 @@ export function Parameters({ entry: { parameters } }: { entry: Entry }) {
   return (
     <section class="card">
       <h2>Parameters</h2>
-      <div class="table" tabIndex={0} role="region" aria-label="Parameters">
-        <table class="parameters">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Values</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parameters.map((parameter) => (
-              <tr key={parameter.name}>
-                <td>
-                  <code>{parameter.name}</code>
-                </td>
-                <td>{valuesText(parameter)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Parameters" class="parameters" columns={['Name', 'Values']}>
+        {parameters.map((parameter) => (
+          <tr key={parameter.name}>
+            <td>
+              <code>{parameter.name}</code>
+            </td>
+            <td>{valuesText(parameter)}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../data/api.ts'
 import { exactUsd } from '../../data/money.ts'
+import { numbers, Table } from '../../elements/table.tsx'
 
 type Pricing = Schemas['ModelPricing']
 type Model = Schemas['Model']
@@ -58,32 +59,19 @@ function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] })
     return name === 'pixels_max' ? `at most ${Number(value).toLocaleString('en-US')}` : value
   }
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Prices of a picture">
-      <table>
-        <thead>
-          <tr>
-            {used.map(({ name, title }) => (
-              <th scope="col" key={name}>
-                {title}
-              </th>
-            ))}
-            <th scope="col" class="number">
-              A picture
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {prices.map((price, index) => (
-            <tr key={index}>
-              {used.map(({ name }) => (
-                <td key={name}>{text(price, name)}</td>
-              ))}
-              <td class="number">{exactUsd(price.usd)}</td>
-            </tr>
+    <Table
+      label="Prices of a picture"
+      columns={[...used.map(({ title }) => title), numbers('A picture')]}
+    >
+      {prices.map((price, index) => (
+        <tr key={index}>
+          {used.map(({ name }) => (
+            <td key={name}>{text(price, name)}</td>
           ))}
-        </tbody>
-      </table>
-    </div>
+          <td class="number">{exactUsd(price.usd)}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 
@@ -111,36 +99,28 @@ function TokenPrices({ rows, pricing }: { rows: readonly TokenKind[]; pricing: P
     return value === undefined ? '–' : exactUsd(value)
   }
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Prices of tokens">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">A million tokens</th>
-            <th scope="col" class="number">
-              {tiers.length === 0 ? 'Price' : 'Any input'}
-            </th>
-            {tiers.map(({ input_tokens_above: above }) => (
-              <th scope="col" class="number" key={above}>
-                Above {above.toLocaleString('en-US')}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <td>{row.title}</td>
-              <td class="number">{priceIn(pricing, row)}</td>
-              {tiers.map((tier) => (
-                <td class="number" key={tier.input_tokens_above}>
-                  {priceIn(tier, row)}
-                </td>
-              ))}
-            </tr>
+    <Table
+      label="Prices of tokens"
+      columns={[
+        'A million tokens',
+        numbers(tiers.length === 0 ? 'Price' : 'Any input'),
+        ...tiers.map(({ input_tokens_above: above }) =>
+          numbers(`Above ${above.toLocaleString('en-US')}`),
+        ),
+      ]}
+    >
+      {rows.map((row) => (
+        <tr key={row.name}>
+          <td>{row.title}</td>
+          <td class="number">{priceIn(pricing, row)}</td>
+          {tiers.map((tier) => (
+            <td class="number" key={tier.input_tokens_above}>
+              {priceIn(tier, row)}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../data/api.ts'
 import { addressOf } from '../../data/place.ts'
+import { numbers, Table } from '../../elements/table.tsx'
 import { metrics } from './metrics.ts'
 import { nameOfGroup } from './split.ts'
 
@@ -11,36 +12,22 @@ export function Groups({ title, report, by }: Props) {
   return (
     <section class="card groups">
       <h2>{title}</h2>
-      <div class="table" tabIndex={0} role="region" aria-label={title}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              {metrics.map((metric) => (
-                <th key={metric.name} scope="col" class="number">
-                  {metric.title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {report.data.map((group) => (
-              <tr key={group[by]}>
-                <th scope="row">
-                  <a class="group-name" href={requestsOf(group, by, report)}>
-                    {nameOfGroup(group, by)}
-                  </a>
-                </th>
-                {metrics.map(({ name, valueOf, tell }) => (
-                  <td key={name} class="number">
-                    {tell(valueOf(group.sums))}
-                  </td>
-                ))}
-              </tr>
+      <Table label={title} columns={['Name', ...metrics.map((one) => numbers(one.title))]}>
+        {report.data.map((group) => (
+          <tr key={group[by]}>
+            <th scope="row">
+              <a class="group-name" href={requestsOf(group, by, report)}>
+                {nameOfGroup(group, by)}
+              </a>
+            </th>
+            {metrics.map(({ name, valueOf, tell }) => (
+              <td key={name} class="number">
+                {tell(valueOf(group.sums))}
+              </td>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </tr>
+        ))}
+      </Table>
       {report.has_more && <p class="hint">The {report.data.length} dearest are shown.</p>}
     </section>
   )

@@ -4,8 +4,7 @@ import { shortCount } from '../../data/money.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Bars } from '../../elements/bars.tsx'
-import { Failure } from '../../elements/failure.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
@@ -53,12 +52,9 @@ export function Page() {
         <h1>Overview</h1>
         <Choices range={range} mode={mode} />
       </div>
-      <Failure error={reports.error} again={reports.again} />
-      {reports.data === undefined ? (
-        reports.isLoading && <Waiting what="Adding up" />
-      ) : (
-        <Sums {...reports.data} range={range} mode={mode} />
-      )}
+      <WhenLoaded loaded={reports} what="Adding up">
+        {(all) => <Sums {...all} range={range} mode={mode} />}
+      </WhenLoaded>
     </>
   )
 }
@@ -153,26 +149,22 @@ function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
   const loaded = useLoad(`split ${by} ${range.now.from} ${mode}`, (signal) =>
     loadSplit(range, by, { mode }, signal),
   )
-  const { data } = loaded
   // Of a rate its count is plotted.
   const plotted = metric.isRate ? { ...metric, tell: shortCount } : metric
   return (
-    <>
-      <Failure error={loaded.error} again={loaded.again} />
-      {data === undefined ? (
-        loaded.isLoading && <Waiting what="Adding up" />
-      ) : (
+    <WhenLoaded loaded={loaded} what="Adding up">
+      {({ groups, isWhole }) => (
         <>
           <Plot
             metric={plotted}
             caption={metric.isRate ? 'Failed requests' : metric.title}
-            {...splitPlotOf(metric, data.groups, range, by)}
+            {...splitPlotOf(metric, groups, range, by)}
           />
-          {!data.isWhole && (
+          {!isWhole && (
             <p class="hint">There are too many to plot all of them. Choose a shorter time.</p>
           )}
         </>
       )}
-    </>
+    </WhenLoaded>
   )
 }

@@ -1,8 +1,7 @@
 import { useLoad } from '../../data/load.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from './calling.ts'
 import { Chat } from './chat.tsx'
 import { loadModels, makesPictures, type Model } from './models.ts'
@@ -35,12 +34,9 @@ export function Page() {
       {mode === 'test' && (
         <p class="quiet">The sandbox plays every model, and nothing is charged for it.</p>
       )}
-      <Failure error={models.error} again={models.again} />
-      {models.data === undefined ? (
-        models.isLoading && <Waiting what="Loading the models" />
-      ) : (
-        <Tab key={`${mode} ${account}`} models={models.data} mode={mode} isChat={isChat} />
-      )}
+      <WhenLoaded loaded={models} what="Loading the models">
+        {(all) => <Tab key={`${mode} ${account}`} models={all} mode={mode} isChat={isChat} />}
+      </WhenLoaded>
     </>
   )
 }

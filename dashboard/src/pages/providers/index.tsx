@@ -6,7 +6,7 @@ import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Circuit, Health, Latency, MeasuredOver } from '../../elements/health.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import './providers.css'
 
 type Provider = Schemas['ProviderReport']
@@ -24,9 +24,6 @@ export function Page() {
     setReloaded(await bodyOf(POST('/api/reload')))
     providers.again()
   })
-  const all = providers.data?.data ?? []
-  const configured = all.filter(({ is_configured: isConfigured }) => isConfigured)
-  const others = all.filter(({ is_configured: isConfigured }) => !isConfigured)
   return (
     <>
       <div class="head">
@@ -44,26 +41,31 @@ export function Page() {
       <p class="hint" role="status">
         {reloaded !== undefined && reloadText(reloaded)}
       </p>
-      <Failure error={providers.error} again={providers.again} />
-      {providers.data === undefined ? (
-        providers.isLoading && <Waiting what="Loading the providers" />
+      <WhenLoaded loaded={providers} what="Loading the providers">
+        {(report) => <Report report={report} />}
+      </WhenLoaded>
+    </>
+  )
+}
+
+function Report({ report: { data, measured } }: { report: Schemas['ProviderList'] }) {
+  const configured = data.filter(({ is_configured: isConfigured }) => isConfigured)
+  const others = data.filter(({ is_configured: isConfigured }) => !isConfigured)
+  return (
+    <>
+      {configured.length === 0 ? (
+        <div class="card empty">
+          <h2>No provider is configured yet</h2>
+          <p>
+            Test keys work all the same, with the sandbox. To reach real models, set the key of one
+            of the vendors below.
+          </p>
+        </div>
       ) : (
-        <>
-          {configured.length === 0 ? (
-            <div class="card empty">
-              <h2>No provider is configured yet</h2>
-              <p>
-                Test keys work all the same, with the sandbox. To reach real models, set the key of
-                one of the vendors below.
-              </p>
-            </div>
-          ) : (
-            configured.map((provider) => <Configured key={provider.id} provider={provider} />)
-          )}
-          {configured.length > 0 && <MeasuredOver measured={providers.data.measured} />}
-          <Others providers={others} />
-        </>
+        configured.map((provider) => <Configured key={provider.id} provider={provider} />)
       )}
+      {configured.length > 0 && <MeasuredOver measured={measured} />}
+      <Others providers={others} />
     </>
   )
 }

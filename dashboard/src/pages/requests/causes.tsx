@@ -3,9 +3,8 @@ import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type Cause = Schemas['RequestErrorCause']
 
@@ -54,12 +53,9 @@ export function Causes() {
           Test keys
         </button>
       </div>
-      <Failure error={causes.error} again={causes.again} />
-      {causes.data === undefined ? (
-        causes.isLoading && <Waiting what="Looking for errors" />
-      ) : (
-        <List errors={causes.data} />
-      )}
+      <WhenLoaded loaded={causes} what="Looking for errors">
+        {(errors) => <List errors={errors} />}
+      </WhenLoaded>
     </>
   )
 }

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact'
 import type { Schemas } from '../../data/api.ts'
 import { exactUsd } from '../../data/money.ts'
 import { Money } from '../../elements/money.tsx'
+import { numbers, Table } from '../../elements/table.tsx'
 
 type Cost = Schemas['RequestCost']
 
@@ -55,57 +55,44 @@ export function CostOfCall({ cost }: { cost: Cost }) {
 
 function Lines({ cost, lines }: { cost: Cost; lines: NonNullable<Cost['lines']> }) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="The arithmetic of the cost">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <Cell head>Units</Cell>
-            <Cell head>Price of one</Cell>
-            <Cell head>Amount</Cell>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.what}>
-              <td>{line.what.replaceAll('_', ' ')}</td>
-              <Cell>{line.units.toLocaleString('en-US')}</Cell>
-              <Cell>× ${line.unit_price}</Cell>
-              <Cell>= ${line.amount}</Cell>
-            </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          {cost.exact_usd !== null && (
-            <tr>
-              <th scope="row" colSpan={3}>
-                Sum
-              </th>
-              <Cell>${cost.exact_usd}</Cell>
-            </tr>
-          )}
-          {cost.amount !== null && (
-            <tr>
-              <th scope="row" colSpan={3}>
-                Rounded once, to whole nano-dollars
-              </th>
-              <Cell>
-                <strong>{exactUsd(cost.amount.usd)}</strong>
-              </Cell>
-            </tr>
-          )}
-        </tfoot>
-      </table>
-    </div>
+    <Table
+      label="The arithmetic of the cost"
+      columns={['What', numbers('Units'), numbers('Price of one'), numbers('Amount')]}
+      foot={<Sums cost={cost} />}
+    >
+      {lines.map((line) => (
+        <tr key={line.what}>
+          <td>{line.what.replaceAll('_', ' ')}</td>
+          <td class="number">{line.units.toLocaleString('en-US')}</td>
+          <td class="number">× ${line.unit_price}</td>
+          <td class="number">= ${line.amount}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 
-function Cell({ head = false, children }: { head?: boolean; children: ComponentChildren }) {
-  return head ? (
-    <th scope="col" class="number">
-      {children}
-    </th>
-  ) : (
-    <td class="number">{children}</td>
+function Sums({ cost: { exact_usd: exact, amount } }: { cost: Cost }) {
+  return (
+    <>
+      {exact !== null && (
+        <tr>
+          <th scope="row" colSpan={3}>
+            Sum
+          </th>
+          <td class="number">${exact}</td>
+        </tr>
+      )}
+      {amount !== null && (
+        <tr>
+          <th scope="row" colSpan={3}>
+            Rounded once, to whole nano-dollars
+          </th>
+          <td class="number">
+            <strong>{exactUsd(amount.usd)}</strong>
+          </td>
+        </tr>
+      )}
+    </>
   )
 }

@@ -4,10 +4,11 @@ import { shortDuration } from '../../data/duration.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf, place } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
 import { Money } from '../../elements/money.tsx'
+import { More } from '../../elements/more.tsx'
+import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Filters, filtersInPlace, isFiltered } from './filters.tsx'
 import { Outcome } from './outcome.tsx'
 
@@ -79,23 +80,10 @@ function Rows() {
             : 'New requests are not shown.'}
         </span>
       </div>
-      <Failure error={newest.error} again={newest.again} />
-      {first === undefined ? (
-        newest.isLoading && <Waiting what="Loading the requests" />
-      ) : (
-        <Table calls={rows} mayGoOn={Boolean(next)} />
-      )}
-      <Failure error={loading.error} />
-      {next && !isFull && (
-        <button
-          type="button"
-          class="plain"
-          disabled={loading.isBusy}
-          onClick={() => void loading.run()}
-        >
-          {loading.isBusy ? 'Loading…' : 'Show older ones'}
-        </button>
-      )}
+      <WhenLoaded loaded={newest} what="Loading the requests">
+        {() => <Calls calls={rows} mayGoOn={Boolean(next)} />}
+      </WhenLoaded>
+      <More more={next && !isFull ? loading : undefined}>Show older ones</More>
       {isFull && <p class="hint">Set the end of the range to see older ones.</p>}
     </>
   )
@@ -107,56 +95,41 @@ function merged(newer: readonly Call[], older: readonly Call[]): Call[] {
   return [...newer, ...older.filter(({ id }) => !known.has(id))]
 }
 
-function Table({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean }) {
+const columns = ['When', 'Outcome', 'Model', 'Provider', 'Key', numbers('Took'), numbers('Cost')]
+
+function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean }) {
   if (calls.length === 0) return isFiltered() ? <NoneFound mayGoOn={mayGoOn} /> : <NoneYet />
   return (
-    <div class="card table" tabIndex={0} role="region" aria-label="Requests">
-      <table class="calls">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Outcome</th>
-            <th scope="col">Model</th>
-            <th scope="col">Provider</th>
-            <th scope="col">Key</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Cost
-            </th>
+    <div class="card">
+      <Table label="Requests" class="calls" columns={columns}>
+        {calls.map((call) => (
+          <tr key={call.id}>
+            <td>
+              <a href={addressOf(`/requests/${call.id}`)}>
+                <Time at={call.at} />
+              </a>
+            </td>
+            <td>
+              <Outcome call={call} />
+            </td>
+            <td>
+              <div class="shortly" title={call.model}>
+                {call.model}
+              </div>
+            </td>
+            <td>{call.provider ?? (call.cache === 'hit' ? 'cache' : '–')}</td>
+            <td>
+              <div class="shortly" title={call.key_name ?? undefined}>
+                {call.key_name ?? call.key_id}
+              </div>
+            </td>
+            <td class="number">{shortDuration(call.duration_ms)}</td>
+            <td class="number">
+              <Money usd={call.cost.amount?.usd} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {calls.map((call) => (
-            <tr key={call.id}>
-              <td>
-                <a href={addressOf(`/requests/${call.id}`)}>
-                  <Time at={call.at} />
-                </a>
-              </td>
-              <td>
-                <Outcome call={call} />
-              </td>
-              <td>
-                <div class="shortly" title={call.model}>
-                  {call.model}
-                </div>
-              </td>
-              <td>{call.provider ?? (call.cache === 'hit' ? 'cache' : '–')}</td>
-              <td>
-                <div class="shortly" title={call.key_name ?? undefined}>
-                  {call.key_name ?? call.key_id}
-                </div>
-              </td>
-              <td class="number">{shortDuration(call.duration_ms)}</td>
-              <td class="number">
-                <Money usd={call.cost.amount?.usd} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   )
 }

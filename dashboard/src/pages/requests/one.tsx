@@ -6,9 +6,9 @@ import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { CopyButton, Snippet } from '../../elements/copy.tsx'
-import { Failure } from '../../elements/failure.tsx'
+import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { CostOfCall } from './cost.tsx'
 import { Outcome } from './outcome.tsx'
 import { replayAsCurl } from './replay.ts'
@@ -18,7 +18,7 @@ type Call = Schemas['RequestRecord']
 
 /** One call in full: who answered, what was tried, what was adjusted, and the arithmetic of its cost. */
 export function OneRequest({ id }: { id: string }) {
-  const call = useLoad(`request ${id}`, (signal) =>
+  const loaded = useLoad(`request ${id}`, (signal) =>
     bodyOf(GET('/api/requests/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
   )
   return (
@@ -27,19 +27,18 @@ export function OneRequest({ id }: { id: string }) {
         <h1>Request</h1>
         <a href={addressOf('/requests')}>All requests</a>
       </div>
-      <Failure error={call.error} again={call.again} />
-      {call.data === undefined ? (
-        call.isLoading && <Waiting what="Loading the request" />
-      ) : (
-        <>
-          <Remedy call={call.data} />
-          <About call={call.data} />
-          <Timeline call={call.data} />
-          <Warnings call={call.data} />
-          <CostOfCall cost={call.data.cost} />
-          <Replay call={call.data} />
-        </>
-      )}
+      <WhenLoaded loaded={loaded} what="Loading the request">
+        {(call) => (
+          <>
+            <Remedy call={call} />
+            <About call={call} />
+            <Timeline call={call} />
+            <Warnings call={call} />
+            <CostOfCall cost={call.cost} />
+            <Replay call={call} />
+          </>
+        )}
+      </WhenLoaded>
     </>
   )
 }
@@ -188,30 +187,18 @@ function Warnings({ call: { warnings } }: { call: Call }) {
   return (
     <section class="card">
       <h2>What was adjusted</h2>
-      <div class="table" tabIndex={0} role="region" aria-label="What was adjusted">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Parameter</th>
-              <th scope="col">Asked for</th>
-              <th scope="col">Applied</th>
-              <th scope="col">Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {warnings.map(({ param, requested, applied, reason }, index) => (
-              <tr key={index}>
-                <td>
-                  <code>{param}</code>
-                </td>
-                <td>{valueText(requested, 'not kept')}</td>
-                <td>{valueText(applied, 'left out')}</td>
-                <td class="sentence">{reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="What was adjusted" columns={['Parameter', 'Asked for', 'Applied', 'Why']}>
+        {warnings.map(({ param, requested, applied, reason }, index) => (
+          <tr key={index}>
+            <td>
+              <code>{param}</code>
+            </td>
+            <td>{valueText(requested, 'not kept')}</td>
+            <td>{valueText(applied, 'left out')}</td>
+            <td class="sentence">{reason}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }

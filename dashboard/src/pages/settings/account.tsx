@@ -9,7 +9,7 @@ import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { Said } from '../../elements/said.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Allowance } from './allowance.tsx'
 import { CacheState } from './cache.tsx'
 
@@ -18,20 +18,19 @@ type Account = Schemas['Account']
 /** The account's name, what it may use and spend, and the cache. */
 export function AccountSettings() {
   const id = membership.value?.account_id ?? ''
-  const account = useLoad(`account ${id}`, (signal) =>
+  const loaded = useLoad(`account ${id}`, (signal) =>
     bodyOf(GET('/api/accounts/{id}', { params: { path: { id } }, signal })),
   )
   return (
     <>
-      <Failure error={account.error} again={account.again} />
-      {account.data === undefined ? (
-        account.isLoading && <Waiting what="Loading the account" />
-      ) : (
-        <>
-          <Name account={account.data} />
-          <Spending account={account.data} onChanged={account.again} />
-        </>
-      )}
+      <WhenLoaded loaded={loaded} what="Loading the account">
+        {(account) => (
+          <>
+            <Name account={account} />
+            <Spending account={account} onChanged={loaded.again} />
+          </>
+        )}
+      </WhenLoaded>
       <CacheState />
     </>
   )

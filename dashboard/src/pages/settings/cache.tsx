@@ -2,16 +2,15 @@ import { bodyOf, GET } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { accountQuery } from '../../data/session.ts'
-import { Failure } from '../../elements/failure.tsx'
 import { Money } from '../../elements/money.tsx'
-import { Waiting } from '../../elements/waiting.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 const shownDays = 30
 const dayMs = 86_400_000
 
 /** What the response cache remembers, and what it has saved the account. */
 export function CacheState() {
-  const cache = useLoad('cache', async (signal) => {
+  const loaded = useLoad('cache', async (signal) => {
     const from = new Date(Date.now() - shownDays * dayMs).toISOString()
     const to = new Date(Date.now() + dayMs).toISOString()
     const query = { ...accountQuery(), from, to, mode: 'live' as const, group_by: [], limit: 1 }
@@ -24,35 +23,34 @@ export function CacheState() {
   return (
     <section class="card">
       <h2>Response cache</h2>
-      <Failure error={cache.error} again={cache.again} />
-      {cache.data === undefined ? (
-        cache.isLoading && <Waiting what="Loading" />
-      ) : (
-        <>
-          {cache.data.ttl_seconds === 0 ? (
-            <p>The cache is off: each call goes to a provider.</p>
-          ) : (
-            <p>
-              The cache is on. The same call again within {durationText(cache.data.ttl_seconds)} is
-              answered from it, and costs nothing.
+      <WhenLoaded loaded={loaded}>
+        {(cache) => (
+          <>
+            {cache.ttl_seconds === 0 ? (
+              <p>The cache is off: each call goes to a provider.</p>
+            ) : (
+              <p>
+                The cache is on. The same call again within {durationText(cache.ttl_seconds)} is
+                answered from it, and costs nothing.
+              </p>
+            )}
+            <dl class="facts">
+              <dt>Answered from it</dt>
+              <dd>
+                {shortCount(cache.cached_calls)} calls in {shownDays} days
+              </dd>
+              <dt>Saved</dt>
+              <dd>
+                <Money usd={cache.saved.usd} />
+              </dd>
+            </dl>
+            <p class="hint">
+              A call with the header <code>cache-control: no-cache</code> is made anew. Who runs the
+              gateway sets the time with <code>cache_ttl_seconds</code>.
             </p>
-          )}
-          <dl class="facts">
-            <dt>Answered from it</dt>
-            <dd>
-              {shortCount(cache.data.cached_calls)} calls in {shownDays} days
-            </dd>
-            <dt>Saved</dt>
-            <dd>
-              <Money usd={cache.data.saved.usd} />
-            </dd>
-          </dl>
-          <p class="hint">
-            A call with the header <code>cache-control: no-cache</code> is made anew. Who runs the
-            gateway sets the time with <code>cache_ttl_seconds</code>.
-          </p>
-        </>
-      )}
+          </>
+        )}
+      </WhenLoaded>
     </section>
   )
 }
