@@ -79,6 +79,8 @@ export type Act<A extends unknown[] = []> = {
   isBusy: boolean
   /** Why it was not done. */
   error: Refusal | undefined
+  /** What was wrong with the member of the request with this name, or with one within it. */
+  faultAt(param: string): string | undefined
   /** Forgets why. */
   forget(): void
 }
@@ -99,5 +101,7 @@ export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>)
       setBusy(false)
     }
   }
-  return { run, isBusy, error, forget: () => setError(undefined) }
+  const faultAt = (param: string) =>
+    error?.param?.startsWith(param) === true ? error.message : undefined
+  return { run, isBusy, error, faultAt, forget: () => setError(undefined) }
 }

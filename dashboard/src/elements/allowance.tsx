@@ -1,12 +1,7 @@
 import { BudgetPeriodValues } from '../../../generated/client-values.ts'
 import type { Schemas } from '../data/api.ts'
+import { periodTexts } from '../data/budget-periods.ts'
 import { Field } from './field.tsx'
-
-const periodNames: Readonly<Record<Schemas['BudgetPeriod'], string>> = {
-  day: 'a day',
-  month: 'a month',
-  total: 'in all',
-}
 
 export const limitFields: readonly { name: keyof Schemas['Limits']; label: string }[] = [
   { name: 'requests_per_minute', label: 'Requests a minute' },
@@ -14,6 +9,32 @@ export const limitFields: readonly { name: keyof Schemas['Limits']; label: strin
   { name: 'images_per_minute', label: 'Pictures a minute' },
   { name: 'concurrency', label: 'Calls at once' },
 ]
+
+type DollarProps = {
+  label: string
+  hint: string
+  fault: string | undefined
+  /** What it is so far. */
+  usd?: string | undefined
+}
+
+/** An amount of money that may be spent. */
+export function DollarField({ label, hint, fault, usd = '' }: DollarProps) {
+  return (
+    <Field label={label} hint={hint} fault={fault}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          name="usd"
+          inputMode="decimal"
+          pattern="\d{1,7}(\.\d{1,9})?"
+          title="Dollars, such as 25 or 2.50"
+          defaultValue={usd}
+        />
+      )}
+    </Field>
+  )
+}
 
 type BudgetProps = {
   budget: Schemas['NullableBudgetState'] | undefined
@@ -26,24 +47,13 @@ type BudgetProps = {
 export function BudgetFields({ budget, hint, fault }: BudgetProps) {
   return (
     <>
-      <Field label="Budget in dollars" hint={hint} fault={fault}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="usd"
-            inputMode="decimal"
-            pattern="\d{1,7}(\.\d{1,9})?"
-            title="Dollars, such as 25 or 2.50"
-            defaultValue={budget?.amount.usd ?? ''}
-          />
-        )}
-      </Field>
+      <DollarField label="Budget in dollars" usd={budget?.amount.usd} {...{ hint, fault }} />
       <Field label="Budget for">
         {(attributes) => (
           <select {...attributes} name="period">
             {BudgetPeriodValues.map((period) => (
               <option key={period} value={period} selected={period === (budget?.period ?? 'month')}>
-                {periodNames[period]}
+                {periodTexts[period]}
               </option>
             ))}
           </select>

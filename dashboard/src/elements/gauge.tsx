@@ -1,4 +1,5 @@
 import type { Schemas } from '../data/api.ts'
+import { periodTexts } from '../data/budget-periods.ts'
 import { Money } from './money.tsx'
 import { Time } from './time.tsx'
 
@@ -6,8 +7,6 @@ type State = Pick<
   Schemas['BudgetState'],
   'amount' | 'period' | 'spent' | 'reserved' | 'left' | 'renews_at'
 >
-
-const periods: Record<State['period'], string> = { day: 'a day', month: 'a month', total: 'in all' }
 
 /** What is spent of a budget, what calls under way may still cost, and what is left. */
 export function Gauge({ budget }: { budget: State }) {
@@ -28,7 +27,7 @@ export function Gauge({ budget }: { budget: State }) {
         <rect class="gauge-reserved" x={spentShare} width={reservedShare} height="4" />
       </svg>
       <p>
-        <Money usd={spent.usd} /> spent of <Money usd={amount.usd} /> {periods[budget.period]}
+        <Money usd={spent.usd} /> spent of <Money usd={amount.usd} /> {periodTexts[budget.period]}
         {reserved.nano_usd > 0 && (
           <>
             , <Money usd={reserved.usd} /> reserved

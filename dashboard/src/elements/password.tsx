@@ -47,3 +47,18 @@ export function PasswordField({ label = 'Password', name, isNew = false, hint, f
     </Field>
   )
 }
+
+/** Tells those that keep passwords whose is asked for, where nobody has to type it. */
+export function PasswordOwner({ email = '' }: { email: string | undefined }) {
+  return (
+    <input
+      type="text"
+      class="hidden"
+      autoComplete="username"
+      tabIndex={-1}
+      aria-hidden="true"
+      readOnly
+      value={email}
+    />
+  )
+}

@@ -4,7 +4,8 @@ import { useAct } from '../data/load.ts'
 import { enter, forget, signedIn } from '../data/session.ts'
 import { Dialog } from '../elements/dialog.tsx'
 import { Failure } from '../elements/failure.tsx'
-import { PasswordField } from '../elements/password.tsx'
+import { Form } from '../elements/form.tsx'
+import { PasswordField, PasswordOwner } from '../elements/password.tsx'
 
 /** Asks who was signed in for the password, above the page, which keeps what was typed. */
 export function SignInAgain() {
@@ -20,21 +21,8 @@ export function SignInAgain() {
         page stays as it is.
       </p>
       <Failure error={signingIn.error} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void signingIn.run(new FormData(event.currentTarget))
-        }}
-      >
-        <input
-          type="text"
-          class="hidden"
-          autoComplete="username"
-          tabIndex={-1}
-          aria-hidden="true"
-          readOnly
-          value={email}
-        />
+      <Form send={signingIn.run}>
+        <PasswordOwner email={email} />
         <PasswordField name="password" />
         <p class="row">
           <button disabled={signingIn.isBusy}>Sign in again</button>
@@ -42,7 +30,7 @@ export function SignInAgain() {
             Sign in as somebody else
           </button>
         </p>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -42,7 +42,6 @@ export function DoorForm({ submit, send, children }: FormProps) {
     first?.focus()
   }, [sending.error])
   const { error } = sending
-  const faultAt = (param: string) => (error?.param === param ? error.message : undefined)
   return (
     <form
       ref={element}
@@ -57,7 +56,7 @@ export function DoorForm({ submit, send, children }: FormProps) {
           {error.code === 'rate_limit_exceeded' ? 'There were too many attempts.' : error.message}
         </p>
       )}
-      {children(faultAt)}
+      {children(sending.faultAt)}
       <button disabled={sending.isBusy || waitSeconds > 0}>
         {waitSeconds > 0 ? `Wait ${waitSeconds} s` : sending.isBusy ? 'One moment…' : submit}
       </button>

@@ -6,7 +6,7 @@ import { chooseAccount, enter, leave, signedIn, type SignedIn } from '../../data
 import { newPasswordHint, PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { NoToken } from './no-token.tsx'
-import { NameField } from './person-fields.tsx'
+import { PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes a member of who is invited: a new person, one with a password, or one who is signed in. */
 export function Invitation() {
@@ -41,7 +41,7 @@ function ForStrangers({ token }: { token: string }) {
       <DoorForm submit="Join" send={(filled) => accept({ token, ...filled })}>
         {(faultAt) => (
           <>
-            <NameField
+            <PersonNameField
               fault={faultAt('name')}
               hint="Not needed if you have a password here already."
               isRequired={false}

@@ -5,7 +5,7 @@ import { enter } from '../../data/session.ts'
 import { PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { NoToken } from './no-token.tsx'
-import { EmailField, NameField } from './person-fields.tsx'
+import { EmailField, PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes the owner of the gateway, with the one-time link that the first start prints. */
 export function SetUp() {
@@ -29,8 +29,8 @@ export function SetUp() {
           >
             {(faultAt) => (
               <>
-                <EmailField fault={faultAt('email')} />
-                <NameField fault={faultAt('name')} />
+                <EmailField autoComplete="username" fault={faultAt('email')} />
+                <PersonNameField fault={faultAt('name')} />
                 <PasswordField name="password" isNew fault={faultAt('password')} />
               </>
             )}

@@ -5,7 +5,7 @@ import { enter } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
-import { EmailField } from './person-fields.tsx'
+import { EmailField } from '../../elements/person-fields.tsx'
 
 const linkCommand = 'npm run -s gateway -- setup-link'
 const passwordCommand = 'npm run -s gateway -- people password-link you@example.com'
@@ -24,7 +24,7 @@ export function SignIn() {
       >
         {(faultAt) => (
           <>
-            <EmailField fault={faultAt('email')} />
+            <EmailField autoComplete="username" fault={faultAt('email')} />
             <PasswordField name="password" fault={faultAt('password')} />
           </>
         )}

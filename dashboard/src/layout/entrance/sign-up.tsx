@@ -3,7 +3,7 @@ import { addressOf, go } from '../../data/place.ts'
 import { enter } from '../../data/session.ts'
 import { PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
-import { EmailField, NameField } from './person-fields.tsx'
+import { EmailField, PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes a person with an account of their own, where the gateway lets anybody. */
 export function SignUp() {
@@ -20,8 +20,8 @@ export function SignUp() {
       >
         {(faultAt) => (
           <>
-            <EmailField fault={faultAt('email')} />
-            <NameField fault={faultAt('name')} hint="Your account is called so, too." />
+            <EmailField autoComplete="username" fault={faultAt('email')} />
+            <PersonNameField fault={faultAt('name')} hint="Your account is called so, too." />
             <PasswordField name="password" isNew fault={faultAt('password')} />
           </>
         )}

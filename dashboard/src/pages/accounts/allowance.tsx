@@ -1,7 +1,7 @@
 import type { Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
-import { Field } from '../../elements/field.tsx'
+import { NameField } from '../../elements/name-field.tsx'
 
 type Account = Schemas['Account']
 type Props = {
@@ -14,17 +14,7 @@ type Props = {
 export function AllowanceFields({ account, faultAt }: Props) {
   return (
     <>
-      <Field label="Name" fault={faultAt('name')}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="name"
-            required
-            maxLength={100}
-            defaultValue={account?.name ?? ''}
-          />
-        )}
-      </Field>
+      <NameField name={account?.name} fault={faultAt('name')} />
       <div class="columns">
         <BudgetFields
           budget={account?.budget}

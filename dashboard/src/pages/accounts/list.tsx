@@ -1,7 +1,10 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { periodTexts } from '../../data/budget-periods.ts'
+import { textsOf } from '../../data/form.ts'
 import { shortCount } from '../../data/money.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
+import { Form } from '../../elements/form.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
@@ -31,15 +34,11 @@ export function AccountList() {
 
 function Search({ search }: { search: string }) {
   return (
-    <form
+    <Form
       class="row accounts-find"
       role="search"
       aria-label="Accounts"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const given = new FormData(event.currentTarget).get('q')
-        setQuery({ q: typeof given === 'string' ? given.trim() : '' })
-      }}
+      send={(form) => setQuery({ q: textsOf(form)['q']?.trim() })}
     >
       <label class="hidden" for="find-account">
         Name or id
@@ -54,7 +53,7 @@ function Search({ search }: { search: string }) {
         spellcheck={false}
       />
       <button class="plain">Search</button>
-    </form>
+    </Form>
   )
 }
 
@@ -104,12 +103,6 @@ function Accounts({ accounts }: { accounts: readonly Account[] }) {
   )
 }
 
-const periods: Record<Schemas['BudgetPeriod'], string> = {
-  day: 'a day',
-  month: 'a month',
-  total: 'in all',
-}
-
 function Row({ account }: { account: Account }) {
   const { activity, budget } = account
   return (
@@ -129,7 +122,7 @@ function Row({ account }: { account: Account }) {
           <span class="quiet">none</span>
         ) : (
           <>
-            <Money usd={budget.amount.usd} /> {periods[budget.period]}
+            <Money usd={budget.amount.usd} /> {periodTexts[budget.period]}
           </>
         )}
       </td>

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks'
 import { bodyOf, GET, PATCH, POST, type Schemas } from '../../data/api.ts'
+import { textsOf } from '../../data/form.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
 import { CopyButton, Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { Money } from '../../elements/money.tsx'
+import { EmailField } from '../../elements/person-fields.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { AllowanceFields, allowanceIn } from './allowance.tsx'
@@ -95,27 +97,21 @@ function Change({ account, again }: { account: Account; again: () => void }) {
     setChanged(true)
     again()
   })
-  const { error } = changing
-  const faultAt = (param: string) =>
-    error?.param?.startsWith(param) === true ? error.message : undefined
   return (
-    <form
+    <Form
       class="card"
       aria-label="What it may use"
       onInput={() => setChanged(false)}
-      onSubmit={(event) => {
-        event.preventDefault()
-        void changing.run(new FormData(event.currentTarget))
-      }}
+      send={changing.run}
     >
       <h2>What it may use</h2>
-      <Failure error={error} />
-      <AllowanceFields account={account} faultAt={faultAt} />
+      <Failure error={changing.error} />
+      <AllowanceFields account={account} faultAt={changing.faultAt} />
       <div class="row">
         <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
         <span role="status">{isChanged && 'Saved. It holds from the next call on.'}</span>
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -123,30 +119,19 @@ function Change({ account, again }: { account: Account; again: () => void }) {
 function Invite({ account }: { account: Account }) {
   const [invited, setInvited] = useState<Schemas['CreatedInvitation']>()
   const inviting = useAct(async (form: FormData) => {
-    const email = form.get('email')
-    const body = { email: typeof email === 'string' ? email.trim() : '', role: 'owner' as const }
+    const { email = '' } = textsOf(form)
+    const body = { email, role: 'owner' } as const
     const params = { query: { account_id: account.id } }
     setInvited(await bodyOf(POST('/api/members', { params, body })))
   })
   return (
-    <form
-      class="card"
-      aria-label="Invite an owner"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void inviting.run(new FormData(event.currentTarget))
-      }}
-    >
+    <Form class="card" aria-label="Invite an owner" send={inviting.run}>
       <h2>Invite an owner</h2>
       <p class="quiet">Owners make keys, invite others, and see what the account spends.</p>
       <Failure error={inviting.error} />
       {invited === undefined ? (
         <>
-          <Field label="E-mail">
-            {(attributes) => (
-              <input {...attributes} name="email" type="email" required maxLength={254} />
-            )}
-          </Field>
+          <EmailField autoComplete="off" />
           <button class="plain" disabled={inviting.isBusy}>
             {inviting.isBusy ? 'Inviting…' : 'Make the invitation'}
           </button>
@@ -159,6 +144,6 @@ function Invite({ account }: { account: Account }) {
           <Snippet text={invited.link} what="the invitation's link" />
         </>
       )}
-    </form>
+    </Form>
   )
 }

@@ -5,12 +5,15 @@ import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { DollarField } from '../../elements/allowance.tsx'
 import { Dialog, DialogButton } from '../../elements/dialog.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { More } from '../../elements/more.tsx'
+import { NameField } from '../../elements/name-field.tsx'
 import { Said } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -123,20 +126,11 @@ function NewService({ onClose, onCreated }: NewProps) {
     } as const
     onCreated(await bodyOf(POST('/api/keys', { params: { query: accountQuery() }, body })))
   })
-  const faultAt = (param: string) =>
-    creating.error?.param?.startsWith(param) === true ? creating.error.message : undefined
   return (
     <Dialog title="Create a service" onClose={onClose} isFast={creating.isBusy}>
       <Failure error={creating.error} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void creating.run(new FormData(event.currentTarget))
-        }}
-      >
-        <Field label="Name" fault={faultAt('name')}>
-          {(attributes) => <input {...attributes} name="name" required maxLength={100} />}
-        </Field>
+      <Form send={creating.run}>
+        <NameField fault={creating.faultAt('name')} />
         <Field label="Mode">
           {(attributes) => (
             <select {...attributes} name="mode">
@@ -145,25 +139,15 @@ function NewService({ onClose, onCreated }: NewProps) {
             </select>
           )}
         </Field>
-        <Field
+        <DollarField
           label="Budget in dollars a month"
           hint="None of its own, where it is empty. All else can be changed later."
-          fault={faultAt('budget')}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              name="usd"
-              inputMode="decimal"
-              pattern="\d{1,7}(\.\d{1,9})?"
-              title="Dollars, such as 25 or 2.50"
-            />
-          )}
-        </Field>
+          fault={creating.faultAt('budget')}
+        />
         <button disabled={creating.isBusy}>
           {creating.isBusy ? 'Creating…' : 'Create the service'}
         </button>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
+import { periodTexts } from '../../data/budget-periods.ts'
 import { usePages } from '../../data/pages.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
@@ -164,8 +165,7 @@ function whoText({ created_by: id }: ApiKey, details: Details | undefined): stri
 function mayText({ models, budget }: ApiKey): string {
   const what = models === null ? 'Call all models' : `Call ${models.join(', ')}`
   if (budget === null) return what
-  const period = { day: 'a day', month: 'a month', total: 'in all' }[budget.period]
-  return `${what}, for $${budget.amount.usd} ${period}`
+  return `${what}, for $${budget.amount.usd} ${periodTexts[budget.period]}`
 }
 
 type Chosen = { key: string; limit: 1 } | { group_by: ['key']; order_by: 'cost'; limit: number }

@@ -3,6 +3,7 @@ import type { Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
+import { NameField } from '../../elements/name-field.tsx'
 
 type ApiKey = Schemas['ApiKey']
 type Props = {
@@ -22,17 +23,11 @@ const scopeHints: Record<Schemas['Scope'], string> = {
 export function KeyFields({ apiKey, faultAt }: Props) {
   return (
     <>
-      <Field label="Name" hint="What uses it, as people will know it." fault={faultAt('name')}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="name"
-            required
-            maxLength={100}
-            defaultValue={apiKey?.name ?? ''}
-          />
-        )}
-      </Field>
+      <NameField
+        hint="What uses it, as people will know it."
+        name={apiKey?.name}
+        fault={faultAt('name')}
+      />
       {apiKey === undefined && <ModeChoice />}
       <Spending apiKey={apiKey} faultAt={faultAt} />
       <Permissions apiKey={apiKey} faultAt={faultAt} />

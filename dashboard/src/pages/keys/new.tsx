@@ -4,6 +4,7 @@ import { useAct } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Created } from './created.tsx'
 import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
@@ -16,8 +17,6 @@ export function NewKey() {
     setCreated(await bodyOf(POST('/api/keys', { params: { query: accountQuery() }, body })))
   })
   if (created !== undefined) return <Created created={created} />
-  const faultAt = (param: string) =>
-    creating.error?.param?.startsWith(param) === true ? creating.error.message : undefined
   return (
     <>
       <div class="head">
@@ -25,18 +24,12 @@ export function NewKey() {
         <a href={addressOf('/keys')}>All keys</a>
       </div>
       <Failure error={creating.error} />
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void creating.run(new FormData(event.currentTarget))
-        }}
-      >
-        <KeyFields faultAt={faultAt} />
+      <Form class="card" send={creating.run}>
+        <KeyFields faultAt={creating.faultAt} />
         <button disabled={creating.isBusy}>
           {creating.isBusy ? 'Creating…' : 'Create the key'}
         </button>
-      </form>
+      </Form>
     </>
   )
 }

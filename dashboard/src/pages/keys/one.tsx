@@ -3,7 +3,9 @@ import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { limitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
@@ -171,13 +173,9 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
 }
 
 function limitsText(limits: Schemas['Limits']): string {
-  const told = [
-    [limits.requests_per_minute, 'requests a minute'],
-    [limits.tokens_per_minute, 'tokens a minute'],
-    [limits.images_per_minute, 'pictures a minute'],
-    [limits.concurrency, 'calls at once'],
-  ] as const
-  const own = told.flatMap(([most, what]) => (most === null ? [] : [`${most} ${what}`]))
+  const own = limitFields.flatMap(({ name, label }) =>
+    limits[name] === null ? [] : [`${limits[name]} ${label.toLowerCase()}`],
+  )
   return own.length === 0 ? 'none of its own' : own.join(', ')
 }
 
@@ -194,25 +192,17 @@ function Change({ apiKey, onDone, onCancel }: ChangeProps) {
     await bodyOf(PATCH('/api/keys/{id}', { params, body }))
     onDone('The change is saved. It holds for all calls that begin two seconds later.')
   })
-  const faultAt = (param: string) =>
-    changing.error?.param?.startsWith(param) === true ? changing.error.message : undefined
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void changing.run(new FormData(event.currentTarget))
-      }}
-    >
+    <Form class="card" send={changing.run}>
       <Failure error={changing.error} />
-      <KeyFields apiKey={apiKey} faultAt={faultAt} />
+      <KeyFields apiKey={apiKey} faultAt={changing.faultAt} />
       <p class="row">
         <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
         <button type="button" class="plain" onClick={onCancel}>
           Cancel
         </button>
       </p>
-    </form>
+    </Form>
   )
 }
 

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
-import { textLengths } from '../../../../generated/client-values.ts'
 import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { isOperator, look, membership } from '../../data/session.ts'
 import { limitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
-import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
+import { NameField } from '../../elements/name-field.tsx'
 import { Said } from '../../elements/said.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Allowance } from './allowance.tsx'
@@ -46,34 +46,18 @@ function Name({ account: { id, name } }: { account: Account }) {
     setSaid(`The account is called ${renamed.name} now.`)
   })
   return (
-    <form
-      class="card wide"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void renaming.run(new FormData(event.currentTarget))
-      }}
-    >
+    <Form class="card wide" send={renaming.run}>
       <h2>Name</h2>
       <Said text={said} />
       <Failure error={renaming.error} />
-      <Field label="Name of the account">
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="name"
-            maxLength={textLengths.DisplayName.max}
-            required
-            defaultValue={name}
-          />
-        )}
-      </Field>
+      <NameField label="Name of the account" name={name} />
       <p class="hint">
         Its id is <code>{id}</code>.
       </p>
       <p>
         <button disabled={renaming.isBusy}>Save the name</button>
       </p>
-    </form>
+    </Form>
   )
 }
 

@@ -3,6 +3,7 @@ import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
+import { Form } from '../../elements/form.tsx'
 
 type Account = Schemas['Account']
 
@@ -15,23 +16,16 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
     await bodyOf(PATCH('/api/accounts/{id}', { params, body: allowanceOf(textsOf(form)) }))
     onEnd('The budget and the limits are changed, and hold from now on.')
   })
-  const faultAt = (param: string) =>
-    changing.error?.param?.startsWith(param) === true ? changing.error.message : undefined
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        void changing.run(new FormData(event.currentTarget))
-      }}
-    >
+    <Form send={changing.run}>
       <Failure error={changing.error} />
       <div class="columns">
         <BudgetFields
           budget={budget}
           hint="None, where it is empty. 0 lets nothing through that costs anything."
-          fault={faultAt('budget')}
+          fault={changing.faultAt('budget')}
         />
-        <LimitFields limits={limits} faultAt={faultAt} />
+        <LimitFields limits={limits} faultAt={changing.faultAt} />
       </div>
       <p class="row">
         <button disabled={changing.isBusy}>Save</button>
@@ -39,6 +33,6 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
           Leave it
         </button>
       </p>
-    </form>
+    </Form>
   )
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { RoleValues, textLengths } from '../../../../generated/client-values.ts'
+import { RoleValues } from '../../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, POST, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
@@ -9,7 +9,9 @@ import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { More } from '../../elements/more.tsx'
+import { EmailField } from '../../elements/person-fields.tsx'
 import { Said } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -55,39 +57,21 @@ export function Invitations() {
 
 function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => void }) {
   const isOwner = membership.value?.role === 'owner'
-  const inviting = useAct(async (element: HTMLFormElement) => {
-    const { email = '', role } = textsOf(new FormData(element))
+  const inviting = useAct(async (filled: FormData, form: HTMLFormElement) => {
+    const { email = '', role } = textsOf(filled)
     const body = { email, role: role as Schemas['Role'] }
     onMade(await bodyOf(POST('/api/members', { params: { query: accountQuery() }, body })))
-    element.reset()
+    form.reset()
   })
-  const { error } = inviting
   return (
-    <form
-      class="invite"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void inviting.run(event.currentTarget)
-      }}
-    >
-      {error?.param !== 'email' && <Failure error={error} />}
+    <Form class="invite" send={inviting.run}>
+      {inviting.faultAt('email') === undefined && <Failure error={inviting.error} />}
       <div class="columns">
-        <Field
-          label="E-mail"
+        <EmailField
+          autoComplete="off"
           hint="The gateway sends no mail: you hand them a link."
-          fault={error?.param === 'email' ? error.message : undefined}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              name="email"
-              type="email"
-              autoComplete="off"
-              maxLength={textLengths.Email.max}
-              required
-            />
-          )}
-        </Field>
+          fault={inviting.faultAt('email')}
+        />
         <Field label="Role">
           {(attributes) => (
             <select {...attributes} name="role">
@@ -101,7 +85,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
         </Field>
       </div>
       <button disabled={inviting.isBusy}>Make the link</button>
-    </form>
+    </Form>
   )
 }
 

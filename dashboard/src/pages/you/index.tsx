@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
-import { textLengths } from '../../../../generated/client-values.ts'
 import { bodyOf, PATCH } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { setPerson, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
+import { PersonNameField } from '../../elements/person-fields.tsx'
 import { Said } from '../../elements/said.tsx'
 import { Memberships } from './memberships.tsx'
 import { Password } from './password.tsx'
@@ -37,32 +38,15 @@ function Name() {
     setSaid(`You are called ${renamed.name} now.`)
   })
   return (
-    <form
-      class="card wide"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void renaming.run(new FormData(event.currentTarget))
-      }}
-    >
+    <Form class="card wide" send={renaming.run}>
       <h2>Name and e-mail</h2>
       <Said text={said} />
       <Failure error={renaming.error} />
-      <Field label="Name">
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="name"
-            autoComplete="name"
-            maxLength={textLengths.PersonName.max}
-            required
-            defaultValue={person?.name}
-          />
-        )}
-      </Field>
+      <PersonNameField name={person?.name} />
       <Field label="E-mail" hint="What you sign in with. It stays as it is.">
         {(attributes) => <input {...attributes} type="email" readOnly value={person?.email} />}
       </Field>
       <button disabled={renaming.isBusy}>Save the name</button>
-    </form>
+    </Form>
   )
 }

@@ -1,0 +1,19 @@
+import type { ComponentProps } from 'preact'
+
+type Props = Omit<ComponentProps<'form'>, 'onSubmit'> & {
+  /** Sends what was filled in; a failure is the sender's own to show. */
+  send: (filled: FormData, form: HTMLFormElement) => Promise<void> | void
+}
+
+/** A form that is sent without leaving the page. */
+export function Form({ send, ...attributes }: Props) {
+  return (
+    <form
+      {...attributes}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send(new FormData(event.currentTarget), event.currentTarget)
+      }}
+    />
+  )
+}
