@@ -3,6 +3,9 @@ import { defineConfig } from 'vite'
 /** What is no part of the dashboard's sources is asked of a gateway that runs here. */
 const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
+/** What is loaded at once: the frame, and what the first page shares with others. In many files it would be larger. */
+const first = /\/src\/(?:main|elements\/(?:money|range-choice|table|when-loaded))\.tsx$/
+
 /**
  * The dashboard's build: hashed files, which the gateway serves below `/dashboard`. `npm run dashboard`
  * serves the sources themselves, and each change of them is seen at once.
@@ -35,6 +38,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'frame', test: first }] } } },
     // What is shipped of others comes with their notices.
     license: { fileName: 'licences.txt' },
   },

@@ -1,3 +1,5 @@
+import { firstCall, keyVariable } from './curl.ts'
+
 export type Snippet = { name: string; text: string }
 /** Where a client is to come, and with which key; without one it signs in. */
 export type Access = { tools: string; key?: string | undefined }
@@ -5,26 +7,21 @@ export type Access = { tools: string; key?: string | undefined }
 const printed = (value: unknown) => JSON.stringify(value, null, 2)
 const headersOf = ({ key }: Access) => (key === undefined ? {} : { headers: { 'x-api-key': key } })
 
-/** Lines that call a model as they are. */
-export function programSnippets(given: {
-  key: string
+type Program = {
   origin: string
   model: string
-}): readonly Snippet[] {
-  const { key, origin, model } = given
+  /** In the lines themselves; without one they take it from a variable. */
+  key?: string
+}
+
+/** Lines that call a model as they are. */
+export function programSnippets(given: Program): readonly Snippet[] {
+  const { origin, model, key } = given
   return [
-    {
-      name: 'curl',
-      text: `curl ${origin}/v1/chat/completions \\
-  -H "Authorization: Bearer ${key}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
-    },
+    { name: 'curl', text: firstCall(origin, model, key) },
     {
       name: 'TypeScript',
-      text: `import OpenAI from 'openai'
-
-const client = new OpenAI({ apiKey: '${key}', baseURL: '${origin}/v1' })
+      text: `${typescriptClient(origin, key)}
 const answer = await client.chat.completions.create({
   model: '${model}',
   messages: [{ role: 'user', content: 'Hello' }],
@@ -33,9 +30,7 @@ console.log(answer.choices[0].message.content)`,
     },
     {
       name: 'Python',
-      text: `from openai import OpenAI
-
-client = OpenAI(api_key="${key}", base_url="${origin}/v1")
+      text: `${pythonClient(origin, key)}
 answer = client.chat.completions.create(
     model="${model}",
     messages=[{"role": "user", "content": "Hello"}],
@@ -43,6 +38,23 @@ answer = client.chat.completions.create(
 print(answer.choices[0].message.content)`,
     },
   ]
+}
+
+/** The first lines of a program that has the SDK. */
+export function typescriptClient(origin: string, key?: string): string {
+  const text = key === undefined ? `process.env.${keyVariable}` : `'${key}'`
+  return `import OpenAI from 'openai'
+
+const client = new OpenAI({ apiKey: ${text}, baseURL: '${origin}/v1' })`
+}
+
+/** The same in Python. */
+export function pythonClient(origin: string, key?: string): string {
+  const [imported, text] =
+    key === undefined ? ['import os\n', `os.environ["${keyVariable}"]`] : ['', `"${key}"`]
+  return `${imported}from openai import OpenAI
+
+client = OpenAI(api_key=${text}, base_url="${origin}/v1")`
 }
 
 /** How clients of the tool server are told of it (docs/connect.md#add-it-to-a-client). */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useAct } from '../data/load.ts'
-import { Dialog, DialogButton, type ButtonLook } from './dialog.tsx'
+import { Dialog } from './dialog.tsx'
+import { DialogButton, type ButtonLook } from './dialog-button.tsx'
 import { Failure } from './failure.tsx'
 
 type Props = {

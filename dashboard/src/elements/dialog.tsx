@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 type Props = {
@@ -38,28 +38,5 @@ export function Dialog({ title, onClose, isFast = false, children }: Props) {
       </div>
       {children}
     </dialog>
-  )
-}
-
-/** A button: what it says, its look, and what it is called where several say the same. */
-export type ButtonLook = { text: string; class: string; label?: string }
-
-type ButtonProps = { button: ButtonLook; children: (close: () => void) => ComponentChildren }
-
-/** A button with a dialog behind it. */
-export function DialogButton({ button, children }: ButtonProps) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <>
-      <button
-        type="button"
-        class={button.class}
-        aria-label={button.label}
-        onClick={() => setOpen(true)}
-      >
-        {button.text}
-      </button>
-      {isOpen && children(() => setOpen(false))}
-    </>
   )
 }

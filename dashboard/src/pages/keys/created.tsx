@@ -1,14 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Schemas } from '../../data/api.ts'
 import { askForAddress } from '../../data/address.ts'
+import { anyModel } from '../../data/curl.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { programSnippets, toolSnippets } from '../../data/snippets.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
-
-/** What lines ask where a key may call any model. */
-const anyModel = 'gpt-5.4-mini'
 
 /** A key that was just made or rotated: the only time that its secret is shown. */
 export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {

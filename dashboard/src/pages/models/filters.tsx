@@ -1,6 +1,8 @@
 import { CallModalityValues } from '../../../../generated/client-values.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
+import { ChoiceFilter, ClearFilters } from '../../elements/filters.tsx'
+import { Form } from '../../elements/form.tsx'
 import { abilitiesOf, abilityName, comparedPrice, type Entry } from './entries.ts'
 
 const states = ['ready', 'deprecated', 'ended', 'all'] as const
@@ -52,12 +54,7 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
   const providers = new Map(routes.map((one) => [one.provider, one.provider_name]))
   const abilities = [...new Set(entries.flatMap(abilitiesOf))]
   return (
-    <form
-      class="card search"
-      role="search"
-      aria-label="Filters"
-      onSubmit={(event) => event.preventDefault()}
-    >
+    <Form class="card search" role="search" aria-label="Filters" send={() => undefined}>
       <Field label="Search">
         {(attributes) => (
           <input
@@ -71,59 +68,29 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
         )}
       </Field>
       <div class="columns narrow">
-        <Choice
+        <ChoiceFilter
+          all="any"
           name="type"
           label="Type"
-          options={CallModalityValues.map((one) => [one, modalityNames[one]])}
+          choices={CallModalityValues.map((one) => [one, modalityNames[one]])}
         />
-        <Choice name="provider" label="Provider" options={[...providers]} />
-        <Choice
+        <ChoiceFilter all="any" name="provider" label="Provider" choices={[...providers]} />
+        <ChoiceFilter
+          all="any"
           name="ability"
           label="Can"
-          options={abilities.map((one) => [one, abilityName(one)])}
+          choices={abilities.map((one) => [one, abilityName(one)])}
         />
-        <Choice name="state" label="State" options={states.map((one) => [one, stateNames[one]])} />
+        <ChoiceFilter
+          all="any"
+          name="state"
+          label="State"
+          choices={states.map((one) => [one, stateNames[one]])}
+        />
         <PriceChoice />
       </div>
-      {names.some((name) => query.has(name)) && (
-        <button
-          type="button"
-          class="plain small"
-          onClick={() => setQuery(Object.fromEntries(names.map((name) => [name, undefined])))}
-        >
-          Clear the filters
-        </button>
-      )}
-    </form>
-  )
-}
-
-type ChoiceProps = {
-  name: (typeof names)[number]
-  label: string
-  options: readonly (readonly [value: string, text: string])[]
-}
-
-function Choice({ name, label, options }: ChoiceProps) {
-  const chosen = place.value.query.get(name) ?? ''
-  return (
-    <Field label={label}>
-      {(attributes) => (
-        <select
-          {...attributes}
-          onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
-        >
-          <option value="" selected={chosen === ''}>
-            any
-          </option>
-          {options.map(([value, text]) => (
-            <option key={value} value={value} selected={chosen === value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+      <ClearFilters names={names} />
+    </Form>
   )
 }
 

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks'
 import type { Schemas } from '../../data/api.ts'
+import { keyVariable } from '../../data/curl.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
-import { CopyButton, Snippet } from '../../elements/copy.tsx'
+import { CopyButton } from '../../elements/copy.tsx'
+import { Snippets } from '../../elements/snippets.tsx'
 import { abilitiesOf, abilityName, pathOf, stateOf, type Entry } from './entries.ts'
 import { Parameters, Sizes } from './parameters.tsx'
 import { Prices } from './prices.tsx'
@@ -51,7 +52,7 @@ export function OneModel({ id, catalog }: Props) {
       <Routes entry={entry} measured={catalog.measured} />
       <Sizes entry={entry} />
       <Parameters entry={entry} />
-      {entry.is_usable && <Snippets entry={entry} />}
+      {entry.is_usable && <Use entry={entry} />}
     </>
   )
 }
@@ -131,30 +132,14 @@ function dayText(day: string): string {
   return dayFormat.format(new Date(day))
 }
 
-function Snippets({ entry }: { entry: Entry }) {
-  const snippets = snippetsFor(entry, location.origin)
-  const [shown, setShown] = useState(snippets[0]!.name)
-  const snippet = snippets.find(({ name }) => name === shown)!
+function Use({ entry }: { entry: Entry }) {
   return (
     <section class="card">
       <h2>Use it</h2>
       <p class="quiet">
-        With an API key in the variable <code>GATEWAY_KEY</code>.
+        With an API key in the variable <code>{keyVariable}</code>.
       </p>
-      <div class="row tabs" role="group" aria-label="Ways to use it">
-        {snippets.map(({ name }) => (
-          <button
-            key={name}
-            type="button"
-            class="plain small"
-            aria-pressed={name === shown}
-            onClick={() => setShown(name)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-      <Snippet text={snippet.text} what={snippet.name} />
+      <Snippets title="Ways to use it" ways={snippetsFor(entry, location.origin)} />
     </section>
   )
 }

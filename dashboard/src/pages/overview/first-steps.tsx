@@ -1,4 +1,5 @@
 import { bodyOf, GET } from '../../data/api.ts'
+import { anyModel, firstCall } from '../../data/curl.ts'
 import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf, setQuery } from '../../data/place.ts'
@@ -23,7 +24,7 @@ export function FirstSteps({ mode }: Asked) {
         <li>
           <strong>Make a request.</strong>
           <p>Paste the line that the key comes with, or this one with your key in it:</p>
-          <Snippet text={firstCall()} what="a first request" />
+          <Snippet text={firstCall(location.origin, anyModel)} what="a first request" />
         </li>
         <li>
           <strong>
@@ -54,13 +55,6 @@ function FirstKey() {
       <p>Owners and administrators of this account create them.</p>
     </>
   )
-}
-
-function firstCall(): string {
-  return `curl ${location.origin}/v1/chat/completions \\
-  -H "Authorization: Bearer $GATEWAY_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model": "gpt-5.4-mini", "messages": [{"role": "user", "content": "Hello"}]}'`
 }
 
 /** Leads to what the other kind of keys has used, which may be all that there is. */

@@ -1,15 +1,18 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
-import { place, setQuery } from '../../data/place.ts'
+import { place } from '../../data/place.ts'
+import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Bars } from '../../elements/bars.tsx'
+import { RangeChoice } from '../../elements/range-choice.tsx'
+import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
 import { metrics, type Metric } from './metrics.ts'
-import { rangeOf, ranges, type Range, type RangeOfTime } from './range.ts'
+import { rangeUntil, type Range, type RangeOfTime } from './range.ts'
 import { loadSplit, plotOf, splitPlotOf, splits, type Asked, type Split } from './split.ts'
 import './overview.css'
 
@@ -34,9 +37,8 @@ const ask = (
 
 /** What was spent and used: over time, by model and by key, against the time before. */
 export function Page() {
-  const { query } = place.value
-  const range = rangeOf(query.get('range'), Date.now())
-  const mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const range = rangeUntil(Date.now())
+  const mode = modeInPlace()
   const reports = useLoad(`overview ${range.now.from} ${range.now.to} ${mode}`, async (signal) => {
     const [byTime, byModel, byKey, before] = await Promise.all([
       ask(range.now, [range.unit], { mode }, signal),
@@ -50,7 +52,7 @@ export function Page() {
     <>
       <div class="head">
         <h1>Overview</h1>
-        <Choices range={range} mode={mode} />
+        <RangeChoice range={range.name} />
       </div>
       <WhenLoaded loaded={reports} what="Adding up">
         {(all) => <Sums {...all} range={range} mode={mode} />}
@@ -59,35 +61,13 @@ export function Page() {
   )
 }
 
-type ChoicesProps = Asked & { range: RangeOfTime }
-
-function Choices({ range, mode }: ChoicesProps) {
-  return (
-    <div class="row" role="group" aria-label="Range and keys">
-      {ranges.map(({ name, title }) => (
-        <button
-          key={name}
-          type="button"
-          class="plain small"
-          aria-pressed={range.name === name}
-          onClick={() => setQuery({ range: name })}
-        >
-          {title}
-        </button>
-      ))}
-      <button
-        type="button"
-        class="plain small"
-        aria-pressed={mode === 'test'}
-        onClick={() => setQuery({ mode: mode === 'test' ? undefined : 'test' })}
-      >
-        Test keys
-      </button>
-    </div>
-  )
+type SumsProps = Asked & {
+  range: RangeOfTime
+  byTime: Report
+  byModel: Report
+  byKey: Report
+  before: Report
 }
-
-type SumsProps = ChoicesProps & { byTime: Report; byModel: Report; byKey: Report; before: Report }
 
 function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
   const { query } = place.value
@@ -123,15 +103,9 @@ function SplitChoice({ split }: { split: Split }) {
   return (
     <div class="row split" role="group" aria-label="Split the plot">
       {splits.map(({ by, title }) => (
-        <button
-          key={title}
-          type="button"
-          class="plain small"
-          aria-pressed={split === by}
-          onClick={() => setQuery({ split: by })}
-        >
+        <Toggle key={title} isOn={split === by} change={{ split: by }}>
           {title}
-        </button>
+        </Toggle>
       ))}
     </div>
   )

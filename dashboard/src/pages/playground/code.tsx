@@ -1,48 +1,28 @@
-import { useState } from 'preact/hooks'
-import { Snippet } from '../../elements/copy.tsx'
+import { curlOf, keyVariable } from '../../data/curl.ts'
+import { pythonClient, typescriptClient, type Snippet } from '../../data/snippets.ts'
+import { Snippets } from '../../elements/snippets.tsx'
 import type { Request } from './image-request.ts'
-
-const languages = ['curl', 'TypeScript', 'Python'] as const
-type Language = (typeof languages)[number]
 
 /** The request as it stands, as lines that work with a key in the environment. */
 export function Code({ request }: { request: Request }) {
-  const [language, setLanguage] = useState<Language>('curl')
   return (
     <details class="code">
       <summary>Copy as code</summary>
-      <div class="row tabs" role="group" aria-label="Languages">
-        {languages.map((one) => (
-          <button
-            key={one}
-            type="button"
-            class="plain small"
-            aria-pressed={one === language}
-            onClick={() => setLanguage(one)}
-          >
-            {one}
-          </button>
-        ))}
-      </div>
-      <Snippet text={codeOf(request, language, location.origin)} what={language} />
+      <Snippets title="Languages" ways={waysOf(request, location.origin)} />
       <p class="hint">
-        Put an API key into GATEWAY_API_KEY. The key of this page ends with your session.
+        Put an API key into {keyVariable}. The key of this page ends with your session.
       </p>
     </details>
   )
 }
 
-function codeOf(request: Request, language: Language, origin: string): string {
+function waysOf(request: Request, origin: string): readonly Snippet[] {
   const body = JSON.stringify(withoutBytes(request.body), null, 2)
-  if (language === 'curl') {
-    return `curl ${origin}${request.path} \\
-  -H "Authorization: Bearer $GATEWAY_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '${body.replaceAll("'", `'"'"'`)}'`
-  }
-  return language === 'TypeScript'
-    ? typescriptOf(request, body, origin)
-    : pythonOf(request, body, origin)
+  return [
+    { name: 'curl', text: curlOf(`${origin}${request.path}`, body) },
+    { name: 'TypeScript', text: typescriptOf(request, body, origin) },
+    { name: 'Python', text: pythonOf(request, body, origin) },
+  ]
 }
 
 function typescriptOf({ operation, path }: Request, body: string, origin: string): string {
@@ -54,12 +34,7 @@ function typescriptOf({ operation, path }: Request, body: string, origin: string
       ? `client.post('${path.slice('/v1'.length)}', { body: ${body} })`
       : `client.${method}(${body})`
   const shown = isChat ? 'answer.choices[0].message' : 'answer.data'
-  return `import OpenAI from 'openai'
-
-const client = new OpenAI({
-  apiKey: process.env.GATEWAY_API_KEY,
-  baseURL: '${origin}/v1',
-})
+  return `${typescriptClient(origin)}
 const answer = await ${call}
 console.log(${shown})`
 }
@@ -74,10 +49,7 @@ function pythonOf({ operation, path, body: sent }: Request, body: string, origin
     operation === 'createImageEdit'
       ? `client.post("${path.slice('/v1'.length)}", body=${literal(JSON.parse(body))}, cast_to=object)`
       : `client.${method}(\n${named.join('\n')}\n)`
-  return `import os
-from openai import OpenAI
-
-client = OpenAI(api_key=os.environ["GATEWAY_API_KEY"], base_url="${origin}/v1")
+  return `${pythonClient(origin)}
 answer = ${call}
 print(answer${isChat ? '.choices[0].message' : ''})`
 }

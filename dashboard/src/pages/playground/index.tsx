@@ -1,6 +1,8 @@
 import { useLoad } from '../../data/load.ts'
-import { addressOf, place, setQuery } from '../../data/place.ts'
+import { addressOf, place } from '../../data/place.ts'
+import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import type { Mode } from './calling.ts'
 import { Chat } from './chat.tsx'
@@ -11,7 +13,7 @@ import './playground.css'
 /** Tries models out: pictures and conversations, with the price before it is paid. */
 export function Page() {
   const { query } = place.value
-  const mode: Mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const mode: Mode = modeInPlace()
   const account = accountQuery().account_id ?? ''
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
   const tab = query.get('tab')
@@ -23,13 +25,21 @@ export function Page() {
       <div class="head">
         <h1>Playground</h1>
         <div class="row" role="group" aria-label="Who answers">
-          <Choice isOn={mode === 'live'} change={{ mode: undefined }} text="Live" />
-          <Choice isOn={mode === 'test'} change={{ mode: 'test' }} text="Sandbox" />
+          <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
+            Live
+          </Toggle>
+          <Toggle isOn={mode === 'test'} change={{ mode: 'test' }}>
+            Sandbox
+          </Toggle>
         </div>
       </div>
       <div class="row tabs" role="group" aria-label="What to make">
-        <Choice isOn={!isChat} change={{ tab: 'pictures' }} text="Pictures" />
-        <Choice isOn={isChat} change={{ tab: 'chat' }} text="Chat" />
+        <Toggle isOn={!isChat} change={{ tab: 'pictures' }}>
+          Pictures
+        </Toggle>
+        <Toggle isOn={isChat} change={{ tab: 'chat' }}>
+          Chat
+        </Toggle>
       </div>
       {mode === 'test' && (
         <p class="quiet">The sandbox plays every model, and nothing is charged for it.</p>
@@ -38,16 +48,6 @@ export function Page() {
         {(all) => <Tab key={`${mode} ${account}`} models={all} mode={mode} isChat={isChat} />}
       </WhenLoaded>
     </>
-  )
-}
-
-type ChoiceProps = { isOn: boolean; change: Record<string, string | undefined>; text: string }
-
-function Choice({ isOn, change, text }: ChoiceProps) {
-  return (
-    <button type="button" class="plain small" aria-pressed={isOn} onClick={() => setQuery(change)}>
-      {text}
-    </button>
   )
 }
 

@@ -1,30 +1,25 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
-import { addressOf, place, setQuery } from '../../data/place.ts'
+import { addressOf } from '../../data/place.ts'
+import { modeInPlace, rangeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
+import { RangeChoice } from '../../elements/range-choice.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type Cause = Schemas['RequestErrorCause']
 
-const hourMs = 3_600_000
-const ranges = [
-  { name: 'day', title: '24 hours', ms: 24 * hourMs },
-  { name: 'week', title: '7 days', ms: 7 * 24 * hourMs },
-  { name: 'month', title: '30 days', ms: 30 * 24 * hourMs },
-] as const
 const pollMs = 30_000
 
 /** The failed calls by their cause, with what to do about each. */
 export function Causes() {
-  const { query } = place.value
-  const range = ranges.find(({ name }) => name === query.get('range')) ?? ranges[0]
-  const mode = query.get('mode') === 'test' ? 'test' : 'live'
+  const range = rangeInPlace('day')
+  const mode = modeInPlace()
   const causes = useLoad(
     `causes ${range.name} ${mode}`,
     (signal) => {
-      const from = new Date(Date.now() - range.ms).toISOString()
+      const from = new Date(Date.now() - range.steps * range.stepMs).toISOString()
       const asked = { ...accountQuery(), from, mode } as const
       return bodyOf(GET('/api/requests/errors', { params: { query: asked }, signal }))
     },
@@ -32,26 +27,8 @@ export function Causes() {
   )
   return (
     <>
-      <div class="row views" role="group" aria-label="Range">
-        {ranges.map(({ name, title }) => (
-          <button
-            key={name}
-            type="button"
-            class="plain small"
-            aria-pressed={range.name === name}
-            onClick={() => setQuery({ range: name })}
-          >
-            {title}
-          </button>
-        ))}
-        <button
-          type="button"
-          class="plain small"
-          aria-pressed={mode === 'test'}
-          onClick={() => setQuery({ mode: mode === 'test' ? undefined : 'test' })}
-        >
-          Test keys
-        </button>
+      <div class="views">
+        <RangeChoice range={range.name} />
       </div>
       <WhenLoaded loaded={causes} what="Looking for errors">
         {(errors) => <List errors={errors} />}

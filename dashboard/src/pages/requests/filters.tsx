@@ -10,13 +10,13 @@ import {
 import type { paths } from '../../../../generated/client-types.ts'
 import { bodyOf, GET } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
-import { addressOf, go, place, setQuery } from '../../data/place.ts'
+import { place, setQuery } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Field, type FieldAttributes } from '../../elements/field.tsx'
+import { ChoiceFilter, ClearFilters, isFilteredBy, type Choice } from '../../elements/filters.tsx'
 
 type Query = NonNullable<paths['/api/requests']['get']['parameters']['query']>
-type Choice = readonly [value: string, text: string]
 
 /** What can be filtered by, each in the address. */
 const names = [
@@ -45,7 +45,7 @@ export function filtersInPlace(): Query {
 
 /** Whether the address asks for a part of the calls. */
 export function isFiltered(): boolean {
-  return names.some((name) => chosen(name) !== '')
+  return isFilteredBy(names)
 }
 
 function chosen(name: Name): string {
@@ -58,9 +58,15 @@ export function Filters() {
     <details class="card filters" open={isFiltered()}>
       <summary>Filters</summary>
       <div class="columns">
-        <Select name="outcome" label="Outcome" choices={worded(CallOutcomeValues)} />
-        <Select name="error_code" label="Error" choices={worded(ErrorCodeValues)} />
-        <Select
+        <ChoiceFilter
+          all="all"
+          name="outcome"
+          label="Outcome"
+          choices={worded(CallOutcomeValues)}
+        />
+        <ChoiceFilter all="all" name="error_code" label="Error" choices={worded(ErrorCodeValues)} />
+        <ChoiceFilter
+          all="all"
           name="failure"
           label="How the provider failed"
           choices={worded(FailureKindValues)}
@@ -69,54 +75,21 @@ export function Filters() {
         <Text name="model" label="Model" />
         <Text name="provider" label="Provider that answered" />
         {mayAdminister.value ? <OfPeople /> : <Text name="key_id" label="Key id" />}
-        <Select name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
-        <Select name="modality" label="Kind" choices={worded(CallModalityValues)} />
-        <Select name="face" label="Came by" choices={worded(FaceValues)} />
-        <Select name="mode" label="Keys" choices={worded(ModeValues)} />
+        <ChoiceFilter all="all" name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
+        <ChoiceFilter all="all" name="modality" label="Kind" choices={worded(CallModalityValues)} />
+        <ChoiceFilter all="all" name="face" label="Came by" choices={worded(FaceValues)} />
+        <ChoiceFilter all="all" name="mode" label="Keys" choices={worded(ModeValues)} />
         <Text name="cost_above_usd" label="Cost more than (dollars)" inputMode="decimal" />
         <Moment name="from" label="From" />
         <Moment name="to" label="Until" />
       </div>
-      {isFiltered() && (
-        <button type="button" class="plain small" onClick={() => go(addressOf('/requests'))}>
-          Clear the filters
-        </button>
-      )}
+      <ClearFilters names={names} />
     </details>
   )
 }
 
 function worded(values: readonly string[]): Choice[] {
   return values.map((value) => [value, value.replaceAll('_', ' ')])
-}
-
-type SelectProps = { name: Name; label: string; choices: readonly Choice[] }
-
-function Select({ name, label, choices }: SelectProps) {
-  const value = chosen(name)
-  // What the address asks for is shown, also where nobody knows it.
-  const isKnown = value === '' || choices.some(([known]) => known === value)
-  const all: readonly Choice[] = [
-    ['', 'all'],
-    ...(isKnown ? [] : [[value, value] as const]),
-    ...choices,
-  ]
-  return (
-    <Field label={label}>
-      {(attributes) => (
-        <select
-          {...attributes}
-          onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
-        >
-          {all.map(([one, text]) => (
-            <option key={one} value={one} selected={one === value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  )
 }
 
 type TextProps = { name: Name; label: string; inputMode?: 'decimal' }
@@ -176,8 +149,8 @@ function OfPeople() {
   const { keys = [], people = [] } = known.data ?? {}
   return (
     <>
-      <Select name="key_id" label="Key" choices={keys} />
-      <Select name="member" label="Whose key" choices={people} />
+      <ChoiceFilter all="all" name="key_id" label="Key" choices={keys} />
+      <ChoiceFilter all="all" name="member" label="Whose key" choices={people} />
       <Failure error={known.error} again={known.again} />
     </>
   )

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../data/api.ts'
+import { curlOf } from '../../data/curl.ts'
 
 type Asked = Pick<Schemas['RequestRecord'], 'modality' | 'asked_model'>
 
@@ -11,13 +12,5 @@ export function replayAsCurl({ modality, asked_model: model }: Asked, origin: st
     modality === 'image'
       ? ['/v1/images/generations', { model, prompt: placeholder }]
       : ['/v1/chat/completions', { model, messages: [{ role: 'user', content: placeholder }] }]
-  return `curl ${origin}${path} \\
-  -H "Authorization: Bearer $GATEWAY_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d ${quoted(JSON.stringify(body, null, 2))}`
-}
-
-/** A text as one word of a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return curlOf(`${origin}${path}`, JSON.stringify(body, null, 2))
 }

@@ -4,7 +4,7 @@ import { usePages } from '../../data/pages.ts'
 import { place, setQuery } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
 import { CopyButton } from '../../elements/copy.tsx'
-import { Field } from '../../elements/field.tsx'
+import { ChoiceFilter, ClearFilters, isFilteredBy } from '../../elements/filters.tsx'
 import { More } from '../../elements/more.tsx'
 import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -44,28 +44,15 @@ export function AuditLog() {
 
 function Filters() {
   const { query } = place.value
-  const chosen = query.get('action') ?? ''
-  const isNarrow = filters.some((name) => query.get(name))
   return (
     <div class="audit-filter">
-      <Field label="What was done">
-        {(attributes) => (
-          <select
-            {...attributes}
-            onChange={(event) => setQuery({ action: event.currentTarget.value })}
-          >
-            <option value="" selected={chosen === ''}>
-              everything
-            </option>
-            {AuditActionValues.map((action) => (
-              <option key={action} value={action} selected={chosen === action}>
-                {action}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      {isNarrow && (
+      <ChoiceFilter
+        name="action"
+        label="What was done"
+        all="everything"
+        choices={AuditActionValues.map((action) => [action, action])}
+      />
+      {isFilteredBy(filters) && (
         <p class="row">
           {query.get('by') && (
             <span>
@@ -77,13 +64,7 @@ function Filters() {
               Only to <code>{query.get('target')}</code>
             </span>
           )}
-          <button
-            type="button"
-            class="plain small"
-            onClick={() => setQuery({ action: undefined, by: undefined, target: undefined })}
-          >
-            Show everything
-          </button>
+          <ClearFilters names={filters}>Show everything</ClearFilters>
         </p>
       )}
     </div>

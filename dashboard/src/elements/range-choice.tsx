@@ -1,0 +1,19 @@
+import { modeInPlace, ranges } from '../data/ranges.ts'
+import { Toggle } from './toggle.tsx'
+
+/** Which time a page tells of, and of which keys. */
+export function RangeChoice({ range }: { range: (typeof ranges)[number]['name'] }) {
+  const isTest = modeInPlace() === 'test'
+  return (
+    <div class="row" role="group" aria-label="Range and keys">
+      {ranges.map(({ name, title }) => (
+        <Toggle key={name} isOn={range === name} change={{ range: name }}>
+          {title}
+        </Toggle>
+      ))}
+      <Toggle isOn={isTest} change={{ mode: isTest ? undefined : 'test' }}>
+        Test keys
+      </Toggle>
+    </div>
+  )
+}
