@@ -1676,6 +1676,11 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            /**
+             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
+             *     others.
+             */
+            bound_to: string | null;
             client: components["schemas"]["NullableKeyClient"];
         };
         CreatedApiKey: {
@@ -1712,6 +1717,11 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            /**
+             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
+             *     others.
+             */
+            bound_to?: string | null;
             client: components["schemas"]["NullableKeyClient"];
             /** @description The secret itself, told this once; of a client the same as its `client_secret`. */
             key: string;
@@ -1941,10 +1951,15 @@ export interface components {
             /** @description The `cursor` of the next page; null behind the last. */
             next_cursor: string | null;
         };
+        /**
+         * @description An account of a person. They act in it as `acts_as` says: in their `role`, but where they run the
+         *     gateway as an owner of all accounts but the first.
+         */
         Membership: {
             account_id: components["schemas"]["AccountId"];
             account_name: string;
             role: components["schemas"]["Role"];
+            acts_as: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
         };
         /** @enum {string} */
@@ -1997,6 +2012,8 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
+            /** @description Whether who asks may make them a link for a forgotten password (`createPasswordLink`). */
+            may_get_password_link: boolean;
         };
         MemberList: {
             object: components["schemas"]["ListObject"];
@@ -6635,6 +6652,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
                  * @description Only accounts whose name has this in it, or whose id it is; a to z are also A to Z.
                  * @example harbour
                  */
@@ -6722,6 +6745,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -6817,6 +6841,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
                  * @description Include what the accounts have done and have.
                  * @example true
                  */
@@ -6893,7 +6923,14 @@ export interface operations {
     };
     updateAccount: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
             header?: never;
             path: {
                 /**
@@ -7073,7 +7110,14 @@ export interface operations {
     };
     retrieveCache: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7100,6 +7144,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -7331,6 +7376,7 @@ export interface operations {
                      *           "last_used_at": null,
                      *           "replaced_by": null,
                      *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "bound_to": null,
                      *           "client": null
                      *         }
                      *       ]
@@ -7451,6 +7497,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -7552,6 +7599,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7650,6 +7698,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7761,6 +7810,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7872,6 +7922,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -8212,6 +8263,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8349,6 +8401,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8440,6 +8493,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8571,6 +8625,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -8654,6 +8709,7 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "account_name": "default",
                      *           "role": "owner",
+                     *           "acts_as": "owner",
                      *           "joined_at": "2026-11-22T12:00:00.000Z"
                      *         }
                      *       ]
@@ -8709,6 +8765,7 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "account_name": "default",
                      *           "role": "owner",
+                     *           "acts_as": "owner",
                      *           "joined_at": "2026-11-22T12:00:00.000Z"
                      *         }
                      *       ]
@@ -8859,6 +8916,7 @@ export interface operations {
                      *           "last_used_at": "2026-11-22T12:30:00.000Z",
                      *           "replaced_by": null,
                      *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "bound_to": null,
                      *           "client": {
                      *             "id": "https://claude.ai/oauth/client-metadata",
                      *             "name": "Claude",
@@ -9000,7 +9058,8 @@ export interface operations {
                      *           "email": "ada@example.com",
                      *           "name": "Ada Lovelace",
                      *           "role": "admin",
-                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           "joined_at": "2026-11-22T12:00:00.000Z",
+                     *           "may_get_password_link": true
                      *         }
                      *       ]
                      *     }
@@ -9172,7 +9231,8 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "role": "admin",
-                     *       "joined_at": "2026-11-22T12:00:00.000Z"
+                     *       "joined_at": "2026-11-22T12:00:00.000Z",
+                     *       "may_get_password_link": true
                      *     }
                      */
                     "application/json": components["schemas"]["Member"];
@@ -9299,6 +9359,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -9486,6 +9547,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -9563,6 +9625,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]

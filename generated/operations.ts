@@ -378,6 +378,7 @@ export const operations = [
     "method": "get",
     "path": "/api/accounts",
     "queryNames": [
+      "account_id",
       "search",
       "include_activity",
       "limit",
@@ -412,6 +413,7 @@ export const operations = [
     "method": "get",
     "path": "/api/accounts/{id}",
     "queryNames": [
+      "account_id",
       "include_activity"
     ],
     "queryLists": [],
@@ -426,7 +428,9 @@ export const operations = [
     "id": "updateAccount",
     "method": "patch",
     "path": "/api/accounts/{id}",
-    "queryNames": [],
+    "queryNames": [
+      "account_id"
+    ],
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [
@@ -462,7 +466,9 @@ export const operations = [
     "id": "retrieveCache",
     "method": "get",
     "path": "/api/cache",
-    "queryNames": [],
+    "queryNames": [
+      "account_id"
+    ],
     "queryLists": [],
     "headerNames": [],
     "bodyTypes": [],

@@ -1676,6 +1676,11 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            /**
+             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
+             *     others.
+             */
+            bound_to: string | null;
             client: components["schemas"]["NullableKeyClient"];
         };
         CreatedApiKey: {
@@ -1712,6 +1717,11 @@ export interface components {
              *     line, and of older versions.
              */
             created_by: string | null;
+            /**
+             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
+             *     others.
+             */
+            bound_to?: string | null;
             client: components["schemas"]["NullableKeyClient"];
             /** @description The secret itself, told this once; of a client the same as its `client_secret`. */
             key: string;
@@ -1942,10 +1952,15 @@ export interface components {
             /** @description The `cursor` of the next page; null behind the last. */
             next_cursor: string | null;
         };
+        /**
+         * @description An account of a person. They act in it as `acts_as` says: in their `role`, but where they run the
+         *     gateway as an owner of all accounts but the first.
+         */
         Membership: {
             account_id: components["schemas"]["AccountId"];
             account_name: string;
             role: components["schemas"]["Role"];
+            acts_as: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
         };
         /** @enum {string} */
@@ -1998,6 +2013,8 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
+            /** @description Whether who asks may make them a link for a forgotten password (`createPasswordLink`). */
+            may_get_password_link: boolean;
         };
         MemberList: {
             object: components["schemas"]["ListObject"];
@@ -6745,6 +6762,12 @@ export interface operations {
         parameters: {
             query: {
                 /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
                  * @description Only accounts whose name has this in it, or whose id it is; a to z are also A to Z.
                  * @example harbour
                  */
@@ -6832,6 +6855,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -6927,6 +6951,12 @@ export interface operations {
         parameters: {
             query: {
                 /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
                  * @description Include what the accounts have done and have.
                  * @example true
                  */
@@ -7003,7 +7033,14 @@ export interface operations {
     };
     updateAccount: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
             header?: never;
             path: {
                 /**
@@ -7183,7 +7220,14 @@ export interface operations {
     };
     retrieveCache: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7210,6 +7254,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
@@ -7441,6 +7486,7 @@ export interface operations {
                      *           "last_used_at": null,
                      *           "replaced_by": null,
                      *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "bound_to": null,
                      *           "client": null
                      *         }
                      *       ]
@@ -7561,6 +7607,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -7662,6 +7709,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7760,6 +7808,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7871,6 +7920,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null
                      *     }
                      */
@@ -7982,6 +8032,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -8322,6 +8373,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8459,6 +8511,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8550,6 +8603,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -8681,6 +8735,7 @@ export interface operations {
                      *       "last_used_at": null,
                      *       "replaced_by": null,
                      *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "bound_to": null,
                      *       "client": null,
                      *       "key": "mag_live_…"
                      *     }
@@ -8764,6 +8819,7 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "account_name": "default",
                      *           "role": "owner",
+                     *           "acts_as": "owner",
                      *           "joined_at": "2026-11-22T12:00:00.000Z"
                      *         }
                      *       ]
@@ -8819,6 +8875,7 @@ export interface operations {
                      *           "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *           "account_name": "default",
                      *           "role": "owner",
+                     *           "acts_as": "owner",
                      *           "joined_at": "2026-11-22T12:00:00.000Z"
                      *         }
                      *       ]
@@ -8969,6 +9026,7 @@ export interface operations {
                      *           "last_used_at": "2026-11-22T12:30:00.000Z",
                      *           "replaced_by": null,
                      *           "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *           "bound_to": null,
                      *           "client": {
                      *             "id": "https://claude.ai/oauth/client-metadata",
                      *             "name": "Claude",
@@ -9110,7 +9168,8 @@ export interface operations {
                      *           "email": "ada@example.com",
                      *           "name": "Ada Lovelace",
                      *           "role": "admin",
-                     *           "joined_at": "2026-11-22T12:00:00.000Z"
+                     *           "joined_at": "2026-11-22T12:00:00.000Z",
+                     *           "may_get_password_link": true
                      *         }
                      *       ]
                      *     }
@@ -9282,7 +9341,8 @@ export interface operations {
                      *       "email": "ada@example.com",
                      *       "name": "Ada Lovelace",
                      *       "role": "admin",
-                     *       "joined_at": "2026-11-22T12:00:00.000Z"
+                     *       "joined_at": "2026-11-22T12:00:00.000Z",
+                     *       "may_get_password_link": true
                      *     }
                      */
                     "application/json": components["schemas"]["Member"];
@@ -9409,6 +9469,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -9596,6 +9657,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]
@@ -9673,6 +9735,7 @@ export interface operations {
                      *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
                      *             "account_name": "default",
                      *             "role": "owner",
+                     *             "acts_as": "owner",
                      *             "joined_at": "2026-11-22T12:00:00.000Z"
                      *           }
                      *         ]

@@ -38,6 +38,7 @@ export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyNews)
     last_used_at: timeForm(usedAtMs ?? row.last_used_at),
     replaced_by: row.replaced_by,
     created_by: row.created_by,
+    bound_to: row.kind === 'connection' ? row.bound_to : null,
     client: clientForm(row),
   }
 }

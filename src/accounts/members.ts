@@ -11,6 +11,7 @@ import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
 import { endConnectionsOf } from './oauth/bound-connections.ts'
+import { passwordLinkRefusals } from './password-link-refusals.ts'
 import { assertMayChange } from './role.ts'
 import { endSessionKeysIn } from './session-keys.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -24,7 +25,7 @@ type Options = {
 }
 
 export type Members = {
-  list(accountId: string, page: PageRequest): Promise<Page<Member>>
+  list(caller: Caller, page: PageRequest): Promise<Page<Member>>
   /** Throws `not_found`, `last_owner`, and `insufficient_scope` for who may not; `remove` too. */
   changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
   /** Ends what a person may in the account at once. */
@@ -39,12 +40,15 @@ export function createMembers(options: Options): Members {
   const { db } = options.store
   const { audit, clock } = options
   return {
-    list: (accountId, page) =>
-      listPage(members(db, accountId), page, { time: 'joined_at', tell: toMember }),
+    list: async (caller, page) => {
+      const rows = members(db, caller.accountId)
+      const found = await listPage(rows, page, { time: 'joined_at', tell: (row) => row })
+      return { ...found, data: await toMembers(db, caller, found.data) }
+    },
     changeRole: (caller, personId, { role, actor }) =>
       db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
-        if (role === row.role) return toMember(row)
+        if (role === row.role) return toMember(transaction, caller, row)
         assertMayChange(caller, row.role, role)
         if (row.role === 'owner') await assertOtherOwner(transaction, row)
         await transaction
@@ -61,7 +65,7 @@ export function createMembers(options: Options): Members {
           before: { role: row.role },
           after: { role },
         })
-        return toMember({ ...row, role })
+        return toMember(transaction, caller, { ...row, role })
       }),
     remove: (caller, personId, actor) =>
       db.transaction().execute(async (transaction) => {
@@ -145,6 +149,21 @@ async function assertOtherOwner(
   throw new GatewayError('last_owner', text)
 }
 
-function toMember({ joined_at: joinedAt, ...row }: MemberRow): Member {
-  return { ...row, object: 'member', joined_at: timeText(joinedAt) }
+async function toMembers(
+  db: Kysely<Tables>,
+  caller: Caller,
+  rows: readonly MemberRow[],
+): Promise<Member[]> {
+  const ids = rows.map(({ id }) => id)
+  const refusalOf = await passwordLinkRefusals(db, caller, ids)
+  return rows.map(({ joined_at: joinedAt, ...row }) => ({
+    ...row,
+    object: 'member',
+    joined_at: timeText(joinedAt),
+    may_get_password_link: refusalOf(row.id) === undefined,
+  }))
+}
+
+async function toMember(db: Kysely<Tables>, caller: Caller, row: MemberRow): Promise<Member> {
+  return (await toMembers(db, caller, [row]))[0]!
 }

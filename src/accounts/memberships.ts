@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import { listed } from '../storage/sql-dialect.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, unlimited } from './allowance.ts'
 import { endPasswordLinks } from './end-password-links.ts'
@@ -11,16 +12,37 @@ export type Membership = { account: AccountsTable; role: Role; joinedAt: number 
 
 /** The accounts of a person in the order of joining. */
 export async function membershipsOf(db: Kysely<Tables>, personId: string): Promise<Membership[]> {
-  const rows = await db
+  const rows = await memberships(db).where('members.person_id', '=', personId).execute()
+  return rows.map(toMembership)
+}
+
+/** The same of several people, by their ids. */
+export async function membershipsByPerson(
+  db: Kysely<Tables>,
+  personIds: readonly string[],
+): Promise<Map<string, Membership[]>> {
+  const rows = await memberships(db)
+    .select('members.person_id')
+    .where('members.person_id', 'in', listed(db, personIds))
+    .execute()
+  const grouped = Map.groupBy(rows, (row) => row.person_id)
+  return new Map([...grouped].map(([id, own]) => [id, own.map(toMembership)]))
+}
+
+function memberships(db: Kysely<Tables>) {
+  return db
     .selectFrom('members')
     .innerJoin('accounts', 'accounts.id', 'members.account_id')
     .selectAll('accounts')
     .select(['members.role', 'members.joined_at'])
-    .where('members.person_id', '=', personId)
     .orderBy('members.joined_at')
     .orderBy('members.account_id')
-    .execute()
-  return rows.map(({ role, joined_at: joinedAt, ...account }) => ({ account, role, joinedAt }))
+}
+
+type MembershipRow = AccountsTable & { role: Role; joined_at: number }
+
+function toMembership({ role, joined_at: joinedAt, ...account }: MembershipRow): Membership {
+  return { account, role, joinedAt }
 }
 
 type NewMember = { accountId: string; personId: string; role: Role; now: number }
@@ -49,10 +71,12 @@ export function alreadyMember(): GatewayError {
 /** The caller that a person is by default: in the account that they joined first. */
 export function actingFor(
   person: Omit<SignedInPerson, 'role'>,
-  memberships: readonly Membership[],
+  own: readonly Membership[],
 ): PersonCaller {
-  const [{ account, role }] = memberships as [Membership]
-  return callerOf(person, { account, role, isOperator: memberships.some(isOperating) })
+  const [first] = own as [Membership]
+  const isOperator = own.some(isOperating)
+  const { account } = first
+  return callerOf(person, { account, role: actingRole(first, isOperator), isOperator })
 }
 
 /** The same person in another account: as a member of it, or as one who runs the gateway. */
@@ -63,10 +87,10 @@ export async function accountToActFor(
 ): Promise<Caller> {
   if (accountId === caller.accountId) return caller
   const { person, isOperator } = caller
-  const memberships = await membershipsOf(db, person.id)
-  const own = memberships.find(({ account }) => account.id === accountId)
-  if (own?.account.is_operator === 1 || (own !== undefined && !isOperator)) {
-    return callerOf(person, { ...own, isOperator })
+  const own = (await membershipsOf(db, person.id)).find(({ account }) => account.id === accountId)
+  if (own !== undefined) {
+    const { account } = own
+    return callerOf(person, { account, role: actingRole(own, isOperator), isOperator })
   }
   const account = isOperator
     ? await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst()
@@ -74,6 +98,11 @@ export async function accountToActFor(
   if (account !== undefined) return callerOf(person, { account, role: 'owner', isOperator })
   const text = 'There is no such account. GET /api/me lists yours.'
   throw new GatewayError('not_found', text, { param: 'account_id' })
+}
+
+/** In which role a person acts in an account of theirs: who runs the gateway owns all but the first. */
+export function actingRole({ account, role }: Membership, isOperator: boolean): Role {
+  return isOperator && account.is_operator === 0 ? 'owner' : role
 }
 
 /** Whether a membership makes a person one of those who run the gateway. */

@@ -9,10 +9,10 @@ import type { Audit } from './audit.ts'
 import { commandLine } from './command-line.ts'
 import { endPasswordLinks } from './end-password-links.ts'
 import { timeText } from './key-form.ts'
-import { isOperating, membershipsOf, type Membership } from './memberships.ts'
+import { membershipsOf } from './memberships.ts'
 import { createToken } from './one-time-token.ts'
+import { passwordLinkRefusals } from './password-link-refusals.ts'
 import { findByEmail, plainEmail } from './people.ts'
-import { assertMayChange } from './role.ts'
 import { memberOfNone } from './sessions.ts'
 
 type CreatedPasswordLink = components['schemas']['CreatedPasswordLink']
@@ -41,8 +41,9 @@ export function createPasswordLinks(options: Options): PasswordLinks {
   return {
     create: (caller, personId, actor) =>
       db.transaction().execute(async (transaction) => {
-        const memberships = await membershipsOf(transaction, personId)
-        await assertMayOpen(transaction, caller, { personId, memberships })
+        const refusalOf = await passwordLinkRefusals(transaction, caller, [personId])
+        const refusal = refusalOf(personId)
+        if (refusal !== undefined) throw refusal
         return insert(transaction, { personId, accountId: caller.accountId, actor }, options)
       }),
     createByEmail: (email) =>
@@ -100,47 +101,6 @@ const ended =
 function notUsable(why: string): GatewayError {
   const text = `This link ${why}. Ask whoever gave it to you for a new one.`
   return new GatewayError('invalid_value', text, { param: 'token' })
-}
-
-type Target = { personId: string; memberships: readonly Membership[] }
-
-/** A password opens all that a person may: nobody gets there more than they may change anyway. */
-async function assertMayOpen(
-  transaction: Transaction<Tables>,
-  caller: Caller,
-  { personId, memberships }: Target,
-): Promise<void> {
-  const here = memberships.find(({ account }) => account.id === caller.accountId)
-  if (here === undefined) {
-    const text = 'The account has no such member. GET /api/members lists them.'
-    throw new GatewayError('not_found', text, { param: 'id' })
-  }
-  if (personId === caller.person?.id) {
-    throw mayNot('Your own password is changed with PUT /api/me/password, or by a link of others.')
-  }
-  assertMayChange(caller, here.role)
-  if (!caller.isOperator && memberships.length > 1) {
-    const text = 'This person has other accounts too. Ask those who run the gateway for the link.'
-    throw mayNot(text)
-  }
-  const operating = memberships.find(isOperating)
-  if (operating?.role === 'owner' && !(await isOwner(transaction, caller, operating))) {
-    throw mayNot('This person owns the gateway. Another owner of the first account makes the link.')
-  }
-}
-
-async function isOwner(
-  transaction: Transaction<Tables>,
-  { person }: Caller,
-  { account }: Membership,
-): Promise<boolean> {
-  if (person === undefined) return false
-  const own = await membershipsOf(transaction, person.id)
-  return own.some((one) => one.account.id === account.id && one.role === 'owner')
-}
-
-function mayNot(text: string): GatewayError {
-  return new GatewayError('insufficient_scope', text)
 }
 
 type New = { personId: string; accountId: string; actor: Actor }

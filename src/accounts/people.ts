@@ -8,7 +8,7 @@ import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { endPasswordLinks } from './end-password-links.ts'
 import { newId } from './id.ts'
-import { isOperating, membershipsOf } from './memberships.ts'
+import { actingRole, isOperating, membershipsOf } from './memberships.ts'
 import { assertStrong, type Passwords } from './password.ts'
 import { endOtherSessions } from './sessions.ts'
 
@@ -140,18 +140,20 @@ function toPerson(
   row: PeopleTable,
   memberships: Awaited<ReturnType<typeof membershipsOf>>,
 ): Person {
+  const isOperator = memberships.some(isOperating)
   return {
     id: row.id,
     object: 'person',
     email: row.email,
     name: row.name,
     created_at: new Date(row.created_at).toISOString(),
-    is_operator: memberships.some(isOperating),
-    memberships: memberships.map(({ account, role, joinedAt }) => ({
-      account_id: account.id,
-      account_name: account.name,
-      role,
-      joined_at: new Date(joinedAt).toISOString(),
+    is_operator: isOperator,
+    memberships: memberships.map((one) => ({
+      account_id: one.account.id,
+      account_name: one.account.name,
+      role: one.role,
+      acts_as: actingRole(one, isOperator),
+      joined_at: new Date(one.joinedAt).toISOString(),
     })),
   }
 }

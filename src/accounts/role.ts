@@ -7,14 +7,20 @@ export function scopesOf(role: Role): readonly Scope[] {
   return scopesByRole[role]
 }
 
-/**
- * Only owners, and those who run the gateway for the accounts of others, make, change and remove
- * owners. Throws `insufficient_scope`.
- */
+/** Throws `insufficient_scope` for who may not make, change and remove people of these roles. */
 export function assertMayChange(caller: Caller, ...roles: readonly Role[]): void {
-  if (!roles.includes('owner') || isOwner(caller)) return
+  if (!mayChange(caller, ...roles)) throw onlyOwners()
+}
+
+/** Only owners, and those who run the gateway for the accounts of others, make, change and remove owners. */
+export function mayChange(caller: Caller, ...roles: readonly Role[]): boolean {
+  return !roles.includes('owner') || isOwner(caller)
+}
+
+/** The error for who may not. */
+export function onlyOwners(): GatewayError {
   const text = 'Only an owner of the account makes, changes or removes owners. Ask one of them.'
-  throw new GatewayError('insufficient_scope', text)
+  return new GatewayError('insufficient_scope', text)
 }
 
 function isOwner({ person, isOperator, accountId, allowances }: Caller): boolean {

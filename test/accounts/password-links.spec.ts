@@ -31,6 +31,15 @@ forEachStore('links for a new password', () => {
     gateway.post('/api/sessions', { email, password }, { key: null })
   const statusOfSession = async ({ headers }: SignedInPerson) =>
     (await gateway.fetch('/api/sessions/current', { key: null, headers })).status
+  /** Of whom somebody is told that they may make a link for them. */
+  const offered = async (by: SignedInPerson, account = accountId) => {
+    const path = `/api/members?account_id=${account}`
+    const response = await gateway.fetch(path, { key: null, headers: by.headers })
+    const { data } = (await response.json()) as {
+      data: { id: string; may_get_password_link: boolean }[]
+    }
+    return data.flatMap(({ id, may_get_password_link: may }) => (may ? id : []))
+  }
   const linkFor = async (by: SignedInPerson, whom: SignedInPerson): Promise<Link> => {
     const response = await ask(by, whom)
     expect(response.status).to.equal(201)
@@ -121,15 +130,23 @@ forEachStore('links for a new password', () => {
     await refused(ask(admin, owner), 'owner of the account')
     await refused(ask(owner, owner), 'Your own password')
     await linkFor(admin, grace)
+    expect(await offered(admin)).to.have.members([grace.personId])
+    expect(await offered(owner)).to.have.members([grace.personId, admin.personId])
     // Nobody gets into the accounts of others by way of a member of both.
     await people.join(grace.personId, await gateway.createAccount(), 'member')
     await refused(ask(owner, grace), 'other accounts')
+    expect(await offered(owner)).to.have.members([admin.personId])
     await linkFor(operator, grace)
     await linkFor(operator, owner)
     await people.join(root.personId, accountId, 'member')
     await refused(ask(owner, root), 'other accounts')
     await refused(ask(operator, root), 'owns the gateway')
     await refused(ask(operator, root, first.id), 'owner of the account')
+    const all = [owner, admin, grace].map(({ personId }) => personId)
+    expect(await offered(operator)).to.have.members(all)
+    expect(await offered(operator, first.id)).to.deep.equal([])
+    expect(await offered(root, first.id)).to.deep.equal([operator.personId])
+    expect(await offered(root)).to.have.members(all)
     await linkFor(await people.signIn(), root)
     const elsewhere = await people.signIn({ accountId: await gateway.createAccount() })
     await expectError(await ask(owner, elsewhere), { status: 404, code: 'not_found' })

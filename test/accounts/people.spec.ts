@@ -167,6 +167,67 @@ forEachStore('people', () => {
     await expectError(await audit(other), { status: 403, code: 'insufficient_scope' })
   })
 
+  it('are told and may change their further accounts as their first one', async () => {
+    const [first, second] = [await gateway.createAccount(), await gateway.createAccount()]
+    const person = await gateway.people.signIn({ accountId: first, role: 'member' })
+    await gateway.people.join(person.personId, second, 'owner')
+    const path = `/api/accounts/${second}`
+    await expectError(await get(path, person), { status: 403, code: 'insufficient_scope' })
+    const acting = `account_id=${second}`
+    expect((await get(`${path}?${acting}`, person)).status).to.equal(200)
+    expect((await get(`/api/cache?${acting}`, person)).status).to.equal(200)
+    const renamed = await gateway.fetch(`${path}?${acting}`, {
+      method: 'PATCH',
+      key: null,
+      headers: { ...person.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'The second' }),
+    })
+    expect(renamed.status).to.equal(200)
+    const listed = await (await get(`/api/accounts?${acting}`, person)).json()
+    expect(listed).to.have.nested.property('data[0].name', 'The second')
+    expect(listed).to.have.property('data').of.length(1)
+    const no = { status: 404, code: 'not_found' }
+    await expectError(await get(`/api/accounts/${first}?${acting}`, person), no)
+  })
+
+  it('who run the gateway act as owners of all accounts but the first, also where they are members', async () => {
+    const own = await gateway.createAccount()
+    const person = await gateway.people.signIn({ accountId: own, role: 'member' })
+    const asOperator = ['/api/providers', '/api/accounts', '/api/attempts/unknown']
+    const statuses = async () => {
+      const answers = await Promise.all(asOperator.map((path) => get(path, person)))
+      return answers.map(({ status }) => status)
+    }
+    const actsAs = async () => {
+      const me = (await (await get('/api/me', person)).json()) as {
+        memberships: { role: string; acts_as: string }[]
+      }
+      return me.memberships.map(({ role, acts_as: acting }) => [role, acting])
+    }
+    const first = await gateway.db
+      .selectFrom('accounts')
+      .select('id')
+      .where('is_operator', '=', 1)
+      .executeTakeFirstOrThrow()
+    await gateway.people.join(person.personId, first.id, 'member')
+    expect(await statuses()).to.deep.equal([403, 403, 403])
+    expect(await actsAs()).to.deep.equal([
+      ['member', 'member'],
+      ['member', 'member'],
+    ])
+    await gateway.db
+      .updateTable('members')
+      .set({ role: 'admin' })
+      .where('account_id', '=', first.id)
+      .where('person_id', '=', person.personId)
+      .execute()
+    expect(await statuses()).to.deep.equal([200, 200, 200])
+    expect(await actsAs()).to.deep.equal([
+      ['member', 'owner'],
+      ['admin', 'admin'],
+    ])
+  })
+
   it('change nothing from another origin, or without the token of their session', async () => {
     const person = await gateway.people.signIn()
     const { cookie } = person.headers
