@@ -25,10 +25,18 @@ export const membership = computed<Membership | undefined>(() => {
   return memberships.find((one) => one.account_id === chosenAccountId.value) ?? memberships[0]
 })
 
+/** In which role the person acts in an account; of others only those who run the gateway know. */
+export function roleIn(accountId: string): Schemas['Role'] {
+  const memberships = signedIn.value?.person.memberships ?? []
+  return memberships.find((one) => one.account_id === accountId)?.acts_as ?? 'owner'
+}
+
+/** Whether the person acts as an owner of the account. */
+export const isOwner = computed(() => membership.value?.acts_as === 'owner')
+
 /** Whether the person may administer the account. */
 export const mayAdminister = computed(() => {
-  const role = membership.value?.role
-  // Whoever acts for the account of others does so as an owner.
+  const role = membership.value?.acts_as
   return role === undefined || allows(scopesByRole[role], 'admin')
 })
 

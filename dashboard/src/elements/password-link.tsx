@@ -1,11 +1,27 @@
 import { useState } from 'preact/hooks'
 import { bodyOf, POST, type Schemas } from '../data/api.ts'
 import { useAct } from '../data/load.ts'
+import { isOperator, signedIn } from '../data/session.ts'
 import { Snippet } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { DialogButton } from './dialog-button.tsx'
 import { Failure } from './failure.tsx'
 import { Time } from './time.tsx'
+
+type MembersProps = { members: readonly Schemas['Member'][] | undefined }
+
+/** Who makes the links that the reader may not make; nothing where there are no such members. */
+export function NoPasswordLink({ members = [] }: MembersProps) {
+  const own = signedIn.value?.person.id
+  if (members.every((one) => one.id === own || one.may_get_password_link)) return null
+  return (
+    <p class="hint">
+      {isOperator.value
+        ? 'Who owns the gateway gets a link for a new password from another of its owners.'
+        : 'Owners get a link for a new password from other owners, and who has other accounts too from those who run the gateway.'}
+    </p>
+  )
+}
 
 type Props = { member: Schemas['Member'] }
 

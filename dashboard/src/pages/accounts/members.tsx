@@ -1,8 +1,7 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { usePages } from '../../data/pages.ts'
-import { signedIn } from '../../data/session.ts'
 import { More } from '../../elements/more.tsx'
-import { PasswordLink } from '../../elements/password-link.tsx'
+import { NoPasswordLink, PasswordLink } from '../../elements/password-link.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
@@ -25,12 +24,12 @@ export function Members({ account: { id } }: { account: Schemas['Account'] }) {
         }
       </WhenLoaded>
       <More more={members.more} />
+      <NoPasswordLink members={members.data} />
     </section>
   )
 }
 
 function People({ members }: { members: readonly Schemas['Member'][] }) {
-  const own = signedIn.value?.person.id
   return (
     <Table label="Members" columns={['Name', 'E-mail', 'Role', acts]}>
       {members.map((member) => (
@@ -38,7 +37,7 @@ function People({ members }: { members: readonly Schemas['Member'][] }) {
           <td>{member.name}</td>
           <td class="email">{member.email}</td>
           <td>{member.role}</td>
-          <td class="act">{member.id !== own && <PasswordLink member={member} />}</td>
+          <td class="act">{member.may_get_password_link && <PasswordLink member={member} />}</td>
         </tr>
       ))}
     </Table>

@@ -4,6 +4,7 @@ import { textsOf } from '../../data/form.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
+import { roleIn } from '../../data/session.ts'
 import { CopyButton, Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
@@ -35,7 +36,7 @@ export function OneAccount({ id }: { id: string }) {
             <About account={account} />
             <Change account={account} again={loaded.again} />
             <Members account={account} />
-            <Invite account={account} />
+            {roleIn(id) === 'owner' && <Invite account={account} />}
           </>
         )}
       </WhenLoaded>

@@ -1,6 +1,7 @@
 import { ScopeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
+import { addressOf } from '../../data/place.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
@@ -29,8 +30,17 @@ export function KeyFields({ apiKey, faultAt }: Props) {
         fault={faultAt('name')}
       />
       {apiKey === undefined && <ModeChoice />}
-      <Spending apiKey={apiKey} faultAt={faultAt} />
-      <Permissions apiKey={apiKey} faultAt={faultAt} />
+      {apiKey !== undefined && apiKey.bound_to !== null ? (
+        <p class="hint">
+          All else is that of <a href={addressOf(`/keys/${apiKey.bound_to}`)}>the key</a> with which
+          it was connected.
+        </p>
+      ) : (
+        <>
+          <Spending apiKey={apiKey} faultAt={faultAt} />
+          <Permissions apiKey={apiKey} faultAt={faultAt} />
+        </>
+      )}
     </>
   )
 }
@@ -107,22 +117,26 @@ function Permissions({ apiKey, faultAt }: Props) {
           />
         )}
       </Field>
-      <Field
-        label="Expires"
-        hint="In your own time zone; never, where it is empty."
-        fault={faultAt('expires_at')}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            name="expires"
-            type="datetime-local"
-            step={1}
-            defaultValue={end ? localText(end) : ''}
-          />
-        )}
-      </Field>
+      {apiKey?.kind !== 'session' && <Expiry end={end} fault={faultAt('expires_at')} />}
     </details>
+  )
+}
+
+type ExpiryProps = { end: string | null | undefined; fault: string | undefined }
+
+function Expiry({ end, fault }: ExpiryProps) {
+  return (
+    <Field label="Expires" hint="In your own time zone; never, where it is empty." fault={fault}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          name="expires"
+          type="datetime-local"
+          step={1}
+          defaultValue={end ? localText(end) : ''}
+        />
+      )}
+    </Field>
   )
 }
 

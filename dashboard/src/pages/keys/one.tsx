@@ -65,8 +65,9 @@ type AboutProps = {
 
 function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
   const { mode, state, id, budget } = apiKey
-  const mayBeRotated =
-    state === 'active' && apiKey.kind !== 'connection' && apiKey.replaced_by === null
+  // Others have no secret that somebody else could replace.
+  const hasSecret = apiKey.kind === 'key' || apiKey.kind === 'client'
+  const mayBeRotated = state === 'active' && hasSecret && apiKey.replaced_by === null
   return (
     <>
       {budget !== null && (
@@ -184,12 +185,7 @@ type ChangeProps = { apiKey: ApiKey; onDone: (text: string) => void; onCancel: (
 function Change({ apiKey, onDone, onCancel }: ChangeProps) {
   const changing = useAct(async (form: FormData) => {
     const params = { path: { id: apiKey.id }, query: accountQuery() }
-    const { expires_at: end, ...rest } = keyOf(form)
-    // A time that is over already would be refused, though nobody has touched it.
-    const isTouched = end === null || Math.trunc(Date.parse(end) / 1000) !== endSeconds(apiKey)
-    const scopes = apiKey.kind === 'key' ? { scopes: scopesOf(form) } : {}
-    const body = { ...rest, ...scopes, ...(isTouched ? { expires_at: end } : {}) }
-    await bodyOf(PATCH('/api/keys/{id}', { params, body }))
+    await bodyOf(PATCH('/api/keys/{id}', { params, body: changeOf(apiKey, form) }))
     onDone('The change is saved. It holds for all calls that begin two seconds later.')
   })
   return (
@@ -204,6 +200,17 @@ function Change({ apiKey, onDone, onCancel }: ChangeProps) {
       </p>
     </Form>
   )
+}
+
+/** What a filled form changes; what cannot be changed of such a key is left out. */
+function changeOf(apiKey: ApiKey, form: FormData): Schemas['ApiKeyChange'] {
+  const { expires_at: end, name, ...rest } = keyOf(form)
+  if (apiKey.bound_to !== null) return { name }
+  // A time that is over already would be refused, though nobody has touched it.
+  const isTouched = end === null || Math.trunc(Date.parse(end) / 1000) !== endSeconds(apiKey)
+  const scopes = apiKey.kind === 'key' ? { scopes: scopesOf(form) } : {}
+  const ending = isTouched && apiKey.kind !== 'session' ? { expires_at: end } : {}
+  return { name, ...rest, ...scopes, ...ending }
 }
 
 function endSeconds({ expires_at: end }: ApiKey): number | undefined {

@@ -2,13 +2,14 @@ import { useState } from 'preact/hooks'
 import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct, useLoad } from '../../data/load.ts'
-import { isOperator, look, membership } from '../../data/session.ts'
+import { accountQuery, isOperator, look, membership } from '../../data/session.ts'
 import { limitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { NameField } from '../../elements/name-field.tsx'
 import { Said } from '../../elements/said.tsx'
+import { Waiting } from '../../elements/waiting.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Allowance } from './allowance.tsx'
 import { CacheState } from './cache.tsx'
@@ -17,22 +18,28 @@ type Account = Schemas['Account']
 
 /** The account's name, what it may use and spend, and the cache. */
 export function AccountSettings() {
-  const id = membership.value?.account_id ?? ''
-  const loaded = useLoad(`account ${id}`, (signal) =>
-    bodyOf(GET('/api/accounts/{id}', { params: { path: { id } }, signal })),
-  )
+  const id = membership.value?.account_id
   return (
     <>
-      <WhenLoaded loaded={loaded} what="Loading the account">
-        {(account) => (
-          <>
-            <Name account={account} />
-            <Spending account={account} onChanged={loaded.again} />
-          </>
-        )}
-      </WhenLoaded>
+      {id === undefined ? <Waiting what="Loading the account" /> : <OneAccount id={id} />}
       <CacheState />
     </>
+  )
+}
+
+function OneAccount({ id }: { id: string }) {
+  const loaded = useLoad(`account ${id}`, (signal) =>
+    bodyOf(GET('/api/accounts/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
+  )
+  return (
+    <WhenLoaded loaded={loaded} what="Loading the account">
+      {(account) => (
+        <>
+          <Name account={account} />
+          <Spending account={account} onChanged={loaded.again} />
+        </>
+      )}
+    </WhenLoaded>
   )
 }
 
@@ -40,8 +47,9 @@ function Name({ account: { id, name } }: { account: Account }) {
   const [said, setSaid] = useState<string>()
   const renaming = useAct(async (form: FormData) => {
     setSaid(undefined)
+    const params = { path: { id }, query: accountQuery() }
     const body = { name: textsOf(form)['name'] ?? '' }
-    const renamed = await bodyOf(PATCH('/api/accounts/{id}', { params: { path: { id } }, body }))
+    const renamed = await bodyOf(PATCH('/api/accounts/{id}', { params, body }))
     await look()
     setSaid(`The account is called ${renamed.name} now.`)
   })

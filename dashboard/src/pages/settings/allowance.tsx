@@ -1,6 +1,7 @@
 import { bodyOf, PATCH, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
+import { accountQuery } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
@@ -12,7 +13,7 @@ type Props = { account: Account; onEnd: (said: string | undefined) => void }
 /** Changes what the account may use and spend; what is empty has no limit. */
 export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
   const changing = useAct(async (form: FormData) => {
-    const params = { path: { id } }
+    const params = { path: { id }, query: accountQuery() }
     await bodyOf(PATCH('/api/accounts/{id}', { params, body: allowanceOf(textsOf(form)) }))
     onEnd('The budget and the limits are changed, and hold from now on.')
   })

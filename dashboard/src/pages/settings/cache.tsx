@@ -15,7 +15,7 @@ export function CacheState() {
     const to = new Date(Date.now() + dayMs).toISOString()
     const query = { ...accountQuery(), from, to, mode: 'live' as const, group_by: [], limit: 1 }
     const [settings, usage] = await Promise.all([
-      bodyOf(GET('/api/cache', { signal })),
+      bodyOf(GET('/api/cache', { params: { query: accountQuery() }, signal })),
       bodyOf(GET('/api/usage', { params: { query }, signal })),
     ])
     return { ...settings, ...usage.total }

@@ -4,7 +4,7 @@ import { bodyOf, DELETE, GET, POST, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
-import { accountQuery, membership } from '../../data/session.ts'
+import { accountQuery, isOwner } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
@@ -56,7 +56,6 @@ export function Invitations() {
 }
 
 function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => void }) {
-  const isOwner = membership.value?.role === 'owner'
   const inviting = useAct(async (filled: FormData, form: HTMLFormElement) => {
     const { email = '', role } = textsOf(filled)
     const body = { email, role: role as Schemas['Role'] }
@@ -75,7 +74,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
         <Field label="Role">
           {(attributes) => (
             <select {...attributes} name="role">
-              {RoleValues.filter((role) => isOwner || role !== 'owner').map((role) => (
+              {RoleValues.filter((role) => isOwner.value || role !== 'owner').map((role) => (
                 <option key={role} value={role} selected={role === 'member'}>
                   {role}: {roleHints[role]}
                 </option>
@@ -112,7 +111,9 @@ function Open({ invitations, onWithdrawn }: OpenProps) {
             <Time at={invitation.expires_at} />
           </td>
           <td class="act">
-            <Withdraw invitation={invitation} onDone={onWithdrawn} />
+            {(isOwner.value || invitation.role !== 'owner') && (
+              <Withdraw invitation={invitation} onDone={onWithdrawn} />
+            )}
           </td>
         </tr>
       ))}

@@ -4,11 +4,11 @@ import { bodyOf, DELETE, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, membership, signedIn } from '../../data/session.ts'
+import { accountQuery, isOwner, signedIn } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { More } from '../../elements/more.tsx'
-import { PasswordLink } from '../../elements/password-link.tsx'
+import { NoPasswordLink, PasswordLink } from '../../elements/password-link.tsx'
 import { Said } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -47,6 +47,7 @@ export function Members() {
                   // A role that was refused is shown as it is.
                   key={`${member.id} ${member.role} ${changing.error?.message}`}
                   member={member}
+                  isLastOwner={members.more === undefined && isOnlyOwner(member, all)}
                   onRole={(role) => void changing.run(member, role)}
                   onRemoved={done}
                 />
@@ -55,6 +56,7 @@ export function Members() {
           )}
         </WhenLoaded>
         <More more={members.more} />
+        <NoPasswordLink members={members.data} />
         <p class="hint">{RoleValues.map((role) => `${role}: ${roleHints[role]}`).join(' ')}</p>
       </section>
       <Invitations />
@@ -62,32 +64,34 @@ export function Members() {
   )
 }
 
+function isOnlyOwner(member: Member, all: readonly Member[]): boolean {
+  return all.every((one) => (one.role === 'owner') === (one.id === member.id))
+}
+
 type RowProps = {
   member: Member
+  isLastOwner: boolean
   onRole: (role: Member['role']) => void
   onRemoved: (said: string) => void
 }
 
-function Row({ member, onRole, onRemoved }: RowProps) {
+function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const isOwn = member.id === signedIn.value?.person.id
-  const isOwner = membership.value?.role === 'owner'
-  const isOther = !isOwn && (isOwner || member.role !== 'owner')
+  const isTheirs = isOwner.value || member.role !== 'owner'
+  const mayChange = !isOwn && isTheirs && !isLastOwner
   return (
     <tr>
       <td>
         {member.name} {isOwn && <span class="state">you</span>}
       </td>
       <td class="email">{member.email}</td>
-      <td>{isOther ? <RoleChoice {...{ member, isOwner, onRole }} /> : member.role}</td>
+      <td>{mayChange ? <RoleChoice {...{ member, onRole }} /> : member.role}</td>
       <td>
         <Time at={member.joined_at} />
       </td>
       <td class="act">
-        {isOther && (
-          <>
-            <PasswordLink member={member} /> <Remove member={member} onDone={onRemoved} />
-          </>
-        )}
+        {member.may_get_password_link && <PasswordLink member={member} />}{' '}
+        {mayChange && <Remove member={member} onDone={onRemoved} />}
         {isOwn && <a href={addressOf('/you')}>Leave on your page</a>}
       </td>
     </tr>
@@ -117,16 +121,16 @@ function Remove({ member: { id, name }, onDone }: RemoveProps) {
   )
 }
 
-type ChoiceProps = Omit<RowProps, 'onRemoved'> & { isOwner: boolean }
+type ChoiceProps = Pick<RowProps, 'member' | 'onRole'>
 
-function RoleChoice({ member, isOwner, onRole }: ChoiceProps) {
+function RoleChoice({ member, onRole }: ChoiceProps) {
   return (
     <select
       class="small"
       aria-label={`Role of ${member.name}`}
       onChange={(event) => onRole(event.currentTarget.value as Member['role'])}
     >
-      {RoleValues.filter((role) => isOwner || role !== 'owner').map((role) => (
+      {RoleValues.filter((role) => isOwner.value || role !== 'owner').map((role) => (
         <option key={role} value={role} selected={role === member.role}>
           {role}
         </option>

@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import type { Role } from '../../src/core/caller.ts'
+import { storeConnection } from '../support/connections.ts'
+import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+
+describe('what the dashboard offers', () => {
+  const dashboard = useDashboard()
+
+  const refusals: string[] = []
+  beforeEach(() => void refusals.splice(0))
+  /** Opens a page of which no request may be refused. */
+  const open = async (...[path, look]: Parameters<typeof dashboard.open>) => {
+    const page = await dashboard.open(path, look)
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) refusals.push(`${answer.status()} ${answer.url()}`)
+    })
+    return page
+  }
+  afterEach(() => expect(refusals).to.deep.equal([]))
+  const rowOf = (page: Page, email: string) => page.getByRole('row').filter({ hasText: email })
+  const actsOf = (page: Page, email: string) =>
+    rowOf(page, email).getByRole('button').allTextContents()
+  const firstAccount = async () =>
+    dashboard.gateway.db
+      .selectFrom('accounts')
+      .select('id')
+      .where('is_operator', '=', 1)
+      .executeTakeFirstOrThrow()
+
+  it('is of members what the reader may do with each', async () => {
+    const { people, createAccount } = dashboard.gateway
+    const accountId = await createAccount()
+    const signIn = (role: Role) => people.signIn({ accountId, role })
+    const [owner, admin, other] = [
+      await signIn('owner'),
+      await signIn('admin'),
+      await signIn('member'),
+    ]
+    const both = await signIn('member')
+    await people.join(both.personId, await createAccount(), 'member')
+    await people.invite('captain@example.com', accountId, 'owner')
+    await people.invite('sailor@example.com', accountId, 'member')
+
+    const page = await open('/settings/members', { as: admin })
+    await rowOf(page, 'captain@example.com').waitFor()
+    expect(await actsOf(page, owner.email)).to.deep.equal([])
+    expect(await actsOf(page, admin.email)).to.deep.equal([])
+    expect(await actsOf(page, other.email)).to.deep.equal(['New password…', 'Remove…'])
+    expect(await actsOf(page, both.email)).to.deep.equal(['Remove…'])
+    await page.getByText('who has other accounts too from those who run the gateway').waitFor()
+    expect(await actsOf(page, 'captain@example.com')).to.deep.equal([])
+    expect(await actsOf(page, 'sailor@example.com')).to.deep.equal(['Withdraw…'])
+    await expectGoodLooks(page)
+
+    // Who runs the gateway acts as an owner of it; its only owner stays one.
+    await people.join(both.personId, (await firstAccount()).id, 'admin')
+    const operators = await open('/settings/members', { as: both })
+    await rowOf(operators, 'captain@example.com').waitFor()
+    expect(await actsOf(operators, owner.email)).to.deep.equal(['New password…'])
+    expect(await actsOf(operators, admin.email)).to.deep.equal(['New password…', 'Remove…'])
+    expect(await actsOf(operators, 'captain@example.com')).to.deep.equal(['Withdraw…'])
+    expect(await rowOf(operators, owner.email).getByRole('combobox').count()).to.equal(0)
+  })
+
+  it('is the settings of each account of a person, whatever they are in the first', async () => {
+    const { people, createAccount } = dashboard.gateway
+    const as = await people.signIn({ accountId: await createAccount(), role: 'member' })
+    const second = await createAccount()
+    await people.join(as.personId, second, 'owner')
+    const page = await open('/you', { as })
+    await page.getByRole('combobox', { name: 'Account' }).selectOption(second)
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByLabel('Name of the account').fill('The second')
+    await page.getByText('Answered from it', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Save the name' }).click()
+    await page.getByText('The account is called The second now.').waitFor()
+  })
+
+  it('is the pages of those who run the gateway, also where they are members of their first account', async () => {
+    const { people, createAccount } = dashboard.gateway
+    const accountId = await createAccount()
+    const as = await people.signIn({ accountId, role: 'member' })
+    await people.join(as.personId, (await firstAccount()).id, 'admin')
+    const page = await open('/providers', { as })
+    await page.getByRole('heading', { name: 'Not configured' }).waitFor()
+    await page.getByRole('link', { name: 'Accounts' }).click()
+    const accounts = page.getByRole('region', { name: 'Accounts' })
+    await accounts.getByRole('link').first().waitFor()
+    await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${accountId}`)
+    await page.getByRole('heading', { name: 'Invite an owner' }).waitFor()
+    // Of the first account they are no owner.
+    await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${(await firstAccount()).id}`)
+    await rowOf(page, dashboard.owner.email).waitFor()
+    await page.getByText('from another of its owners').waitFor()
+    expect(await page.getByRole('heading', { name: 'Invite an owner' }).count()).to.equal(0)
+    expect(await actsOf(page, dashboard.owner.email)).to.deep.equal([])
+  })
+
+  it('is of a key what can be changed of one of its kind', async () => {
+    const { gateway, owner } = dashboard
+    const made = await gateway.post(
+      '/api/sessions/current/key',
+      { mode: 'test' },
+      { key: null, ...owner },
+    )
+    const { id } = (await made.json()) as { id: string }
+    const page = await open(`/keys/${id}`)
+    await page.getByRole('button', { name: 'Revoke…' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Rotate…' }).count()).to.equal(0)
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Calls at once').fill('3')
+    expect(await page.getByLabel('Expires').count()).to.equal(0)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The change is saved.').waitFor()
+
+    const connection = await storeConnection(gateway, { name: 'Editor' })
+    await gateway.db
+      .updateTable('api_keys')
+      .set({ bound_to: id })
+      .where('id', '=', connection)
+      .execute()
+    await page.goto(`${gateway.url}/dashboard/keys/${connection}`)
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByText('All else is that of the key').waitFor()
+    expect(await page.getByLabel('Calls at once').count()).to.equal(0)
+    await page.getByLabel('Name').fill('My editor')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'My editor' }).waitFor()
+    await expectGoodLooks(page)
+  })
+})
