@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { callTool, connectClient } from '../support/mcp-client.ts'
 
 describe('the page to connect clients', () => {
@@ -8,8 +8,7 @@ describe('the page to connect clients', () => {
   it('tells the address, warns that it is not public, and shows how each client is told', async () => {
     const page = await dashboard.open('/connect')
     const tools = `${dashboard.gateway.url}/mcp`
-    await page.getByRole('button', { name: 'Copy the address' }).click()
-    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(tools)
+    expect(await copyBy(page, 'Copy the address')).to.equal(tools)
     await page.getByText('This address cannot be reached from the internet.').waitFor()
     await page.getByText('Nothing yet. Add the address').waitFor()
     const cursor = await page.getByRole('link', { name: 'Add to Cursor' }).getAttribute('href')

@@ -27,7 +27,7 @@ describe('the entrance of the dashboard', () => {
     await page.getByRole('alert').getByText('The e-mail or the password is wrong.').waitFor()
     await signIn(page, dashboard.owner.password)
     await heading(page, 'Requests')
-    expect(page.url()).to.match(/\/requests\?outcome=failed$/)
+    await page.waitForURL(/\/requests\?outcome=failed$/)
   })
 
   it('says how long to wait behind too many attempts', async () => {
@@ -67,7 +67,7 @@ describe('the entrance of the dashboard', () => {
     const { link, token } = await gateway.people.invite('grace@example.com')
     const page = await dashboard.open(pathOf(link), { as: null })
     await heading(page, 'Accept the invitation')
-    expect(page.url()).to.match(/\/dashboard\/invitations$/)
+    await page.waitForURL(/\/dashboard\/invitations$/)
     await expectGoodLooks(page)
     // Loaded anew it still knows the link.
     await page.reload()
@@ -113,7 +113,7 @@ describe('the entrance of the dashboard', () => {
     const link = await makeLink(operators, email)
     const page = await dashboard.open(pathOf(link), { as: null })
     await heading(page, 'Set a new password')
-    expect(page.url()).to.match(/\/dashboard\/password$/)
+    await page.waitForURL(/\/dashboard\/password$/)
     await expectGoodLooks(page)
     await page.getByLabel('New password', { exact: true }).fill(email)
     await page.getByRole('button', { name: 'Set the password' }).click()

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import type { Page } from 'playwright-core'
 import type { components } from '../../generated/types.ts'
 import { setUpText } from '../../src/accounts/set-up-link.ts'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 const grace = { email: 'grace@example.com', name: 'Grace Hopper', password: 'a sentence of Grace' }
 
@@ -12,8 +12,6 @@ describe('the first run, as a person goes through it', () => {
 
   const heading = (page: Page, name: string | RegExp) =>
     page.getByRole('heading', { level: 1, name }).waitFor()
-  const clipboard = async (page: Page) =>
-    (await page.evaluate('navigator.clipboard.readText()')) as string
   const draw = (apiKey: string) =>
     new OpenAI({ apiKey, baseURL: `${dashboard.gateway.url}/v1`, maxRetries: 0 }).images
       .generate({ model: 'openai/gpt-image-2', prompt: 'A lighthouse', size: '1024x1024' })
@@ -21,12 +19,6 @@ describe('the first run, as a person goes through it', () => {
         ({ data }) => data!.length,
         (error: { status: number; code: string }) => `${error.status} ${error.code}`,
       )
-  /** Copies the key that is shown. */
-  const copyKey = async (page: Page) => {
-    await page.getByRole('button', { name: 'Copy the key' }).click()
-    await page.getByText('Copied').first().waitFor()
-    return clipboard(page)
-  }
   const setUpPath = async () => {
     const { gateway } = dashboard
     const text = setUpText(gateway.url, await gateway.people.setUpLink())
@@ -48,7 +40,7 @@ describe('the first run, as a person goes through it', () => {
     await page.getByLabel('Name').fill('my first key')
     await page.getByRole('radio', { name: /^Test/ }).check()
     await page.getByRole('button', { name: 'Create the key' }).click()
-    const old = await copyKey(page)
+    const old = await copyBy(page, 'Copy the key')
     expect(old).to.match(/^mag_test_/)
 
     await page.goto(`${gateway.url}/dashboard/welcome`)
@@ -79,7 +71,7 @@ describe('the first run, as a person goes through it', () => {
       .getByRole('button', { name: /^Rotate/ })
       .click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    const next = await copyKey(page)
+    const next = await copyBy(page, 'Copy the key')
     expect(next)
       .to.match(/^mag_test_/)
       .and.not.equal(old)

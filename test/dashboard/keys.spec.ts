@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { makeFolder } from '../support/folder.ts'
 import { projectFolder } from '../support/program.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -43,10 +43,8 @@ describe('the API keys of the dashboard', () => {
 
   it('come with lines that work as they are', async () => {
     const page = await create('lines')
-    await page.getByRole('button', { name: 'Copy the key' }).click()
-    await page.getByText('Copied').waitFor()
-    const key = await keyOf(page)
-    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(key)
+    const key = await copyBy(page, 'Copy the key')
+    expect(await keyOf(page)).to.equal(key)
     expect(key).to.match(/^mag_test_/)
     const curl = await run('sh', ['-c', `${await linesOf(page, 'curl')} --silent --show-error`])
     expect(JSON.parse(curl.stdout)).to.have.property('object', 'chat.completion')
@@ -76,7 +74,6 @@ describe('the API keys of the dashboard', () => {
   it('tell what is spent, and are changed, rotated and revoked', async () => {
     const { gateway } = dashboard
     const created = await create('budgeted', 'Live')
-    created.setDefaultTimeout(4000)
     const oldKey = await keyOf(created)
     await created.getByRole('link', { name: 'About this key' }).click()
     await created.getByRole('button', { name: 'Change' }).click()

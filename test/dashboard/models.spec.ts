@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { expectGoodLooks, expectNoViolations, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectGoodLooks, expectNoViolations, useDashboard } from '../support/dashboard.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { suiteClock } from '../support/gateway.ts'
 
@@ -41,9 +41,9 @@ describe('the page of models', () => {
     const tryIt = page.getByRole('link', { name: 'Try it' })
     expect(await tryIt.getAttribute('href')).to.equal('/dashboard/playground?model=gpt-5-mini')
     await page.getByRole('button', { name: 'Python' }).click()
-    await page.getByRole('button', { name: 'Copy Python' }).click()
-    const copied = await page.evaluate('navigator.clipboard.readText()')
-    expect(copied).to.include('model="gpt-5-mini"').and.to.include(`${gateway.url}/v1`)
+    expect(await copyBy(page, 'Copy Python'))
+      .to.include('model="gpt-5-mini"')
+      .and.to.include(`${gateway.url}/v1`)
     await expectGoodLooks(page)
   })
 
@@ -64,12 +64,7 @@ describe('the page of models', () => {
     await page.getByRole('heading', { name: 'No model is like that' }).waitFor()
     await page.getByLabel('Search').fill('image-2.6')
     expect(await named(page)).to.deep.equal(['GPT Image 2.6 Sunburst', 'GPT Image 2.6 Flare'])
-    const { searchParams } = new URL(page.url())
-    expect(Object.fromEntries(searchParams)).to.deep.equal({
-      type: 'image',
-      provider: 'openai',
-      q: 'image-2.6',
-    })
+    await page.waitForURL(/\?type=image&provider=openai&q=image-2\.6$/)
     await page.reload()
     await told(page).waitFor()
     expect((await named(page)).length).to.equal(2)

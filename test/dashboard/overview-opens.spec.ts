@@ -58,8 +58,9 @@ describe('the first page of the dashboard', () => {
       const url = new URL(request.url())
       if (url.pathname === '/api/usage') asked.push(url.searchParams.get('account_id'))
     })
+    const answered = page.waitForResponse('**/api/usage?*')
     await page.route('**/api/sessions/current', async (route) => {
-      await page.waitForResponse('**/api/usage?*')
+      await answered
       await route.continue()
     })
     await page.goto(`${dashboard.gateway.url}/dashboard/overview`)
@@ -73,8 +74,9 @@ describe('the first page of the dashboard', () => {
     const page = await dashboard.open('/you', { as: null })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     const alerts = await countAlerts(page)
+    const answered = page.waitForResponse('**/api/usage?*')
     await page.route('**/api/sessions/current', async (route) => {
-      await page.waitForResponse('**/api/usage?*')
+      await answered
       await route.continue()
     })
     await page.goto(`${dashboard.gateway.url}/dashboard/overview`)

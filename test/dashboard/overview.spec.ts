@@ -65,7 +65,7 @@ describe("the dashboard's overview", () => {
     await expectGoodLooks(page)
     await models.getByRole('link', { name: 'dear' }).click()
     await page.getByRole('region', { name: 'Requests' }).waitFor()
-    expect(new URL(page.url()).searchParams.get('model')).to.equal('dear')
+    await page.waitForURL(/[?&]model=dear(&|$)/)
   })
 
   it('waits for its turn among the reports of the account', async () => {

@@ -56,14 +56,16 @@ describe('the playground', () => {
     await column(page, flare).getByRole('img').waitFor()
     const [row] = (await dashboard.gateway.usage()).slice(-1)
     expect(row).to.include({ outcome: 'ok', model: flare, images: 1 })
-    expect(new URL(page.url()).searchParams.get('image_model')).to.equal(flare)
+    await page.waitForURL(/[?&]image_model=gpt-image-1-mini(&|$)/)
   })
 
   it('cancels, and says what to do about an error', async () => {
     const page = await opened(`image_model=${plus}`)
-    await say(page, 'Prompt', 'A boat sandbox:delay=1000')
-    await page.getByRole('button', { name: 'Make the picture for' }).click()
-    await column(page, plus).getByRole('button', { name: 'Cancel' }).click()
+    await say(page, 'Prompt', 'A boat sandbox:delay=2000')
+    await Promise.all([
+      column(page, plus).getByRole('button', { name: 'Cancel' }).click(),
+      page.getByRole('button', { name: 'Make the picture for' }).click(),
+    ])
     await page.getByText('made to its end and paid').waitFor()
     const before = await dashboard.gateway.usage()
     await until('it is made', async () => (await rows()) > before.length)
@@ -87,10 +89,12 @@ describe('the playground', () => {
     await column(page, 'Answer 1 of gemini-3-pro-image').getByRole('img').waitFor()
     expect(await page.locator('b').count()).to.equal(0)
     await page.getByText(html).first().waitFor()
-    await say(page, 'Message', 'sandbox:slow-stream=400')
+    await say(page, 'Message', 'sandbox:slow-stream=1000')
     await page.getByRole('button', { name: 'Remove gemini-3-pro-image' }).click()
-    await page.getByRole('button', { name: 'Send for at most' }).click()
-    await page.getByRole('button', { name: 'Stop' }).click()
+    await Promise.all([
+      page.getByRole('button', { name: 'Stop' }).click(),
+      page.getByRole('button', { name: 'Send for at most' }).click(),
+    ])
     await page.getByText('Stopped.').waitFor()
     await expectGoodLooks(page)
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 const hostile = '"><script>alert(1)</script>'
 
@@ -88,13 +88,12 @@ describe('the settings of an account', () => {
     await page.getByRole('button', { name: 'two', exact: true }).click()
     await acts.nth(2).waitFor({ state: 'detached' })
     await acts.nth(1).waitFor()
-    expect(page.url()).to.match(/action=key.create&target=key_/)
+    await page.waitForURL(/action=key.create&target=key_/)
     await acts.getByText('What changed').click()
     await acts.getByText('test', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Copy the log as text' }).click()
-    await page.getByText('Copied').waitFor()
-    const copied = (await page.evaluate('navigator.clipboard.readText()')) as string
-    expect(copied).to.match(/; Ada Lovelace \(usr_\w+\); created the key two \(key_\w+\); from /)
+    expect(await copyBy(page, 'Copy the log as text')).to.match(
+      /; Ada Lovelace \(usr_\w+\); created the key two \(key_\w+\); from /,
+    )
     await page.goto(page.url().replace(/target=\w+/, 'target=key_0'))
     await page.getByText('Nothing was done').waitFor()
   })

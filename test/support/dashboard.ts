@@ -126,6 +126,14 @@ function watch(page: Page, url: string, troubles: string[]): void {
   })
 }
 
+/** Presses a button that copies, 'Copy …'; gives what is on the clipboard when it says so. */
+export async function copyBy(page: Page, name: string): Promise<string> {
+  const said = page.getByRole('button', { name: name.replace('Copy', 'Copied'), exact: true })
+  // It says so for a moment only: who looks is there before it is pressed.
+  await Promise.all([said.waitFor(), page.getByRole('button', { name, exact: true }).click()])
+  return page.evaluate<string>('navigator.clipboard.readText()')
+}
+
 /** Fails where axe finds a barrier on the page as it is. */
 export async function expectNoViolations(page: Page): Promise<void> {
   expect(await barriersOf(page)).to.deep.equal([])
