@@ -51,6 +51,8 @@ describe('the settings of an account', () => {
     await page.getByLabel('E-mail').fill('lin@example.com')
     await page.getByRole('button', { name: 'Make the link' }).click()
     await said(page, 'lin@example.com is invited.')
+    // Nobody becomes an owner by what the form was left with.
+    expect(await page.getByLabel('Role', { exact: true }).inputValue()).to.equal('member')
     const link = await page.getByRole('region', { name: 'the link' }).textContent()
     expect(link).to.match(/\/dashboard\/invitations#token=/)
     await expectGoodLooks(page)

@@ -15,7 +15,6 @@ import { EmailField } from '../../elements/person-fields.tsx'
 import { Said } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
-import { roleHints } from './roles.ts'
 
 type Invitation = Schemas['Invitation']
 
@@ -30,7 +29,9 @@ export function Invitations() {
   return (
     <section class="card">
       <h2>Invite somebody</h2>
+      {/* A form of its own for each: what one was invited as is no choice for the next. */}
       <Invite
+        key={made?.id ?? ''}
         onMade={(invitation) => {
           setMade(invitation)
           setSaid(`${invitation.email} is invited. Hand them this link: it is shown this once.`)
@@ -56,11 +57,10 @@ export function Invitations() {
 }
 
 function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => void }) {
-  const inviting = useAct(async (filled: FormData, form: HTMLFormElement) => {
+  const inviting = useAct(async (filled: FormData) => {
     const { email = '', role } = textsOf(filled)
     const body = { email, role: role as Schemas['Role'] }
     onMade(await bodyOf(POST('/api/members', { params: { query: accountQuery() }, body })))
-    form.reset()
   })
   return (
     <Form class="invite" send={inviting.run}>
@@ -76,7 +76,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
             <select {...attributes} name="role">
               {RoleValues.filter((role) => isOwner.value || role !== 'owner').map((role) => (
                 <option key={role} value={role} selected={role === 'member'}>
-                  {role}: {roleHints[role]}
+                  {role}
                 </option>
               ))}
             </select>
