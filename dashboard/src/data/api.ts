@@ -10,8 +10,10 @@ export class Refusal extends Error {
   readonly status: number
   readonly code: string
   readonly param: string | undefined
-  /** Of the request, which GET /api/requests/{id} takes; undefined where no answer came. */
+  /** Of the request, as the gateway's log names it; undefined where no answer came. */
   readonly requestId: string | undefined
+  /** Whether it was a call of a model, which GET /api/requests/{id} knows once a provider was asked. */
+  readonly isCall: boolean
   /** When it may be asked again at the earliest, in seconds; undefined where nothing says so. */
   readonly retryAfterSeconds: number | undefined
 
@@ -22,6 +24,7 @@ export class Refusal extends Error {
       code?: string
       param?: string | undefined
       requestId?: string | undefined
+      isCall?: boolean
       retryAfterSeconds?: number | undefined
     },
   ) {
@@ -30,6 +33,7 @@ export class Refusal extends Error {
     this.code = told.code ?? 'unknown'
     this.param = told.param
     this.requestId = told.requestId
+    this.isCall = told.isCall ?? false
     this.retryAfterSeconds = told.retryAfterSeconds
   }
 }
@@ -122,10 +126,12 @@ export function refusalOf(body: unknown, response: Response): Refusal {
   const { error } = (body ?? {}) as Partial<Schemas['ErrorResponse']>
   const { status } = response
   const requestId = response.headers.get('x-request-id') ?? undefined
+  const isCall = new URL(response.url || location.href).pathname.startsWith('/v1/')
   if (error === undefined || typeof error.message !== 'string') {
     return new Refusal(`The gateway answers ${status}. Try again in a moment.`, {
       status,
       requestId,
+      isCall,
     })
   }
   const { message, code, param } = error
@@ -136,5 +142,6 @@ export function refusalOf(body: unknown, response: Response): Refusal {
     code: code ?? 'unknown',
     param: param ?? undefined,
     requestId,
+    isCall,
   })
 }
