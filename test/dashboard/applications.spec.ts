@@ -26,7 +26,7 @@ describe('the applications of the dashboard', () => {
     expect(await own.getByRole('row').count()).to.equal(2)
     expect(await own.getByRole('heading', { name: 'Services' }).count()).to.equal(0)
     await own.getByRole('button', { name: 'Revoke Claude' }).click()
-    await own.getByText('says yes once more').waitFor()
+    await own.getByText('allows it once more').waitFor()
     await own.getByRole('button', { name: 'Revoke for good' }).click()
     await own.getByText('Claude is revoked.').waitFor()
     await own.getByRole('row', { name: /Claude .*revoked/ }).waitFor()

@@ -73,10 +73,8 @@ describe('a gateway that answers badly', () => {
 
   it('tells which request it was, without a link where there is no row of it', async () => {
     const id = `req_${'0a'.repeat(16)}`
-    const page = await dashboard.open('/keys')
-    await ready(page)
     const fault = faults['an error of 500']!
-    await reload(page, (route) => route.fulfill({ ...fault, headers: { 'x-request-id': id } }))
+    await load('/keys', (route) => route.fulfill({ ...fault, headers: { 'x-request-id': id } }))
     const alert = page.getByRole('alert')
     await alert.getByText(id).waitFor()
     expect(await alert.getByRole('link').count()).to.equal(0)

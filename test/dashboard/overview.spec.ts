@@ -42,11 +42,11 @@ describe("the dashboard's overview", () => {
     )
     const page = await dashboard.open('/overview')
     for (const told of [
-      /^Spent \$1,000,000\.00 100 % more than before$/,
+      /^Spent \$1,000,000\.00 100% more than before$/,
       /^Requests 4 /,
-      /^Images 3 /,
+      /^Pictures 3 /,
       /^Cache savings \$0\.25 /,
-      /^Error rate 25\.0 % 0\.0 % before$/,
+      /^Error rate 25\.0% 0\.0% before$/,
     ]) {
       await page.getByRole('button', { name: told }).waitFor()
     }

@@ -26,7 +26,7 @@ describe('the page of providers', () => {
     const own = page.getByRole('region', { name: 'own' })
     await own.waitFor()
     const text = await own.innerText()
-    expect(text).to.include('100 % failed').and.to.include('http://127.0.0.1:9/v1')
+    expect(text).to.include('100% failed').and.to.include('http://127.0.0.1:9/v1')
     expect(text).to.match(/Last failure\s.*could not be reached, small-one/)
     expect(text).to.match(/small-one\s+left alone, tried again in/)
     await expectGoodLooks(page)

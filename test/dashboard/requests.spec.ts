@@ -104,7 +104,7 @@ describe("the dashboard's page of requests", () => {
 
   it('tells why some failed by cause, each with its requests', async () => {
     const page = await dashboard.open('/requests')
-    await page.getByRole('link', { name: 'Why some failed' }).click()
+    await page.getByRole('link', { name: 'Errors by cause' }).click()
     const cause = page.getByRole('listitem').filter({ hasText: 'rate_limit_exceeded' })
     await cause.getByText('The provider limits the rate of requests.').waitFor()
     expect(await cause.innerText()).to.match(/from xai[^]*What to do: Wait[^]*2 requests/)
@@ -122,7 +122,7 @@ describe("the dashboard's page of requests", () => {
     })
     const id = answer.headers.get('x-request-id')!
     const page = await dashboard.open(`/requests?id=${id}`)
-    await page.getByRole('heading', { name: 'What was tried' }).waitFor()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
     const facts = await page.getByRole('main').innerText()
     expect(facts).to.match(/Model asked for\s+openai\/GPT 5 Mini\s+Which is\s+gpt-5-mini/)
     expect(facts).to.match(/max_token\s+7\s+left out/)
@@ -143,7 +143,7 @@ describe("the dashboard's page of requests", () => {
     const page = await dashboard.open(`/requests/${idAt(now - 2 * hourMs)}`)
     await page.getByText('The provider failed, or was overloaded. xai was asked next.').waitFor()
     await page.getByText('Nothing else was tried.').waitFor()
-    await page.getByRole('heading', { name: 'It was answered with' }).waitFor()
+    await page.getByRole('heading', { name: 'It failed with' }).waitFor()
     await expectGoodLooks(page)
   })
 })

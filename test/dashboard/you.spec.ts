@@ -69,7 +69,7 @@ describe('the page of who is signed in', () => {
     }
     await leave('owner')
     await page.getByRole('alert').getByText('the last owner').waitFor()
-    await page.getByRole('button', { name: 'Leave it' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await leave('member')
     await page.getByText('You have left other.').waitFor()
     await rows.nth(2).waitFor({ state: 'detached' })

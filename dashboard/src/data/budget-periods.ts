@@ -4,5 +4,5 @@ import type { Schemas } from './api.ts'
 export const periodTexts: Readonly<Record<Schemas['BudgetPeriod'], string>> = {
   day: 'a day',
   month: 'a month',
-  total: 'in all',
+  total: 'in total',
 }

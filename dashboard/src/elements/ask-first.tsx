@@ -49,7 +49,7 @@ function Question({ title, children, act, run, onDone, onClose }: QuestionProps)
           {act}
         </button>
         <button type="button" class="plain" disabled={doing.isBusy} onClick={onClose}>
-          Leave it
+          Cancel
         </button>
       </p>
     </Dialog>

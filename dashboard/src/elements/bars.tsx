@@ -98,7 +98,7 @@ function Plot({
       </svg>
       <p class="axis">
         <span>{bars[0]?.label}</span>
-        <span>at most {tell(most === Number.MIN_VALUE ? 0 : most)}</span>
+        <span>highest {tell(most === Number.MIN_VALUE ? 0 : most)}</span>
         <span>{bars.at(-1)?.label}</span>
       </p>
     </>

@@ -16,14 +16,14 @@ export function Failure({ error, again }: Props) {
             Try again
           </button>
         )}
-        <Which {...error} />
+        <Which error={error} />
       </p>
     </div>
   )
 }
 
 /** Leads to the row of a call; of what else has failed at the gateway, tells what its log names it. */
-function Which({ status, requestId, isCall }: Refusal) {
+function Which({ error: { status, requestId, isCall } }: { error: Refusal }) {
   if (requestId === undefined || !signedIn.value) return null
   if (isCall) return <a href={addressOf('/requests', { id: requestId })}>Request {requestId}</a>
   return status < 500 ? null : <small>Request {requestId}</small>

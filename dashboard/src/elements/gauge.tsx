@@ -36,7 +36,7 @@ export function Gauge({ budget }: { budget: State }) {
         , <Money usd={left.usd} /> left
         {budget.renews_at !== null && (
           <>
-            ; begins anew <Time at={budget.renews_at} />
+            ; resets <Time at={budget.renews_at} />
           </>
         )}
         .

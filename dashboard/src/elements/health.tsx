@@ -20,7 +20,7 @@ export function Health({ health }: { health: Measures }) {
 /** A part of 1 as a percentage; a small one is not told as none. */
 export function percentText(part: number): string {
   const percent = part * 100
-  return percent > 0 && percent < 0.1 ? 'under 0.1 %' : `${Number(percent.toFixed(1))} %`
+  return percent > 0 && percent < 0.1 ? 'under 0.1%' : `${Number(percent.toFixed(1))}%`
 }
 
 /** How long attempts took that succeeded. */

@@ -67,9 +67,14 @@ function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
           </select>
         )}
       </Field>
-      <button type="button" disabled={rotating.isBusy} onClick={() => void rotating.run()}>
-        {rotating.isBusy ? 'Rotating…' : 'Rotate'}
-      </button>
+      <p class="row">
+        <button type="button" disabled={rotating.isBusy} onClick={() => void rotating.run()}>
+          {rotating.isBusy ? 'Rotating…' : 'Rotate'}
+        </button>
+        <button type="button" class="plain" disabled={rotating.isBusy} onClick={onClose}>
+          Cancel
+        </button>
+      </p>
     </Dialog>
   )
 }

@@ -54,7 +54,7 @@ function Making({ member, onClose }: Props & { onClose: () => void }) {
               {making.isBusy ? 'One moment…' : 'Make the link'}
             </button>
             <button type="button" class="plain" disabled={making.isBusy} onClick={onClose}>
-              Leave it
+              Cancel
             </button>
           </p>
         </>

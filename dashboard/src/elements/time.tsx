@@ -8,13 +8,21 @@ const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ]
 
+type Props = {
+  at: string | null
+  never?: string
+  /** Whether the whole of it is told beside, where there is room: a telephone shows no titles. */
+  isWhole?: boolean
+}
+
 /** A moment as in `5 minutes ago`; its title tells it in the reader's own zone, and which that is. */
-export function Time({ at, never = 'never' }: { at: string | null; never?: string }) {
+export function Time({ at, never = 'never', isWhole = false }: Props) {
   if (at === null) return <span class="quiet">{never}</span>
   const date = new Date(at)
   return (
     <time dateTime={at} title={whole.format(date)}>
       {ago(date.getTime(), Date.now())}
+      {isWhole && `, ${whole.format(date)}`}
     </time>
   )
 }

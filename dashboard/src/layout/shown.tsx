@@ -76,13 +76,16 @@ function NotForYou({ page }: { page: Page }) {
 
 function Nowhere() {
   return (
-    <section>
-      <h1>There is no such page</h1>
-      <p>
+    <>
+      <div class="head">
+        <h1>There is no such page</h1>
+      </div>
+      <div class="card empty">
+        <p>The address may have a letter too many, or what it led to is gone.</p>
         <button type="button" onClick={() => go(addressOf('/'))}>
           Go to the first page
         </button>
-      </p>
-    </section>
+      </div>
+    </>
   )
 }

@@ -18,14 +18,14 @@ export function AllowanceFields({ account, faultAt }: Props) {
       <div class="columns">
         <BudgetFields
           budget={account?.budget}
-          hint="Of all of its keys together; none, where it is empty."
+          hint="For all of its keys together. Leave it empty for none."
           fault={faultAt('budget')}
         />
       </div>
       <fieldset>
         <legend>Limits</legend>
-        <p class="hint accounts-limits">
-          The gateway's own, where a field is empty. 0 lets nothing through: that pauses the
+        <p class="hint above">
+          Leave a field empty for the gateway's own limit. 0 lets nothing through: that pauses the
           account.
         </p>
         <div class="columns">

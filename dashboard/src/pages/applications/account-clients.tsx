@@ -142,7 +142,7 @@ function NewService({ onClose, onCreated }: NewProps) {
         </Field>
         <DollarField
           label="Budget in dollars a month"
-          hint="None of its own, where it is empty. All else can be changed later."
+          hint="Leave it empty for no budget of its own. All else can be changed later."
           fault={creating.faultAt('budget')}
         />
         <button disabled={creating.isBusy}>

@@ -25,7 +25,7 @@ export function ServiceSecret({ created, onDone }: Props) {
       </div>
       <section class="card">
         <h2>Its id and secret</h2>
-        <p>Copy the secret now: it is shown this once, and nobody can tell it again.</p>
+        <p>Copy the secret now: it is shown only this once.</p>
         <h3>Client id</h3>
         <Snippet text={id} what="the client id" />
         <h3>Client secret</h3>

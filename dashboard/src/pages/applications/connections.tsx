@@ -61,15 +61,15 @@ function NoneYet() {
   return (
     <p class="quiet">
       Nobody has connected an application yet. <a href={addressOf('/connect')}>Connect</a> tells
-      how: an application is given an address, and its person says yes to it here.
+      how: give an application the address, and allow it on the page that opens.
     </p>
   )
 }
 
 const columns = [
   'Application',
-  'Said yes',
-  'May',
+  'Allowed by',
+  'Permissions',
   numbers('Spent this month'),
   'Last used',
   'State',
@@ -123,7 +123,7 @@ function Revoke({ connection, onDone }: RevokeProps) {
     >
       <p>
         {name} is refused within two seconds, with all of its tokens, and what it is doing is ended.
-        Whoever wants it back connects it again and says yes once more.
+        Whoever wants it back connects it and allows it once more.
       </p>
     </RevokeKey>
   )

@@ -18,7 +18,7 @@ export function Page() {
       <div class="head">
         <h1>Applications</h1>
         <a class="button plain" href={addressOf('/connect')}>
-          Connect one
+          Connect an application
         </a>
       </div>
       <Connections />

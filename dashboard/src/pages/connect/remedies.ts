@@ -47,7 +47,7 @@ const remedies: Record<Schemas['AttemptReason'], Told> = {
     isToldMore: true,
     hasRow: true,
     what: 'asked for more than the budget covers',
-    remedy: 'Raise the budget, wait until it begins anew, or ask for less.',
+    remedy: 'Raise the budget, wait until it resets, or ask for less.',
   },
   consent_denied: {
     what: 'was told no by a person',

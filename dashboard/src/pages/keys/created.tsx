@@ -30,7 +30,7 @@ export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
       </div>
       <section class="card">
         <h2>Your key</h2>
-        <p>Copy it now: it is shown this once, and nobody can tell it again.</p>
+        <p>Copy it now: it is shown only this once.</p>
         <Snippet text={key} what="the key" />
       </section>
       {mayCall && (
@@ -46,8 +46,8 @@ export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
             <h2>Give its tools to an agent</h2>
             <Snippets title="Clients of the tool server" ways={toolSnippets({ key, tools })} />
             <p class="hint">
-              Where each of these goes, and how clients connect without a key, tells{' '}
-              <a href={addressOf('/connect')}>Connect</a>.
+              <a href={addressOf('/connect')}>Connect</a> tells where each of these goes, and how
+              clients connect without a key.
             </p>
           </section>
         </>

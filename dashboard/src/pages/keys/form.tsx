@@ -13,6 +13,8 @@ type Props = {
   faultAt: (param: string) => string | undefined
 }
 
+const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 const scopeHints: Record<Schemas['Scope'], string> = {
   inference: 'Call models',
   'usage:read': "Read the account's usage",
@@ -93,7 +95,11 @@ function Permissions({ apiKey, faultAt }: Props) {
           ))}
         </fieldset>
       )}
-      <Field label="Models" hint="One a line; all, where it is empty." fault={faultAt('models')}>
+      <Field
+        label="Models"
+        hint="One a line. Leave it empty to allow all models."
+        fault={faultAt('models')}
+      >
         {(attributes) => (
           <textarea
             {...attributes}
@@ -105,7 +111,7 @@ function Permissions({ apiKey, faultAt }: Props) {
       </Field>
       <Field
         label="Addresses"
-        hint="Networks it may be used from, one a line, as 203.0.113.0/24; everywhere, where it is empty."
+        hint="Networks it may be used from, one a line, such as 203.0.113.0/24. Leave it empty to allow any."
         fault={faultAt('allowed_addresses')}
       >
         {(attributes) => (
@@ -117,23 +123,31 @@ function Permissions({ apiKey, faultAt }: Props) {
           />
         )}
       </Field>
-      {apiKey?.kind !== 'session' && <Expiry end={end} fault={faultAt('expires_at')} />}
+      {apiKey?.kind !== 'session' && (
+        <Expiry isNew={apiKey === undefined} end={end ?? null} fault={faultAt('expires_at')} />
+      )}
     </details>
   )
 }
 
-type ExpiryProps = { end: string | null | undefined; fault: string | undefined }
+type ExpiryProps = { isNew: boolean; end: string | null; fault: string | undefined }
 
-function Expiry({ end, fault }: ExpiryProps) {
+/** When it ends; that of a new one is to come. */
+function Expiry({ isNew, end, fault }: ExpiryProps) {
   return (
-    <Field label="Expires" hint="In your own time zone; never, where it is empty." fault={fault}>
+    <Field
+      label="Expires"
+      hint={`In your time zone, ${zone}. Leave it empty for a key that does not expire.`}
+      fault={fault}
+    >
       {(attributes) => (
         <input
           {...attributes}
           name="expires"
           type="datetime-local"
           step={1}
-          defaultValue={end ? localText(end) : ''}
+          min={isNew ? localText(new Date().toISOString()) : undefined}
+          defaultValue={end === null ? '' : localText(end)}
         />
       )}
     </Field>
@@ -146,13 +160,19 @@ function Spending({ apiKey, faultAt }: Props) {
       <div class="columns">
         <BudgetFields
           budget={apiKey?.budget}
-          hint="None of its own, where it is empty."
+          hint="Leave it empty for no budget of its own."
           fault={faultAt('budget')}
         />
       </div>
-      <div class="columns">
-        <LimitFields limits={apiKey?.limits} faultAt={faultAt} />
-      </div>
+      <fieldset>
+        <legend>Limits</legend>
+        <p class="hint above">
+          Leave a field empty for no limit of its own. 0 lets nothing through.
+        </p>
+        <div class="columns">
+          <LimitFields limits={apiKey?.limits} faultAt={faultAt} />
+        </div>
+      </fieldset>
     </>
   )
 }

@@ -23,9 +23,9 @@ export function NewKey() {
         <h1>Create a key</h1>
         <a href={addressOf('/keys')}>All keys</a>
       </div>
-      <Failure error={creating.error} />
       <Form class="card" send={creating.run}>
         <KeyFields faultAt={creating.faultAt} />
+        <Failure error={creating.error} />
         <button disabled={creating.isBusy}>
           {creating.isBusy ? 'Creating…' : 'Create the key'}
         </button>

@@ -163,11 +163,11 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
       </dd>
       <dt>Created</dt>
       <dd>
-        <Time at={apiKey.created_at} />
+        <Time at={apiKey.created_at} isWhole />
       </dd>
       <dt>Expires</dt>
       <dd>
-        <Time at={apiKey.expires_at} />
+        <Time at={apiKey.expires_at} isWhole />
       </dd>
     </dl>
   )
@@ -175,7 +175,7 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
 
 function limitsText(limits: Schemas['Limits']): string {
   const own = limitFields.flatMap(({ name, label }) =>
-    limits[name] === null ? [] : [`${limits[name]} ${label.toLowerCase()}`],
+    limits[name] === null ? [] : [`${limits[name].toLocaleString('en-US')} ${label.toLowerCase()}`],
   )
   return own.length === 0 ? 'none of its own' : own.join(', ')
 }
@@ -190,8 +190,8 @@ function Change({ apiKey, onDone, onCancel }: ChangeProps) {
   })
   return (
     <Form class="card" send={changing.run}>
-      <Failure error={changing.error} />
       <KeyFields apiKey={apiKey} faultAt={changing.faultAt} />
+      <Failure error={changing.error} />
       <p class="row">
         <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
         <button type="button" class="plain" onClick={onCancel}>

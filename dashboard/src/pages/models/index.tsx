@@ -20,7 +20,11 @@ export function Page() {
   const id = nameInPlace()
   return (
     <>
-      {loaded.data === undefined && <h1>Models</h1>}
+      {loaded.data === undefined && (
+        <div class="head">
+          <h1>Models</h1>
+        </div>
+      )}
       <WhenLoaded loaded={loaded} what="Loading the catalog">
         {(catalog) =>
           id === undefined ? (

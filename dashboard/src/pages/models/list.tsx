@@ -30,14 +30,16 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
           <p>Take a filter away, or search for another name.</p>
         </div>
       ) : (
-        <Models entries={shown} />
+        <>
+          <p class="hint above">Prices “in” and “out” are those of a million tokens.</p>
+          <Models entries={shown} />
+        </>
       )}
       {shown.length < found.length && (
         <button type="button" class="plain" onClick={() => setWhole(true)}>
           Show all {found.length}
         </button>
       )}
-      <p class="hint">“In” and “out” are the prices of a million tokens.</p>
       <MeasuredOver measured={catalog.measured} />
     </>
   )

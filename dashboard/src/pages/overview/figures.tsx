@@ -35,10 +35,11 @@ export function Figures({ now, before, chosen }: Props) {
 
 function changeOf({ valueOf, tell, isRate }: Metric, now: Sums, before: Sums): string {
   const [value, earlier] = [valueOf(now), valueOf(before)]
+  if (before.calls === 0) return now.calls === 0 ? 'as before' : 'nothing before'
   if (isRate) return `${tell(earlier)} before`
   if (earlier === 0) return value === 0 ? 'as before' : 'nothing before'
   const percent = Math.round((value / earlier - 1) * 100)
   if (percent === 0) return 'as before'
   if (percent > 1000) return `${tell(earlier)} before`
-  return percent > 0 ? `${percent} % more than before` : `${-percent} % less than before`
+  return percent > 0 ? `${percent}% more than before` : `${-percent}% less than before`
 }

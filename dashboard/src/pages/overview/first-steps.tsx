@@ -12,9 +12,7 @@ export function FirstSteps({ mode }: Asked) {
   return (
     <section class="card first-steps">
       <h2>
-        {mode === 'test'
-          ? 'Nothing was used with test keys in this time'
-          : 'Nothing was used in this time'}
+        {mode === 'test' ? 'No requests with test keys in this time' : 'No requests in this time'}
       </h2>
       <OtherKeys mode={mode} />
       <ol>

@@ -42,7 +42,7 @@ export const metrics: readonly Metric[] = [
       { title: 'Failed', valueOf: (sums) => sums.failed_calls },
     ],
   },
-  { name: 'images', title: 'Images', valueOf: ({ images }) => images, tell: shortCount },
+  { name: 'images', title: 'Pictures', valueOf: ({ images }) => images, tell: shortCount },
   {
     name: 'tokens',
     title: 'Tokens',
@@ -64,7 +64,7 @@ export const metrics: readonly Metric[] = [
     name: 'errors',
     title: 'Error rate',
     valueOf: rate,
-    tell: (value) => `${(value * 100).toFixed(1)} %`,
+    tell: (value) => `${(value * 100).toFixed(1)}%`,
     isRate: true,
   },
 ]

@@ -11,7 +11,7 @@ export function Answer({ answer, count }: { answer: Told; count: number }) {
       <h2>{model}</h2>
       {reasoning !== '' && (
         <details>
-          <summary>What it thought</summary>
+          <summary>Reasoning</summary>
           <p class="quiet thoughts">{reasoning}</p>
         </details>
       )}

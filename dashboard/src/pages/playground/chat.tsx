@@ -67,7 +67,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
           </button>
           {turns.length > 0 && (
             <button type="button" class="plain" disabled={isRunning} onClick={forget}>
-              Begin anew
+              New chat
             </button>
           )}
         </div>

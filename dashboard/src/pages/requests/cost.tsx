@@ -86,7 +86,7 @@ function Sums({ cost: { exact_usd: exact, amount } }: { cost: Cost }) {
       {amount !== null && (
         <tr>
           <th scope="row" colSpan={3}>
-            Rounded once, to whole nano-dollars
+            Rounded once, to a billionth of a dollar
           </th>
           <td class="number">
             <strong>{exactUsd(amount.usd)}</strong>

@@ -76,9 +76,9 @@ export function Filters() {
         <Text name="provider" label="Provider that answered" />
         {mayAdminister.value ? <OfPeople /> : <Text name="key_id" label="Key id" />}
         <ChoiceFilter all="all" name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
-        <ChoiceFilter all="all" name="modality" label="Kind" choices={worded(CallModalityValues)} />
-        <ChoiceFilter all="all" name="face" label="Came by" choices={worded(FaceValues)} />
-        <ChoiceFilter all="all" name="mode" label="Keys" choices={worded(ModeValues)} />
+        <ChoiceFilter all="all" name="modality" label="Type" choices={worded(CallModalityValues)} />
+        <ChoiceFilter all="all" name="face" label="Called through" choices={worded(FaceValues)} />
+        <ChoiceFilter all="all" name="mode" label="Mode" choices={worded(ModeValues)} />
         <Text name="cost_above_usd" label="Cost more than (dollars)" inputMode="decimal" />
         <Moment name="from" label="From" />
         <Moment name="to" label="Until" />
@@ -150,7 +150,7 @@ function OfPeople() {
   return (
     <>
       <ChoiceFilter all="all" name="key_id" label="Key" choices={keys} />
-      <ChoiceFilter all="all" name="member" label="Whose key" choices={people} />
+      <ChoiceFilter all="all" name="member" label="Key of" choices={people} />
       <Failure error={known.error} again={known.again} />
     </>
   )

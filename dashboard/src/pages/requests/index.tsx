@@ -27,13 +27,13 @@ export function Page() {
       </div>
       <nav class="views row" aria-label="Views of the requests">
         <a href={addressOf('/requests')} aria-current={isAboutErrors ? undefined : 'true'}>
-          As they come in
+          All requests
         </a>
         <a
           href={addressOf(`/requests/${errors}`)}
           aria-current={isAboutErrors ? 'true' : undefined}
         >
-          Why some failed
+          Errors by cause
         </a>
       </nav>
       {isAboutErrors ? <Causes /> : <RequestList />}

@@ -125,12 +125,23 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
             </td>
             <td class="number">{shortDuration(call.duration_ms)}</td>
             <td class="number">
-              <Money usd={call.cost.amount?.usd} />
+              <Cost call={call} />
             </td>
           </tr>
         ))}
       </Table>
     </div>
+  )
+}
+
+/** What it cost; of a test key, what it would have. */
+function Cost({ call: { cost, mode } }: { call: Call }) {
+  const amount = <Money usd={cost.amount?.usd} />
+  if (mode === 'live') return amount
+  return (
+    <span class="quiet" title="Test keys are not charged: this is what it would have cost.">
+      test, {amount}
+    </span>
   )
 }
 

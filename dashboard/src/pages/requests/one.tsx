@@ -48,7 +48,7 @@ function Remedy({ call }: { call: Call }) {
   return (
     <section class="card remedy">
       <h2>
-        It was answered with <code>{call.error_code}</code>
+        It failed with <code>{call.error_code}</code>
       </h2>
       {call.remedy !== null && (
         <p>
@@ -74,7 +74,7 @@ function About({ call }: { call: Call }) {
         </dd>
         <dt>When</dt>
         <dd>
-          <Time at={call.at} />, took {shortDuration(call.duration_ms)}
+          <Time at={call.at} isWhole />, took {shortDuration(call.duration_ms)}
         </dd>
         <dt>Key</dt>
         <dd>
@@ -82,7 +82,7 @@ function About({ call }: { call: Call }) {
           {call.mode === 'test' && ' (test)'}
         </dd>
         <Models call={call} />
-        <dt>Came by</dt>
+        <dt>Called through</dt>
         <dd>
           {call.face === 'mcp' ? 'a tool' : 'the API'}, for {call.modality}
         </dd>
@@ -165,7 +165,7 @@ const usageNames: Record<keyof Call['usage'], string> = {
   reasoning_tokens: '… of these thought',
   audio_output_tokens: '… of sound',
   image_output_tokens: '… of pictures',
-  images: 'Images',
+  images: 'Pictures',
 }
 
 function Usage({ usage }: Pick<Call, 'usage'>) {

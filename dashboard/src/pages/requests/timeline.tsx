@@ -9,7 +9,7 @@ export function Timeline({ call }: { call: Call }) {
   if (attempts.length === 0) {
     return (
       <section class="card">
-        <h2>What was tried</h2>
+        <h2>Attempts</h2>
         <p class="quiet">
           {call.cache === 'hit'
             ? 'The cache had the answer: no provider was asked.'
@@ -23,7 +23,7 @@ export function Timeline({ call }: { call: Call }) {
   const wholeMs = Math.max(call.duration_ms, ...ends, 1)
   return (
     <section class="card">
-      <h2>What was tried</h2>
+      <h2>Attempts</h2>
       <ol class="timeline">
         {attempts.map((attempt, index) => (
           <Attempt key={index} {...{ attempt, wholeMs }} startMs={starts[index]!} />

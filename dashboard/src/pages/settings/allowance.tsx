@@ -23,7 +23,7 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
       <div class="columns">
         <BudgetFields
           budget={budget}
-          hint="None, where it is empty. 0 lets nothing through that costs anything."
+          hint="Leave it empty for none. 0 lets nothing through that costs anything."
           fault={changing.faultAt('budget')}
         />
         <LimitFields limits={limits} faultAt={changing.faultAt} />
@@ -31,7 +31,7 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
       <p class="row">
         <button disabled={changing.isBusy}>Save</button>
         <button type="button" class="plain" onClick={() => onEnd(undefined)}>
-          Leave it
+          Cancel
         </button>
       </p>
     </Form>

@@ -57,7 +57,13 @@ export function Members() {
         </WhenLoaded>
         <More more={members.more} />
         <NoPasswordLink members={members.data} />
-        <p class="hint">{RoleValues.map((role) => `${role}: ${roleHints[role]}`).join(' ')}</p>
+        <ul class="hint roles">
+          {RoleValues.map((role) => (
+            <li key={role}>
+              <strong>{role}</strong>: {roleHints[role]}
+            </li>
+          ))}
+        </ul>
       </section>
       <Invitations />
     </>

@@ -2,7 +2,7 @@ import type { Schemas } from '../../data/api.ts'
 
 /** What people of a role may do. */
 export const roleHints: Record<Schemas['Role'], string> = {
-  owner: 'all that an admin may, and other owners.',
-  admin: 'keys, members and settings, too.',
-  member: 'call models and read the usage.',
+  owner: 'everything that an admin may, and manages owners.',
+  admin: 'manages keys, members and settings, too.',
+  member: 'calls models and reads the usage.',
 }
