@@ -83,6 +83,51 @@ describe('the first page of the dashboard', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await alerts()).to.equal(0)
   })
+
+  it('has the pages of who is signed in from the beginning, and nothing moves once they are known', async () => {
+    const { people, createAccount } = dashboard.gateway
+    const as = await people.signIn({ accountId: await createAccount(), role: 'member' })
+    await people.join(as.personId, await createAccount(), 'member')
+    const page = await dashboard.open('/you', { as })
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link')
+    const find = page.getByRole('complementary').getByRole('search')
+    const seen = async () => ({
+      pages: await links.allTextContents(),
+      at: await links.last().boundingBox(),
+      findsAt: await find.boundingBox(),
+    })
+    await page.getByRole('combobox', { name: 'Account' }).waitFor()
+    const known = await seen()
+    expect(known.pages).to.include('Overview').and.not.to.include('Settings')
+    let release = (): void => undefined
+    const hold = async () => {
+      const released = new Promise<void>((resolve) => (release = resolve))
+      await page.unrouteAll()
+      await page.route('**/api/sessions/current', async (route) => {
+        await released
+        await route.continue()
+      })
+      await page.goto(`${dashboard.gateway.url}/dashboard/models`)
+      await page.getByRole('complementary').waitFor()
+    }
+    await hold()
+    await links.first().waitFor()
+    expect(await seen()).to.deep.equal(known)
+    release()
+    await page.getByRole('combobox', { name: 'Account' }).waitFor()
+    expect(await seen()).to.deep.equal(known)
+    // A browser that nobody was seen in shows no page that may turn out not to be theirs.
+    await page.evaluate('localStorage.clear()')
+    await hold()
+    expect(await links.count()).to.equal(0)
+    expect(await find.count()).to.equal(0)
+    release()
+    await page.getByRole('combobox', { name: 'Account' }).waitFor()
+    expect(await seen()).to.deep.equal(known)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate('localStorage.getItem("gateway_audience")')).to.equal(null)
+  })
 })
 
 /** How many failures the page shows from the next load on, also those that are gone again. */

@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import { scopesByRole } from '../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, Refusal, setCsrfToken, whenSignedOut, type Schemas } from './api.ts'
 
@@ -34,17 +34,42 @@ export function roleIn(accountId: string): Schemas['Role'] {
 /** Whether the person acts as an owner of the account. */
 export const isOwner = computed(() => membership.value?.acts_as === 'owner')
 
-/** Whether the person may administer the account. */
-export const mayAdminister = computed(() => {
+const audiences = ['everybody', 'administrators', 'operators'] as const
+/** Whom a page is for; each may see those of the ones before it, too. */
+export type Audience = (typeof audiences)[number]
+
+const keptAudience = 'gateway_audience'
+const lastAudience = audiences.find((one) => one === localStorage.getItem(keptAudience))
+
+/**
+ * What the person is among these in the chosen account; until the session is known what they were when the
+ * browser was last here, and undefined where it was not.
+ */
+export const audience = computed<Audience | undefined>(() => {
+  if (signedIn.value === undefined) return lastAudience
+  if (signedIn.value?.person.is_operator) return 'operators'
   const role = membership.value?.acts_as
-  return role === undefined || allows(scopesByRole[role], 'admin')
+  const scopes: readonly Schemas['Scope'][] = role === undefined ? [] : scopesByRole[role]
+  return scopes.includes('admin') ? 'administrators' : 'everybody'
 })
 
-/** Whether the person runs the gateway. */
-export const isOperator = computed(() => signedIn.value?.person.is_operator === true)
+effect(() => {
+  if (signedIn.value === null) localStorage.removeItem(keptAudience)
+  else if (audience.value !== undefined) localStorage.setItem(keptAudience, audience.value)
+})
 
-const allows = (scopes: readonly Schemas['Scope'][], scope: Schemas['Scope']) =>
-  scopes.includes(scope)
+/** Whether the person may administer the account; it is tried where that is not known yet. */
+export const mayAdminister = computed(() => audience.value !== 'everybody')
+
+/** Whether the person runs the gateway. */
+export const isOperator = computed(() => audience.value === 'operators')
+
+/** Whether a page for these is for the person. */
+export function isFor(those: Audience): boolean {
+  return (
+    audience.value !== undefined && audiences.indexOf(audience.value) >= audiences.indexOf(those)
+  )
+}
 
 /**
  * What names the account that was chosen to the gateway, also before it is known whether the person is

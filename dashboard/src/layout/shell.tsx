@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals'
 import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
 import { Icon } from '../elements/icon.tsx'
 import { addressOf, base, place } from '../data/place.ts'
-import { leave, membership, signedIn, chooseAccount } from '../data/session.ts'
+import { audience, chooseAccount, isFor, leave, membership, signedIn } from '../data/session.ts'
 import { useAct } from '../data/load.ts'
 import { Failure } from '../elements/failure.tsx'
 import { pages } from '../pages/index.ts'
-import { mayOpen, pageAt } from './shown.tsx'
+import { pageAt } from './shown.tsx'
 
 /** The frame of all pages: navigation, account, who is signed in. */
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -42,7 +42,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
           <ul>
             {pages
-              .filter((page) => page.isUnlisted !== true && mayOpen(page))
+              .filter((page) => page.isUnlisted !== true && isFor(page.for))
               .map((page) => (
                 <li key={page.path}>
                   <a
@@ -56,7 +56,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
               ))}
           </ul>
         </nav>
-        <FindRequest onFound={() => (isOpen.value = false)} />
+        {audience.value !== undefined && <FindRequest onFound={() => (isOpen.value = false)} />}
         <SignedInAs />
       </aside>
       <main id="content" tabIndex={-1}>

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Failure } from '../elements/failure.tsx'
 import { Waiting } from '../elements/waiting.tsx'
 import { toRefusal } from '../data/load.ts'
-import { accountQuery, isOperator, mayAdminister, signedIn } from '../data/session.ts'
+import { accountQuery, isFor, signedIn } from '../data/session.ts'
 import { loadPart } from '../data/version.ts'
 import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
@@ -14,12 +14,6 @@ export function pageAt(path: string): Page | undefined {
   if (path === '/') return pages[0]
   const fits = pages.filter((page) => path === page.path || path.startsWith(`${page.path}/`))
   return fits.toSorted((one, other) => other.path.length - one.path.length)[0]
-}
-
-/** Whether a page is for who is signed in. */
-export function mayOpen(page: Page): boolean {
-  if (page.for === 'everybody') return true
-  return page.for === 'operators' ? isOperator.value : mayAdminister.value
 }
 
 type Ready = { page: Page; Page: ComponentType }
@@ -40,7 +34,7 @@ export function Shown() {
   }, [page])
   const isKnown = signedIn.value !== undefined
   if (page === undefined) return isKnown ? <Nowhere /> : <Waiting />
-  if (isKnown && !mayOpen(page)) return <NotForYou page={page} />
+  if (isKnown && !isFor(page.for)) return <NotForYou page={page} />
   // A browser does not ask again for a script that it could not load.
   if (error !== undefined) return <Failure error={error} again={() => location.reload()} />
   if (ready?.page !== page) return <Waiting />

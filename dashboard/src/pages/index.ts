@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import type { Audience } from '../data/session.ts'
 import type { IconName } from '../elements/icon.tsx'
 
 /** A page of the dashboard, loaded when it is first shown. */
@@ -7,7 +8,7 @@ export type Page = {
   title: string
   icon: IconName
   /** Whom the navigation shows it to. */
-  for: 'everybody' | 'administrators' | 'operators'
+  for: Audience
   /** Left out of the navigation: something leads there. */
   isUnlisted?: true
   load: () => Promise<{ Page: ComponentType }>
