@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '@redis/client'
 import { expect } from 'chai'
 import { hello } from '../support/own-endpoint.ts'
 import { programPath } from '../support/servers/daemon.ts'
@@ -83,8 +83,7 @@ describe('two gateways that lose their Redis', () => {
       const metric = async (gateway: TestGateway) =>
         /^gateway_limits_fallback (\d)/m.exec(await (await gateway.fetch('/metrics')).text())?.[1]
       expect(await metric(two.a)).to.equal('0')
-      // Each says four times a second at first that it is there.
-      await sleep(700)
+      await knowEachOther(two)
       two.redis!.kill('SIGKILL')
       expect(await let20(two.a)).to.equal(5)
       expect(await let20(two.b)).to.equal(5)
@@ -101,3 +100,18 @@ describe('two gateways that lose their Redis', () => {
     }
   })
 })
+
+/** Resolves when each has said that it is there since both were, and so was told of the other. */
+async function knowEachOther({ redis }: TwoProcesses): Promise<void> {
+  const client = createClient({ url: redis!.url })
+  await client.connect()
+  const saidAt = async () =>
+    (await client.zRangeWithScores('gateway:limits:processes', 0, -1)).map(({ score }) => score)
+  try {
+    await until('both are there', async () => (await saidAt()).length === 2)
+    const from = Math.max(...(await saidAt()))
+    await until('both say so again', async () => (await saidAt()).every((at) => at > from))
+  } finally {
+    client.destroy()
+  }
+}

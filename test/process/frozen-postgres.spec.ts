@@ -69,7 +69,9 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([200, 503]))
     const refused = seen.filter(({ status }) => status === 503)
     expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).to.deep.equal([])
-    expect(seen.at(-1)!.status).to.equal(200)
+    // Those that began before may be answered later.
+    const last = seen.reduce((one, other) => (other.atMs > one.atMs ? other : one))
+    expect(last.status).to.equal(200)
   }
   const expectBooksAreRight = async () => {
     await until('nothing is held', async () => {
