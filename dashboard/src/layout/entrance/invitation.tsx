@@ -1,26 +1,25 @@
 import { bodyOf, POST } from '../../data/api.ts'
 import { useAct } from '../../data/load.ts'
-import { forgetToken, oneTimeToken } from '../../data/one-time-token.ts'
+import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { chooseAccount, enter, leave, signedIn, type SignedIn } from '../../data/session.ts'
 import { newPasswordHint, PasswordField } from '../../elements/password.tsx'
-import { Door, DoorForm } from './frame.tsx'
-import { NoToken } from './no-token.tsx'
+import { DoorForm } from './frame.tsx'
+import { LinkDoor } from './link-door.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes a member of who is invited: a new person, one with a password, or one who is signed in. */
 export function Invitation() {
-  const token = oneTimeToken()
   return (
-    <Door title="Accept the invitation">
-      {token === undefined ? (
-        <NoToken />
-      ) : signedIn.value ? (
-        <ForSignedIn token={token} signedInAs={signedIn.value} />
-      ) : (
-        <ForStrangers token={token} />
-      )}
-    </Door>
+    <LinkDoor title="Accept the invitation">
+      {(token) =>
+        signedIn.value ? (
+          <ForSignedIn token={token} signedInAs={signedIn.value} />
+        ) : (
+          <ForStrangers token={token} />
+        )
+      }
+    </LinkDoor>
   )
 }
 

@@ -1,19 +1,16 @@
 import { bodyOf, POST } from '../../data/api.ts'
-import { forgetToken, oneTimeToken } from '../../data/one-time-token.ts'
+import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { enter } from '../../data/session.ts'
 import { PasswordField } from '../../elements/password.tsx'
-import { Door, DoorForm } from './frame.tsx'
-import { NoToken } from './no-token.tsx'
+import { DoorForm } from './frame.tsx'
+import { LinkDoor } from './link-door.tsx'
 
 /** Sets a new password, with the one-time link that somebody made for a person who forgot theirs. */
 export function NewPassword() {
-  const token = oneTimeToken()
   return (
-    <Door title="Set a new password">
-      {token === undefined ? (
-        <NoToken />
-      ) : (
+    <LinkDoor title="Set a new password">
+      {(token) => (
         <>
           <p>You are signed in with it at once, and signed out everywhere else.</p>
           <DoorForm
@@ -37,6 +34,6 @@ export function NewPassword() {
           </DoorForm>
         </>
       )}
-    </Door>
+    </LinkDoor>
   )
 }

@@ -1,20 +1,17 @@
 import { bodyOf, POST } from '../../data/api.ts'
-import { forgetToken, oneTimeToken } from '../../data/one-time-token.ts'
+import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { enter } from '../../data/session.ts'
 import { PasswordField } from '../../elements/password.tsx'
-import { Door, DoorForm } from './frame.tsx'
-import { NoToken } from './no-token.tsx'
+import { DoorForm } from './frame.tsx'
+import { LinkDoor } from './link-door.tsx'
 import { EmailField, PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes the owner of the gateway, with the one-time link that the first start prints. */
 export function SetUp() {
-  const token = oneTimeToken()
   return (
-    <Door title="Set up the gateway">
-      {token === undefined ? (
-        <NoToken />
-      ) : (
+    <LinkDoor title="Set up the gateway">
+      {(token) => (
         <>
           <p>You become its owner. This link works once.</p>
           <DoorForm
@@ -37,6 +34,6 @@ export function SetUp() {
           </DoorForm>
         </>
       )}
-    </Door>
+    </LinkDoor>
   )
 }

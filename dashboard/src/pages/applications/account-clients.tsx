@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, GET, POST, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
@@ -15,7 +14,7 @@ import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { More } from '../../elements/more.tsx'
 import { NameField } from '../../elements/name-field.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -29,9 +28,9 @@ export function Services({ onCreated }: { onCreated: (created: Created) => void 
     const query = { ...accountQuery(), kind: 'client', ...page } as const
     return bodyOf(GET('/api/keys', { params: { query }, signal }))
   })
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const revoked = (text: string) => {
-    setSaid(text)
+    say(text)
     services.again()
   }
   return (
@@ -46,7 +45,7 @@ export function Services({ onCreated }: { onCreated: (created: Created) => void 
         A service has nobody who signs in. It gets tokens for an hour with its id and its secret, as
         OAuth 2.0 has it (client_credentials), and calls models with them.
       </p>
-      <Said text={said} />
+      <Said said={said} />
       <WhenLoaded loaded={services} what="Loading the services">
         {(all) =>
           all.length === 0 ? (

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { periodTexts } from '../../data/budget-periods.ts'
 import { usePages } from '../../data/pages.ts'
@@ -10,7 +9,7 @@ import { RevokeKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -29,15 +28,15 @@ export function Connections() {
       : bodyOf(GET('/api/me/connections', { params: { query: page }, signal }))
   })
   const details = useLoad('people and spending', askForDetails)
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const revoked = (text: string) => {
-    setSaid(text)
+    say(text)
     connections.again()
   }
   return (
     <section class="card applications">
       <h2>{mayAdminister.value ? 'Connected by people' : 'Connected by you'}</h2>
-      <Said text={said} />
+      <Said said={said} />
       {connections.error === undefined && <Failure error={details.error} again={details.again} />}
       <WhenLoaded loaded={connections} what="Loading the connections">
         {(all) =>

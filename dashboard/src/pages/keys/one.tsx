@@ -9,7 +9,7 @@ import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Created } from './created.tsx'
@@ -24,10 +24,10 @@ export function OneKey({ id }: { id: string }) {
   )
   const [rotated, setRotated] = useState<Schemas['CreatedApiKey']>()
   const [isChanging, setChanging] = useState(false)
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   if (rotated !== undefined) return <Created created={rotated} />
   const done = (text: string) => {
-    setSaid(text)
+    say(text)
     setChanging(false)
     key.again()
   }
@@ -37,7 +37,7 @@ export function OneKey({ id }: { id: string }) {
         <h1>{key.data?.name ?? 'API key'}</h1>
         <a href={addressOf('/keys')}>All keys</a>
       </div>
-      <Said text={said} />
+      <Said said={said} />
       <WhenLoaded loaded={key} what="Loading the key">
         {(apiKey) =>
           isChanging ? (

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
 import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
 import type { Mode } from './calling.ts'
 import { chatRequest, type ChatChoice, type Turn } from './chat-request.ts'
@@ -49,13 +50,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
   return (
     <>
       <Turns turns={turns} />
-      <form
-        class="card wide playground"
-        onSubmit={(event) => {
-          event.preventDefault()
-          send()
-        }}
-      >
+      <Form class="card wide playground" send={send}>
         <Pickers models={models} chosen={chosen} parameter={parameter} />
         <Message value={text} onInput={setText} onSend={send} />
         {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
@@ -72,7 +67,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
           )}
         </div>
         {requests[0] !== undefined && <Code request={requests[0]} />}
-      </form>
+      </Form>
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { place, setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
+import { Form } from '../../elements/form.tsx'
 import { useAttempts } from './attempts.ts'
 import type { Mode } from './calling.ts'
 import { Code, withoutBytes } from './code.tsx'
@@ -40,13 +41,7 @@ export function Pictures({ models, mode }: Props) {
     )
   return (
     <>
-      <form
-        class="card wide playground"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run()
-        }}
-      >
+      <Form class="card wide playground" send={run}>
         <Pickers models={models} chosen={chosen} parameter={parameter} />
         <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
         {options.inputsMax > 0 && (
@@ -74,7 +69,7 @@ export function Pictures({ models, mode }: Props) {
           )}
         </div>
         {requests[0] !== undefined && <Code request={requests[0]} />}
-      </form>
+      </Form>
       <Columns attempts={attempts} again={again} onEdit={edit} />
       <Gallery onEdit={edit} />
     </>

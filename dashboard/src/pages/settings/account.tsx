@@ -8,7 +8,7 @@ import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
 import { NameField } from '../../elements/name-field.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { Waiting } from '../../elements/waiting.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Allowance } from './allowance.tsx'
@@ -44,19 +44,19 @@ function OneAccount({ id }: { id: string }) {
 }
 
 function Name({ account: { id, name } }: { account: Account }) {
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const renaming = useAct(async (form: FormData) => {
-    setSaid(undefined)
+    say(undefined)
     const params = { path: { id }, query: accountQuery() }
     const body = { name: textsOf(form)['name'] ?? '' }
     const renamed = await bodyOf(PATCH('/api/accounts/{id}', { params, body }))
     await look()
-    setSaid(`The account is called ${renamed.name} now.`)
+    say(`The account is called ${renamed.name} now.`)
   })
   return (
     <Form class="card wide" send={renaming.run}>
       <h2>Name</h2>
-      <Said text={said} />
+      <Said said={said} />
       <Failure error={renaming.error} />
       <NameField label="Name of the account" name={name} />
       <p class="hint">
@@ -72,7 +72,7 @@ function Name({ account: { id, name } }: { account: Account }) {
 function Spending({ account, onChanged }: { account: Account; onChanged: () => void }) {
   const { budget, limits } = account
   const [isChanging, setChanging] = useState(false)
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   return (
     <section class="card">
       <div class="head">
@@ -83,13 +83,13 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
           </button>
         )}
       </div>
-      <Said text={said} />
+      <Said said={said} />
       {isChanging ? (
         <Allowance
           account={account}
           onEnd={(text) => {
             setChanging(false)
-            setSaid(text)
+            say(text)
             if (text !== undefined) onChanged()
           }}
         />

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
-import { RoleValues } from '../../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, POST, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
-import { accountQuery, isOwner } from '../../data/session.ts'
+import { accountQuery } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
@@ -12,9 +11,10 @@ import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { More } from '../../elements/more.tsx'
 import { EmailField } from '../../elements/person-fields.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
+import { rolesToGive } from './roles.ts'
 
 type Invitation = Schemas['Invitation']
 
@@ -25,7 +25,7 @@ export function Invitations() {
   )
   const { data: open = [], error, again } = invitations
   const [made, setMade] = useState<Schemas['CreatedInvitation']>()
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   return (
     <section class="card">
       <h2>Invite somebody</h2>
@@ -34,11 +34,11 @@ export function Invitations() {
         key={made?.id ?? ''}
         onMade={(invitation) => {
           setMade(invitation)
-          setSaid(`${invitation.email} is invited. Hand them this link: it is shown this once.`)
+          say(`${invitation.email} is invited. Hand them this link: it is shown this once.`)
           again()
         }}
       />
-      <Said text={said} />
+      <Said said={said} />
       {made !== undefined && <Snippet text={made.link} what="the link" />}
       <Failure error={error} again={again} />
       {open.length > 0 && (
@@ -46,7 +46,7 @@ export function Invitations() {
           invitations={open}
           onWithdrawn={(text) => {
             setMade(undefined)
-            setSaid(text)
+            say(text)
             again()
           }}
         />
@@ -74,7 +74,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
         <Field label="Role">
           {(attributes) => (
             <select {...attributes} name="role">
-              {RoleValues.filter((role) => isOwner.value || role !== 'owner').map((role) => (
+              {rolesToGive().map((role) => (
                 <option key={role} value={role} selected={role === 'member'}>
                   {role}
                 </option>
@@ -111,7 +111,7 @@ function Open({ invitations, onWithdrawn }: OpenProps) {
             <Time at={invitation.expires_at} />
           </td>
           <td class="act">
-            {(isOwner.value || invitation.role !== 'owner') && (
+            {rolesToGive().includes(invitation.role) && (
               <Withdraw invitation={invitation} onDone={onWithdrawn} />
             )}
           </td>

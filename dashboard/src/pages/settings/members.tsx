@@ -1,20 +1,19 @@
-import { useState } from 'preact/hooks'
 import { RoleValues } from '../../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { useAct } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, isOwner, signedIn } from '../../data/session.ts'
+import { accountQuery, signedIn } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { More } from '../../elements/more.tsx'
 import { NoPasswordLink, PasswordLink } from '../../elements/password-link.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Invitations } from './invitations.tsx'
-import { roleHints } from './roles.ts'
+import { roleHints, rolesToGive } from './roles.ts'
 
 type Member = Schemas['Member']
 
@@ -23,9 +22,9 @@ export function Members() {
   const members = usePages('members', (page, signal) =>
     bodyOf(GET('/api/members', { params: { query: { ...accountQuery(), ...page } }, signal })),
   )
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const done = (text: string) => {
-    setSaid(text)
+    say(text)
     members.again()
   }
   const changing = useAct(async (member: Member, role: Member['role']) => {
@@ -37,7 +36,7 @@ export function Members() {
     <>
       <section class="card">
         <h2>Members</h2>
-        <Said text={said} />
+        <Said said={said} />
         <Failure error={changing.error} />
         <WhenLoaded loaded={members} what="Loading the members">
           {(all) => (
@@ -83,7 +82,7 @@ type RowProps = {
 
 function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const isOwn = member.id === signedIn.value?.person.id
-  const isTheirs = isOwner.value || member.role !== 'owner'
+  const isTheirs = rolesToGive().includes(member.role)
   const mayChange = !isOwn && isTheirs && !isLastOwner
   return (
     <tr>
@@ -136,7 +135,7 @@ function RoleChoice({ member, onRole }: ChoiceProps) {
       aria-label={`Role of ${member.name}`}
       onChange={(event) => onRole(event.currentTarget.value as Member['role'])}
     >
-      {RoleValues.filter((role) => isOwner.value || role !== 'owner').map((role) => (
+      {rolesToGive().map((role) => (
         <option key={role} value={role} selected={role === member.role}>
           {role}
         </option>

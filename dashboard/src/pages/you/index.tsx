@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, PATCH } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
@@ -7,7 +6,7 @@ import { Failure } from '../../elements/failure.tsx'
 import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { Memberships } from './memberships.tsx'
 import { Password } from './password.tsx'
 import { Sessions } from './sessions.tsx'
@@ -29,18 +28,18 @@ export function Page() {
 
 function Name() {
   const person = signedIn.value?.person
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const renaming = useAct(async (form: FormData) => {
-    setSaid(undefined)
+    say(undefined)
     const { name = '' } = textsOf(form)
     const renamed = await bodyOf(PATCH('/api/me', { body: { name } }))
     setPerson(renamed)
-    setSaid(`You are called ${renamed.name} now.`)
+    say(`You are called ${renamed.name} now.`)
   })
   return (
     <Form class="card wide" send={renaming.run}>
       <h2>Name and e-mail</h2>
-      <Said text={said} />
+      <Said said={said} />
       <Failure error={renaming.error} />
       <PersonNameField name={person?.name} />
       <Field label="E-mail" hint="What you sign in with. It stays as it is.">

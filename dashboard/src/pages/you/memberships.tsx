@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, DELETE, type Schemas } from '../../data/api.ts'
 import { forget, look, signedIn } from '../../data/session.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 
@@ -11,11 +10,11 @@ type Membership = Schemas['Membership']
 /** The accounts of the person, each of which can be left. */
 export function Memberships() {
   const memberships = signedIn.value?.person.memberships ?? []
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   return (
     <section class="card">
       <h2>Your accounts</h2>
-      <Said text={said} />
+      <Said said={said} />
       <Table label="Accounts" columns={['Account', 'Role', 'Joined', acts]}>
         {memberships.map((one) => (
           <tr key={one.account_id}>
@@ -25,7 +24,7 @@ export function Memberships() {
               <Time at={one.joined_at} />
             </td>
             <td class="act">
-              <Leave membership={one} isLast={memberships.length === 1} onDone={setSaid} />
+              <Leave membership={one} isLast={memberships.length === 1} onDone={say} />
             </td>
           </tr>
         ))}

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, PUT } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
 import { useAct } from '../../data/load.ts'
@@ -6,24 +5,24 @@ import { signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { PasswordField, PasswordOwner } from '../../elements/password.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 
 /** Changes the password, which ends the other sessions. */
 export function Password() {
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const changing = useAct(async (filled: FormData, form: HTMLFormElement) => {
-    setSaid(undefined)
+    say(undefined)
     const { current = '', next = '' } = textsOf(filled)
     const body = { current_password: current, new_password: next }
     await bodyOf(PUT('/api/me/password', { body }))
     form.reset()
-    setSaid('Your password is changed, and you are signed out everywhere else.')
+    say('Your password is changed, and you are signed out everywhere else.')
   })
   const isAtField = changing.error?.param?.endsWith('_password') === true
   return (
     <Form class="card wide" send={changing.run}>
       <h2>Password</h2>
-      <Said text={said} />
+      <Said said={said} />
       {!isAtField && <Failure error={changing.error} />}
       <PasswordOwner email={signedIn.value?.person.email} />
       <PasswordField

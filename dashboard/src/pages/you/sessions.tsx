@@ -1,9 +1,8 @@
-import { useState } from 'preact/hooks'
 import { bodyOf, DELETE, GET, type Schemas } from '../../data/api.ts'
 import { usePages } from '../../data/pages.ts'
 import { AskFirst } from '../../elements/ask-first.tsx'
 import { More } from '../../elements/more.tsx'
-import { Said } from '../../elements/said.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -16,9 +15,9 @@ export function Sessions() {
   const sessions = usePages('sessions', (page, signal) =>
     bodyOf(GET('/api/sessions', { params: { query: page }, signal })),
   )
-  const [said, setSaid] = useState<string>()
+  const [said, say] = useSaid()
   const ended = (text: string) => {
-    setSaid(text)
+    say(text)
     sessions.again()
   }
   const hasOthers = sessions.data?.some(({ current }) => !current) === true
@@ -28,7 +27,7 @@ export function Sessions() {
         <h2>Where you are signed in</h2>
         {hasOthers && <EndOthers onDone={ended} />}
       </div>
-      <Said text={said} />
+      <Said said={said} />
       <WhenLoaded loaded={sessions}>
         {(all) => (
           <Table label="Sessions" columns={['Device', 'Address', 'Last used', 'Since', acts]}>
