@@ -62,6 +62,10 @@ describe('the settings of an account', () => {
     await row.getByRole('button', { name: 'Remove…' }).click()
     await page.getByRole('dialog', { name: 'Remove Somebody' }).waitFor()
     await expectGoodLooks(page)
+    // Who leaves it goes on from where they were.
+    await page.keyboard.press('Escape')
+    await page.locator('button:focus', { hasText: 'Remove…' }).waitFor()
+    await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Remove the member' }).click()
     await said(page, 'Somebody is no member any more.')
     await row.waitFor({ state: 'detached' })

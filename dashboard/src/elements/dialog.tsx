@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 type Props = {
@@ -14,7 +14,8 @@ type Props = {
 export function Dialog({ title, onClose, isFast = false, children }: Props) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // At once, so that the focus goes back while the dialog is still there to give it back.
+  useLayoutEffect(() => {
     const dialog = element.current!
     dialog.showModal()
     return () => dialog.close()
