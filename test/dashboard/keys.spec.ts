@@ -99,7 +99,12 @@ describe('the API keys of the dashboard', () => {
     await expectGoodLooks(created)
 
     await created.getByRole('link', { name: 'budgeted' }).click()
-    await created.getByRole('button', { name: 'Rotate…' }).click()
+    const rotate = created.getByRole('button', { name: 'Rotate…' })
+    await rotate.press('Enter')
+    await created.getByRole('dialog').press('Escape')
+    await created.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await rotate.evaluate((one) => one === one.ownerDocument.activeElement)).to.equal(true)
+    await rotate.press('Enter')
     await created.getByLabel('Both work for').selectOption('one day')
     await created.getByRole('button', { name: 'Rotate', exact: true }).click()
     await created.getByRole('heading', { name: 'Your key' }).waitFor()

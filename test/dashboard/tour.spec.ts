@@ -26,6 +26,12 @@ describe('a tour of the dashboard', () => {
     expect(addresses.length).to.be.greaterThan(2)
   })
 
+  it('takes the focus along to the page that a link leads to', async () => {
+    await page.getByRole('link', { name: 'Requests', exact: true }).press('Enter')
+    await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor()
+    await page.locator('main:focus').waitFor()
+  })
+
   for (const path of paths) {
     it(`${path}, and what it leads to first`, async () => {
       await expectGood(`/dashboard${path}`)

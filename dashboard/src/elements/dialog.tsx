@@ -17,8 +17,14 @@ export function Dialog({ title, onClose, isFast = false, children }: Props) {
   // At once, so that the focus goes back while the dialog is still there to give it back.
   useLayoutEffect(() => {
     const dialog = element.current!
+    const { activeElement: opener } = document
     dialog.showModal()
-    return () => dialog.close()
+    return () => {
+      dialog.close()
+      // It may be gone from the page before the browser gives the focus back.
+      const isLost = document.activeElement === document.body
+      if (isLost && opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
     <dialog

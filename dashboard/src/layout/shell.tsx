@@ -1,4 +1,5 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
 import { Icon } from '../elements/icon.tsx'
@@ -12,7 +13,9 @@ import { pageAt } from './shown.tsx'
 /** The frame of all pages: navigation, account, who is signed in. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const isOpen = useSignal(false)
+  const main = useRef<HTMLElement>(null)
   usePastedRequest()
+  useFocusOnNext(main)
   return (
     <div class="shell">
       <a class="skip" href="#content">
@@ -59,11 +62,23 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {audience.value !== undefined && <FindRequest onFound={() => (isOpen.value = false)} />}
         <SignedInAs />
       </aside>
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} ref={main}>
         {children}
       </main>
     </div>
   )
+}
+
+/** A link leads to what is behind it: the focus goes there with the page, as when a page is loaded anew. */
+function useFocusOnNext(main: RefObject<HTMLElement | null>): void {
+  const { path } = place.value
+  const shown = useRef(path)
+  useEffect(() => {
+    if (shown.current === path) return
+    shown.current = path
+    const { current: element } = main
+    if (element?.contains(document.activeElement) === false) element.focus({ preventScroll: true })
+  }, [path])
 }
 
 function AccountChoice() {

@@ -30,7 +30,8 @@ export function Pictures({ models, mode }: Props) {
     void inputs.add([picture])
     scrollTo({ top: 0 })
   }
-  const run = () =>
+  const run = () => {
+    if (isRunning) return
     start(
       chosen.map(({ id }, index) => ({
         model: id,
@@ -39,6 +40,7 @@ export function Pictures({ models, mode }: Props) {
         mode,
       })),
     )
+  }
   return (
     <>
       <Form class="card wide playground" send={run}>
@@ -51,7 +53,11 @@ export function Pictures({ models, mode }: Props) {
         <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
         <PriceList models={chosen} prices={wanted.prices} />
         <div class="row">
-          <button disabled={isRunning || isShort || choice.prompt.trim() === ''}>
+          {/* While it runs it is not disabled: the focus would be lost. */}
+          <button
+            disabled={isShort || choice.prompt.trim() === ''}
+            aria-disabled={isRunning ? 'true' : undefined}
+          >
             {buttonText({
               isEdit,
               count: choice.n * chosen.length,

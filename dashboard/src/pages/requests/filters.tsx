@@ -52,11 +52,15 @@ function chosen(name: Name): string {
   return place.value.query.get(name) ?? ''
 }
 
+/** On a telephone they would hide the requests that they leave. */
+const hasRoom = matchMedia('(min-width: 48rem)').matches
+
 /** The filters, which the address keeps. */
 export function Filters() {
+  const count = names.filter((name) => chosen(name) !== '').length
   return (
-    <details class="card filters" open={isFiltered()}>
-      <summary>Filters</summary>
+    <details class="card filters" open={count > 0 && hasRoom}>
+      <summary>{count === 0 ? 'Filters' : `Filters (${count})`}</summary>
       <div class="columns">
         <ChoiceFilter
           all="all"
