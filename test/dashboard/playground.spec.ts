@@ -19,7 +19,15 @@ describe('the playground', () => {
   it('tells the price before a picture is paid, which is what it costs', async () => {
     const page = await opened(`image_model=${plus}`)
     await say(page, 'Prompt', 'A lighthouse in a storm')
+    await page.getByRole('button', { name: 'Make the picture for $' }).waitFor()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/v1/prices', async (route) => {
+      await held.promise
+      await route.continue()
+    })
     await page.getByLabel('How many').fill('2')
+    await page.getByRole('button', { name: 'Make 2 pictures for …' }).waitFor()
+    held.resolve()
     const button = page.getByRole('button', { name: 'Make 2 pictures for $' })
     await button.waitFor()
     const told = /\$[\d.]+/.exec((await button.textContent())!)![0]

@@ -8,7 +8,7 @@ import type { Model } from './models.ts'
 
 type Quote = Schemas['PriceQuote']
 type RouteQuote = Schemas['RouteQuote']
-/** The price of each request, in order; `sum` is what the button says. */
+/** The price of each request, in order; while `isAsking`, those of the requests before. */
 type Prices = { quotes: readonly (Quote | Refusal)[]; isAsking: boolean }
 
 /** While somebody writes, prices are asked for after this pause. */
@@ -19,11 +19,14 @@ export function usePrices(requests: readonly Request[], mode: Mode): Prices {
   const asked = JSON.stringify(
     requests.map(({ operation, body }) => ({ operation, request: body })),
   )
-  const [prices, setPrices] = useState<Prices>({ quotes: [], isAsking: true })
+  const [known, setKnown] = useState<{ of: string; quotes: Prices['quotes'] }>({
+    of: '',
+    quotes: [],
+  })
+  const wanted = `${mode} ${asked}`
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    setPrices((before) => ({ ...before, isAsking: true }))
     const ask = async () => {
       const quotes = await Promise.all(
         (JSON.parse(asked) as object[]).map((one) =>
@@ -32,15 +35,15 @@ export function usePrices(requests: readonly Request[], mode: Mode): Prices {
             .catch(toRefusal),
         ),
       )
-      if (!signal.aborted) setPrices({ quotes, isAsking: false })
+      if (!signal.aborted) setKnown({ of: wanted, quotes })
     }
     const timer = setTimeout(() => void ask(), pauseMs)
     return () => {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [asked, mode])
-  return prices
+  }, [wanted])
+  return { quotes: known.quotes, isAsking: known.of !== wanted }
 }
 
 /** The route that answers unless it fails. */
@@ -48,8 +51,9 @@ function firstRoute(quote: Quote | Refusal | undefined): RouteQuote | undefined 
   return quote === undefined || quote instanceof Refusal ? undefined : quote.routes[0]
 }
 
-/** All of them together, as the button says it; undefined where one is not known. */
-export function sumText({ quotes }: Prices): string | undefined {
+/** All of them together, as the button says it: '…' until it is known, undefined where one is not. */
+export function sumText({ quotes, isAsking }: Prices): string | undefined {
+  if (isAsking) return '…'
   const routes = quotes.map(firstRoute)
   if (routes.length === 0 || routes.some((one) => !one?.amount)) return undefined
   const nano = routes.reduce((sum, one) => sum + BigInt(one!.amount!.nano_usd), 0n)
@@ -60,11 +64,12 @@ export function sumText({ quotes }: Prices): string | undefined {
 
 /** The price at each model. */
 export function PriceList({ models, prices }: { models: readonly Model[]; prices: Prices }) {
+  const isOfThese = prices.quotes.length === models.length
   return (
-    <ul class="prices" aria-label="Prices">
+    <ul class="prices" aria-label="Prices" aria-busy={prices.isAsking}>
       {models.map(({ id }, index) => (
         <li key={id}>
-          <span>{id}</span> <Price quote={prices.quotes[index]} />
+          <span>{id}</span> <Price quote={isOfThese ? prices.quotes[index] : undefined} />
         </li>
       ))}
     </ul>
