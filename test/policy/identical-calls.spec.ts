@@ -124,7 +124,7 @@ describe('identical calls at the same time', () => {
 
   it('end in time with the heir whose answer takes too long', async () => {
     await using own = await startOwnEndpoint({
-      limits: { cache_ttl_seconds: 0, chat_timeout_ms: 400 },
+      limits: { cache_ttl_seconds: 0, chat_timeout_ms: 1000 },
     })
     const leaving = new AbortController()
     own.upstream.answer({ ...completion('Hi.'), after: new Promise(() => undefined) })

@@ -112,12 +112,10 @@ describe('two workers under load', () => {
     expect(new Set(statuses)).to.deep.equal(new Set([200, 402]))
     expect(upstream.requests).to.have.length(10)
     expect(one('select reserved_nano_usd from budget_windows')).to.equal(0)
-    const both = new Set(
-      loggedLines(server)
-        .filter(({ msg }) => msg.startsWith('request'))
-        .map(({ worker }) => worker),
-    )
-    expect(both.size).to.equal(2)
+    await until('both tell what they answered', () => {
+      const told = loggedLines(server).filter(({ msg }) => msg.startsWith('request'))
+      return new Set(told.map(({ worker }) => worker)).size === 2
+    })
   })
 
   it('lose the calls of one that is killed and no others; what it held comes free at once', async () => {

@@ -177,9 +177,10 @@ function connect(url: string): Promise<Redis> {
     url,
     keyPrefix: 'gateway:',
     limits: {
-      redisConnectTimeoutMs: 1000,
-      redisCommandTimeoutMs: 250,
-      redisPingIntervalMs: 200,
+      // As long as a question may take: a machine at work loses no connection.
+      redisConnectTimeoutMs: standardTimeoutMs,
+      redisCommandTimeoutMs: standardTimeoutMs,
+      redisPingIntervalMs: standardTimeoutMs,
     },
     events: {
       redisLost: () => undefined,

@@ -150,8 +150,8 @@ describe('a call with two routes', () => {
         providers: [ownProvider('one', first), ownProvider('two', second)],
         routes: { 'gpt-4.1': ['one/big', 'two/big'] },
         limits: {
-          upstream_headers_timeout_ms: 100,
-          upstream_idle_timeout_ms: 100,
+          upstream_headers_timeout_ms: 250,
+          upstream_idle_timeout_ms: 250,
           cache_ttl_seconds: 0,
         },
       },
@@ -191,7 +191,7 @@ describe('a call with two routes', () => {
         const startedAt = performance.now()
         const response = await ask(stream)
         const text = await response.text()
-        expect(performance.now() - startedAt).to.be.lessThan(1500)
+        expect(performance.now() - startedAt).to.be.lessThan(5000)
         expect(pauses).to.deep.equal([])
         const { row: recorded, made } = await ledger()
         if (row.callers) {
@@ -216,7 +216,7 @@ describe('a call with two routes', () => {
         const startedAt = performance.now()
         const response = await ask(stream)
         const text = await response.text()
-        expect(performance.now() - startedAt).to.be.lessThan(2500)
+        expect(performance.now() - startedAt).to.be.lessThan(5000)
         expect(response.status, text).to.equal(row.status)
         const { error } = JSON.parse(text) as { error: { code: string; message: string } }
         expect(error.code).to.equal(row.code)

@@ -78,14 +78,19 @@ describe('what the sandbox does when the prompt asks for it', () => {
     const startedAt = performance.now()
     const response = await chat('sandbox:delay=300')
     expect(response.status).to.equal(200)
-    expect(performance.now() - startedAt).to.be.within(290, 1500)
+    expect(performance.now() - startedAt).to.be.within(290, 5000)
   })
 
   it('sandbox:delay does not hold up a caller who leaves', async () => {
-    const signal = AbortSignal.timeout(50)
-    const error = await chat('sandbox:delay=30000', {}, { signal }).catch((e: unknown) => e)
-    expect((error as Error).name).to.equal('TimeoutError')
-    await until('there is a row', async () => (await lastAttempt()).outcome === 'cancelled')
+    let patienceMs = 25
+    await until('there is a row', async () => {
+      // Who leaves before the call has arrived leaves none.
+      patienceMs *= 2
+      const signal = AbortSignal.timeout(patienceMs)
+      const error = await chat('sandbox:delay=30000', {}, { signal }).catch((e: unknown) => e)
+      expect((error as Error).name).to.equal('TimeoutError')
+      return (await lastAttempt()).outcome === 'cancelled'
+    })
   })
 
   it('sandbox:cut-stream breaks off in the middle of a stream', async () => {
