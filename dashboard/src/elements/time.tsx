@@ -27,10 +27,13 @@ export function Time({ at, never = 'never', isWhole = false }: Props) {
   )
 }
 
+/** So far the gateway's clock may be ahead of the reader's: what was done is not to come. */
+const skewSecondsMax = 10
+
 /** How far a time is from now, both in Unix milliseconds. */
 export function ago(atMs: number, nowMs: number): string {
   const seconds = Math.round((atMs - nowMs) / 1000)
   const step = steps.find(([, size]) => Math.abs(seconds) >= size)
-  if (step === undefined) return seconds > 0 ? 'in a moment' : 'just now'
+  if (step === undefined) return seconds > skewSecondsMax ? 'in a moment' : 'just now'
   return relative.format(Math.trunc(seconds / step[1]), step[0])
 }
