@@ -98,7 +98,7 @@ describe('a call beside one that is under way', () => {
     const one = first()
     await until('the first is under way', () => times() === 1)
     const two = second()
-    if (!isShared) await until('the second is asked for too', () => times() > 1, 2000)
+    if (!isShared) await until('the second is asked for too', () => times() > 1)
     // What is sent now arrives later, also later than what the store is asked for first.
     else for (let count = 0; count < 25; count++) await own.gateway.fetch('/health')
     gate.resolve()

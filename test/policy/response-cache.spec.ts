@@ -102,7 +102,7 @@ describe('the response cache', () => {
     expect(cacheOf(answered)).to.equal('miss')
     expect(cacheOf(await own.chat(body))).to.equal('hit')
     await until('it is forgotten', async () => cacheOf(await own.chat(body)) === 'miss')
-    expect(performance.now() - rememberedAt).to.be.within(500, 3000)
+    expect(performance.now() - rememberedAt).to.be.within(500, 10_000)
   })
 
   it('is off when the operator says so', async () => {
