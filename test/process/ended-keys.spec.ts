@@ -52,7 +52,9 @@ describe('a key of a running server', () => {
   }
   /** A slow chat and an event stream; tells when both have ended, and the chat's last words. */
   const openStreams = async (key: string) => {
-    const slow = await openMessageStream(() => chat(key, 'sandbox:slow-stream', { stream: true }))
+    const slow = await openMessageStream(() =>
+      chat(key, 'sandbox:slow-stream=500', { stream: true }),
+    )
     const accept = { accept: 'text/event-stream' }
     const events = await openMessageStream(() => call('/mcp', key, { headers: accept }))
     expect([slow.response.status, events.response.status]).to.deep.equal([200, 200])

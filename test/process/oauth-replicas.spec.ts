@@ -152,7 +152,7 @@ for (const { name, start, areReplicas } of setups) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
         model: 'gpt-5-mini',
-        messages: [{ role: 'user', content: 'sandbox:slow-stream' }],
+        messages: [{ role: 'user', content: 'sandbox:slow-stream=500' }],
         stream: true,
       }),
     }

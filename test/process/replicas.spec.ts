@@ -71,7 +71,7 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
   }
   /** A slow stream at the second replica. */
   const openStream = async (key: string) => {
-    const messages = [{ role: 'user', content: 'sandbox:slow-stream' }]
+    const messages = [{ role: 'user', content: 'sandbox:slow-stream=500' }]
     const asked = { model: 'gpt-5-mini', messages, stream: true }
     const stream = await openMessageStream(() =>
       send(b, 'POST', '/v1/chat/completions', asked, key),
