@@ -38,6 +38,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    // By it the gateway has browsers load what a page needs together with the frame.
+    manifest: 'manifest.json',
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'frame', test: first }] } } },
     // What is shipped of others comes with their notices.
     license: { fileName: 'licences.txt' },

@@ -13,13 +13,21 @@ export type SessionCookie = {
 /** No cookie of the gateway's own is longer. */
 const valueLengthMax = 200
 
+const plainName = 'gateway_session'
+const secureName = `__Host-${plainName}`
+
+/** Whether a request may be that of somebody who is signed in. */
+export function presentsSession(request: IncomingMessage): boolean {
+  return [plainName, secureName].some((name) => cookieOf(request, name) !== undefined)
+}
+
 /**
  * Over https the name begins with `__Host-`: no other host and no plain connection can set it
  * (RFC 6265bis section 4.1.3.2).
  */
 export function createSessionCookie(baseUrl: string | undefined): SessionCookie {
   const isSecure = baseUrl?.startsWith('https:') === true
-  const name = isSecure ? '__Host-gateway_session' : 'gateway_session'
+  const name = isSecure ? secureName : plainName
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return {
     read: (request) => cookieOf(request, name),

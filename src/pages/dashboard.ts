@@ -2,11 +2,13 @@ import { existsSync, readdirSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../core/error.ts'
+import { preloadsByPage } from './dashboard-parts.ts'
 import type { StaticFile } from './static-file.ts'
 
 const built = new URL('../../dashboard/dist/', import.meta.url)
 
 const pageHeaders = {
+  vary: 'accept-encoding, cookie',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
     "img-src 'self' data: blob:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -44,6 +46,23 @@ export function dashboardPage(): StaticFile {
     content: existsSync(built) ? new URL('index.html', built) : notBuilt,
     headers: pageHeaders,
   }
+}
+
+/** Which of its pages is at a path: the part behind `/dashboard`, or the first one. */
+export function pageNameAt(path: string): string {
+  return /^\/dashboard\/([\w-]+)/.exec(path)?.[1] ?? 'overview'
+}
+
+/**
+ * The same page with its files to load at once, by the name of what is shown; for who may be signed in,
+ * since the entrance needs none of them.
+ */
+export function eagerPages(): ReadonlyMap<string, StaticFile> {
+  const { headers, ...page } = dashboardPage()
+  const preloads = preloadsByPage(built)
+  return new Map(
+    [...preloads].map(([name, link]) => [name, { ...page, headers: { ...headers, ...link } }]),
+  )
 }
 
 /**

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import type { Router } from '@koa/router'
 import type { ExchangeState } from '../http/exchange.ts'
+import { presentsSession } from '../http/session-cookie.ts'
 import { referenceFiles } from './api-reference.ts'
 import {
   dashboardAssets,
   dashboardFiles,
   dashboardPage,
   dashboardPaths,
+  eagerPages,
   oneTimeLinkPages,
   otherVersion,
+  pageNameAt,
 } from './dashboard.ts'
 import { metricsPage, shareReadings, type ReadMetrics } from './metrics.ts'
 import { staticFile, type StaticFile } from './static-file.ts'
@@ -63,12 +66,21 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   router.get(dashboardFiles, () => {
     throw otherVersion()
   })
-  bindFile(router, dashboardPaths, dashboardPage())
+  bindDashboard(router)
 }
 
 /** Whether a browser asks for a page, which names its type; other programs take anything. */
 function showsPages({ headers: { accept = '' } }: IncomingMessage): boolean {
   return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(accept)
+}
+
+function bindDashboard(router: Router<ExchangeState>): void {
+  const answerPlainly = staticFile(dashboardPage())
+  const answers = new Map([...eagerPages()].map(([name, file]) => [name, staticFile(file)]))
+  router.get(dashboardPaths, async ({ req, path, state }) => {
+    const answerTo = presentsSession(req) ? answers.get(pageNameAt(path)) : undefined
+    state.answer = await (answerTo ?? answerPlainly)(req)
+  })
 }
 
 function bindFile(router: Router<ExchangeState>, path: string | RegExp, file: StaticFile): void {

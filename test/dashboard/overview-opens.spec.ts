@@ -47,6 +47,32 @@ describe('the first page of the dashboard', () => {
     }
   })
 
+  it('loads the files of the page together with the frame, and each once', async () => {
+    const page = await dashboard.open('/you')
+    await page.getByLabel('Name').waitFor()
+    for (const [path, chunk, name] of [
+      ['', 'overview', 'Overview'],
+      ['/requests', 'requests', 'Requests'],
+      ['/settings/members', 'settings', 'Settings'],
+    ] as const) {
+      const asked: string[] = []
+      let release = (): void => undefined
+      const released = new Promise<void>((resolve) => (release = resolve))
+      await page.route('**/dashboard/assets/**', async (route) => {
+        const file = new URL(route.request().url()).pathname
+        asked.push(file)
+        if (['js', 'css'].every((end) => asked.some((one) => isOf(chunk, end, one)))) release()
+        if (isOf('frame', 'js', file)) await released
+        await route.continue()
+      })
+      await page.goto(`${dashboard.gateway.url}/dashboard${path}`)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await page.waitForLoadState('networkidle')
+      expect(asked, asked.join('\n')).to.have.length(new Set(asked).size)
+      await page.unrouteAll()
+    }
+  })
+
   it('falls back in silence to the first account where the chosen one is left', async () => {
     const page = await dashboard.open('/you')
     await page.getByLabel('Name').waitFor()
@@ -143,4 +169,8 @@ async function countAlerts(page: Page): Promise<() => Promise<number>> {
     }).observe(document, { childList: true, subtree: true })
   `)
   return () => page.evaluate<number>('window.alertsShown')
+}
+
+function isOf(name: string, end: string, path: string): boolean {
+  return new RegExp(`/${name}-[^/]+\\.${end}$`).test(path)
 }
