@@ -136,4 +136,15 @@ describe('the API keys of the dashboard', () => {
     await page.getByRole('button', { name: 'Cancel' }).click()
     await expectGoodLooks(page)
   })
+
+  it('show a field that is wrong though it is folded away', async () => {
+    const page = await dashboard.open('/keys/new')
+    const fold = page.getByText('What it may do, and from where')
+    await page.getByLabel('Name').fill('late')
+    await fold.click()
+    await page.getByLabel('Expires').fill('2020-01-01T00:00:00')
+    await fold.click()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.locator('input[name=expires]:focus').waitFor()
+  })
 })

@@ -147,6 +147,10 @@ function Expiry({ isNew, end, fault }: ExpiryProps) {
           type="datetime-local"
           step={1}
           min={isNew ? localText(new Date().toISOString()) : undefined}
+          // What is folded away could not say what is wrong with it.
+          onInvalid={({ currentTarget }) =>
+            currentTarget.closest('details')?.setAttribute('open', '')
+          }
           defaultValue={end === null ? '' : localText(end)}
         />
       )}
