@@ -43,19 +43,19 @@ describe('what would break clients of the gateway itself', () => {
     proxy.script = {}
   })
 
-  const examine = (key: string | undefined) =>
+  const examine = (key: string | undefined, askTimeoutMs: number) =>
     examineConnection({
       target: readTarget(proxy.url)!,
       key,
       // The suite has a day of its own; the clock of the answers is the machine's.
       now: Date.now,
       isPublic: () => false,
-      net: { askTimeoutMs: 1000 },
+      net: { askTimeoutMs },
       holdMs: 250,
     })
 
   it('is nothing', async () => {
-    const { faults, works } = await examine(gateway!.testKey)
+    const { faults, works } = await examine(gateway!.testKey, 10_000)
     expect(faults).to.deep.equal([])
     const names = works.map(({ who }) => who)
     expect(names).to.include.members(clients.map(({ name }) => name))
@@ -67,7 +67,7 @@ describe('what would break clients of the gateway itself', () => {
       proxy.script = scriptOf(fault, proxy.url)
       // A stream is watched for a while, which the other faults need not wait for.
       const isSeenWithKey = /^(stream|session)_/.test(fault.code)
-      const { faults } = await examine(isSeenWithKey ? gateway!.testKey : undefined)
+      const { faults } = await examine(isSeenWithKey ? gateway!.testKey : undefined, 1000)
       const named = faults.filter(({ code, text }) => code === fault.code && fault.says.test(text))
       const all = faults.map(({ code, text }) => `${code}: ${text}`).join('\n')
       expect(named, `${fault.wrong}\n${all}`).to.have.length.above(0)

@@ -108,7 +108,7 @@ describe('what would break clients behind a proxy', () => {
       key: double.key,
       now: Date.now,
       isPublic: () => false,
-      net: { askTimeoutMs: 1000 },
+      net: { askTimeoutMs: 3000 },
       holdMs,
     })
     return faults.map(({ code }) => code)
