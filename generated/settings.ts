@@ -259,6 +259,11 @@ export interface components {
                  */
                 connections_max: number;
                 /**
+                 * @description Connections that the system keeps until the gateway takes them, at most as many as the system allows (net.core.somaxconn). Further ones try again after a second.
+                 * @default 4096
+                 */
+                connections_waiting_max: number;
+                /**
                  * @description Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address.
                  * @default 0
                  */
@@ -1270,6 +1275,13 @@ export const settings = [
     "standard": 0,
     "needsRestart": true,
     "description": "Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384."
+  },
+  {
+    "name": "limits.connections_waiting_max",
+    "variable": null,
+    "standard": 4096,
+    "needsRestart": true,
+    "description": "Connections that the system keeps until the gateway takes them, at most as many as the system allows (net.core.somaxconn). Further ones try again after a second."
   },
   {
     "name": "limits.connections_per_address_max",

@@ -24,20 +24,21 @@ export async function runFor(durationMs: number, isOver: () => boolean): Promise
 }
 
 const shortPollMs = 0.25
-/** More than wait in the system's queue. */
-const pollsMax = 1000
 
 /**
  * Gives a function that resolves just behind a poll for events that took next to no time and brought no
  * connection, or when `isOver`. Those who wait to be accepted when the port closes are reset: Node takes one of them
- * in a poll, and more come while what else was there is worked on.
+ * in a poll, and more come while what else was there is worked on, but not more than twice `waitingMax` polls long.
  */
-export function createAcceptWaiting(server: Server): (isOver: () => boolean) => Promise<void> {
+export function createAcceptWaiting(
+  server: Server,
+  waitingMax: number,
+): (isOver: () => boolean) => Promise<void> {
   let accepted = 0
   const count = () => void accepted++
   server.on('connection', count).on('drop', count)
   return async (isOver) => {
-    for (let polls = 0; polls < pollsMax && !isOver(); polls++) {
+    for (let polls = 0; polls < 2 * waitingMax && !isOver(); polls++) {
       const [startedAt, before] = [performance.now(), accepted]
       await pollEnd()
       if (accepted === before && performance.now() - startedAt < shortPollMs) return

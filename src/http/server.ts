@@ -31,6 +31,7 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
     requestTimeoutMs: number
     headersTimeoutMs: number
     keepAliveTimeoutMs: number
+    connectionsWaitingMax: number
     drainNoticeMs: number
     drainQuietMs: number
     drainTimeoutMs: number
@@ -138,7 +139,7 @@ export function createHttpServer({
   server.maxHeadersCount = 0
   // A connection costs nothing more for its many requests.
   server.maxRequestsPerSocket = 0
-  const acceptWaiting = createAcceptWaiting(server)
+  const acceptWaiting = createAcceptWaiting(server, limits.connectionsWaitingMax)
   server.on('connection', connections.accept)
   server.on('drop', connections.countDropped)
   server.on('clientError', connections.refuseMalformed)
@@ -150,7 +151,7 @@ export function createHttpServer({
     connections.refuse(socket as Socket, noProxy)
   })
   return {
-    listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
+    listen: (port, host) => listen(server, { port, host, limits, onError: events.acceptFailed }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
       const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
@@ -235,12 +236,17 @@ function countWork(handle: Handle) {
   }
 }
 
-type Listening = { port: number; host: string; onError: (error: Error) => void }
+type Listening = {
+  port: number
+  host: string
+  limits: { connectionsWaitingMax: number }
+  onError: (error: Error) => void
+}
 
-function listen(server: Server, { port, host, onError }: Listening): Promise<number> {
+function listen(server: Server, { port, host, limits, onError }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: limits.connectionsWaitingMax }, () => {
       server.removeListener('error', reject)
       server.on('error', onError)
       const address = server.address()

@@ -38,7 +38,7 @@ describe('a gateway that stops', () => {
   it('accepts all who have connected by then, before it closes its port', async () => {
     const gateway = await startGateway({ file: { limits: { drain_quiet_ms: 10_000 } } })
     const { hostname, port } = new URL(gateway.url)
-    const sockets = Array.from({ length: 50 }, () => connect(Number(port), hostname))
+    const sockets = Array.from({ length: 800 }, () => connect(Number(port), hostname))
     const stopped = gateway.stop()
     await portClosed(gateway.url)
     const answers = sockets.map((socket) => {
