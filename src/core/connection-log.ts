@@ -63,5 +63,5 @@ export function withoutSecrets(text: string): string {
 
 /** A message as it may be kept. */
 export function keptMessage(message: string): string {
-  return shortened(plainLine(withoutSecrets(message), messageLengthMax), messageLengthMax)
+  return plainLine(withoutSecrets(message), messageLengthMax)
 }
