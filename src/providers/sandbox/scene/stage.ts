@@ -1,29 +1,64 @@
 import type { Chance } from './chance.ts'
-import type { Light } from './light.ts'
-import { round, type PictureSize } from './svg.ts'
+import type { Time } from './read-prompt.ts'
+import { mix, round, type PictureSize } from './svg.ts'
 
 /** A picture while it is drawn. */
 export type Stage = PictureSize & {
-  /** The shorter side; things are sized by it, so that extreme ratios look alike. */
+  /** The shorter side; shapes are sized by it, so that extreme ratios look alike. */
   short: number
   /** Where the ground meets the sky. */
   horizon: number
   /** Where the nearest things stand, above the caption. */
   base: number
-  light: Light
+  time: Time
+  /** The colours of the sky, from the top to the horizon. */
+  sky: readonly [string, string, string]
+  /** A colour in the light of the picture; `distance` is 0 close by and 1 at the horizon. */
+  lit(colour: string, distance?: number): string
   chance: Chance
   gradients: string[]
   shapes: string[]
 }
 
+const skies = {
+  day: ['#4b9fe0', '#a9d8f0', '#e9f5ee'],
+  sunset: ['#3a356f', '#c9627a', '#ffb873'],
+  night: ['#0a1030', '#1d2a63', '#41508f'],
+} as const
+const tints = {
+  day: ['#fff4d6', 0.04],
+  sunset: ['#b8486a', 0.24],
+  night: ['#121c4e', 0.5],
+} as const
+const hazeMax = 0.6
+
+type Setting = PictureSize & { time: Time; chance: Chance; covered: number }
+
+/** An empty picture; `covered` is the height at the bottom that the caption covers. */
+export function openStage({ width, height, time, chance, covered }: Setting): Stage {
+  const short = Math.min(width, height)
+  const base = height - covered - short * 0.045
+  const sky = skies[time]
+  const [tint, share] = tints[time]
+  const lit = (colour: string, distance = 0) =>
+    mix(mix(colour, tint, share), sky[2], distance * hazeMax)
+  const horizon = base * chance.between(0.56, 0.66)
+  return { width, height, short, base, horizon, time, sky, lit, chance, gradients: [], shapes: [] }
+}
+
+/** The markup of a picture that is drawn. */
+export function markupOf({ gradients, shapes }: Pick<Stage, 'gradients' | 'shapes'>): string {
+  return `<defs>${gradients.join('')}</defs>${shapes.join('')}`
+}
+
 /**
- * A fill that passes through the colours from top to bottom. There are only vertical gradients:
- * rows of equal pixels keep a large PNG small and fast to encode.
+ * A fill that passes through the colours from top to bottom. All gradients are vertical: rows of
+ * equal pixels keep a large PNG small and fast to encode.
  */
-export function shade({ gradients }: Stage, colours: readonly string[]): string {
+export function shade({ gradients }: Pick<Stage, 'gradients'>, colours: readonly string[]): string {
   const id = `shade${gradients.length}`
-  const stops = colours.map((colour, index) => {
-    const offset = round(index / Math.max(1, colours.length - 1))
+  const stops = colours.map((colour, at) => {
+    const offset = round(at / Math.max(1, colours.length - 1))
     return `<stop offset="${offset}" stop-color="${colour}"/>`
   })
   gradients.push(
@@ -32,10 +67,10 @@ export function shade({ gradients }: Stage, colours: readonly string[]): string 
   return `url(#${id})`
 }
 
-/** Positions across the picture about `wanted` apart; few enough at extreme ratios. */
-export function steps({ width, chance }: Stage, wanted: number, most = 30): number[] {
-  const step = Math.max(wanted, width / most)
-  const positions = []
+/** Positions across the picture about `wanted` apart; at most about 24, also at extreme ratios. */
+export function steps({ width, chance }: Pick<Stage, 'width' | 'chance'>, wanted: number) {
+  const step = Math.max(wanted, width / 20)
+  const positions: number[] = []
   for (let x = -step; x < width + step * 2; x += step) {
     positions.push(x + step * chance.between(-0.25, 0.25))
   }

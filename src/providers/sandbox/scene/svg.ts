@@ -17,6 +17,14 @@ export function mix(from: string, to: string, share: number): string {
   return `#${channels.join('')}`
 }
 
+export function darker(colour: string, share = 0.25): string {
+  return mix(colour, '#141433', share)
+}
+
+export function lighter(colour: string, share = 0.25): string {
+  return mix(colour, '#fffbea', share)
+}
+
 /** `opacity` below 1 is written as `fill-opacity`. */
 function filled(fill: string, opacity = 1): string {
   return `fill="${fill}"${opacity < 1 ? ` fill-opacity="${round(opacity)}"` : ''}`
@@ -31,11 +39,10 @@ export function ellipse(
   y: number,
   [radiusX, radiusY]: readonly [number, number],
   fill: string,
-  { turn = 0, opacity = 1 } = {},
+  opacity = 1,
 ): string {
   const place = `cx="${round(x)}" cy="${round(y)}" rx="${round(radiusX)}" ry="${round(radiusY)}"`
-  const turned = turn === 0 ? '' : ` transform="rotate(${round(turn)} ${round(x)} ${round(y)})"`
-  return `<ellipse ${place} ${filled(fill, opacity)}${turned}/>`
+  return `<ellipse ${place} ${filled(fill, opacity)}/>`
 }
 
 export function rect(
