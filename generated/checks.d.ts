@@ -49,6 +49,7 @@ export const bodyChecks: {
   inviteMember: Check<operations['inviteMember']['requestBody']['content']['application/json']>
   updateMember: Check<operations['updateMember']['requestBody']['content']['application/json']>
   resetPassword: Check<operations['resetPassword']['requestBody']['content']['application/json']>
+  describeInvitation: Check<operations['describeInvitation']['requestBody']['content']['application/json']>
   acceptInvitation: Check<operations['acceptInvitation']['requestBody']['content']['application/json']>
   signUp: Check<operations['signUp']['requestBody']['content']['application/json']>
 }

@@ -247,7 +247,8 @@ export interface paths {
          * @description The authorization endpoint of RFC 6749, for browsers. `response_type` is `code`, and PKCE with
          *     `S256` is required (RFC 7636). `resource` is `{base_url}/mcp`, which is also the default
          *     (RFC 8707), and `scope` is `mcp`. Answers carry `iss` (RFC 9207). While the redirect address
-         *     is not proved, errors are shown here.
+         *     is not proved, and until a person has connected the client with its host, errors are shown here;
+         *     http on the person's own machine is told at once.
          */
         get: operations["authorize"];
         put?: never;
@@ -344,8 +345,9 @@ export interface paths {
          * Register a client
          * @description Dynamic registration (RFC 7591), open and limited by address. The answer tells what was
          *     registered: what the gateway does not offer is left out. Redirect addresses are https, http on
-         *     this machine (with any port), or of a scheme of the client's own. Registered clients sign
-         *     people in; those of `client_credentials` are made by an administrator.
+         *     this machine (with any port), or of a scheme that is a reversed domain name or that of a known
+         *     program, such as `cursor:`. Registered clients sign people in; those of `client_credentials`
+         *     are made by an administrator.
          */
         post: operations["registerClient"];
         delete?: never;
@@ -677,7 +679,7 @@ export interface paths {
         /**
          * Describe how people come in
          * @description For a page that asks somebody to sign in: whether anybody may sign up, and whether there is
-         *     an owner yet.
+         *     an owner yet; and whether the cookie that comes with it is that of a session.
          */
         get: operations["retrieveEntrance"];
         put?: never;
@@ -953,8 +955,9 @@ export interface paths {
         post?: never;
         /**
          * Remove a member from the account
-         * @description Their next request is refused. The keys that they made are the account's, and stay. Only owners
-         *     remove owners, and an account keeps at least one.
+         * @description Their next request is refused. The keys that they made are the account's, and stay: the answer lists
+         *     those that work. They administer nothing any more. Only owners remove owners, and an account keeps at
+         *     least one.
          */
         delete: operations["removeMember"];
         options?: never;
@@ -1045,6 +1048,27 @@ export interface paths {
          * @description Its link works no more. Only owners withdraw what was for an owner.
          */
         delete: operations["withdrawInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/invitations/describe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Describe an invitation to the one who has its link
+         * @description With the token of its link, which stays good: the account, who invites, whom, and as what. Tokens
+         *     that cannot be accepted are refused with the reason, and counted as attempts to sign in.
+         */
+        post: operations["describeInvitation"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1192,6 +1216,30 @@ export interface paths {
          *     members as filters.
          */
         get: operations["listRequestErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the calls that the gateway refused, by key and cause
+         * @description Calls that no provider was asked for and that have no record: a budget that is spent, a limit that
+         *     is reached, a model that does not exist, a key that has ended. They are counted by the hour, and
+         *     `from` and `to` mean the whole hours that they are in. The counts of 30 days are kept, the last
+         *     5,000 of an account. Calls with a key that does not exist belong to no account: `key` is null, and
+         *     those who run the gateway see them, whichever account they ask for.
+         */
+        get: operations["listRefusals"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1511,6 +1559,11 @@ export interface components {
             is_operator: boolean;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
+            /**
+             * @description What holds where a limit of the account is null, as the gateway's settings have it. In
+             *     `GET /api/accounts/{id}` alone.
+             */
+            default_limits?: components["schemas"]["Limits"];
             /** @description Where `include_activity` asked for it. */
             activity?: components["schemas"]["AccountActivity"];
         };
@@ -1987,6 +2040,8 @@ export interface components {
             sign_up: components["schemas"]["SignUpState"];
             /** @description Whether there is anybody who could sign in; if not, the link that the gateway prints makes the owner. */
             is_set_up: boolean;
+            /** @description Whether the request has the cookie of a session. */
+            is_signed_in: boolean;
         };
         /** @enum {string} */
         SignedInObject: "signed_in";
@@ -2015,6 +2070,17 @@ export interface components {
             /** @description Whether who asks may make them a link for a forgotten password (`createPasswordLink`). */
             may_get_password_link: boolean;
         };
+        RemovedMember: {
+            id: components["schemas"]["PersonId"];
+            object: components["schemas"]["RemovedMemberObject"];
+            /**
+             * @description The keys that they made and that stay, the newest first; further ones at GET /api/keys with
+             *     `created_by`.
+             */
+            keys: components["schemas"]["ApiKeyList"];
+        };
+        /** @enum {string} */
+        RemovedMemberObject: "removed_member";
         MemberList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Member"][];
@@ -2083,6 +2149,20 @@ export interface components {
         ResetPasswordRequest: {
             token: components["schemas"]["OneTimeToken"];
             new_password: components["schemas"]["NewPassword"];
+        };
+        DescribeInvitationRequest: {
+            token: components["schemas"]["OneTimeToken"];
+        };
+        /** @enum {string} */
+        InvitationOfferObject: "invitation_offer";
+        InvitationOffer: {
+            object: components["schemas"]["InvitationOfferObject"];
+            account_name: string;
+            /** @description The name of the person who invites; null where it was made with an API key or a command. */
+            invited_by: string | null;
+            email: string;
+            role: components["schemas"]["Role"];
+            expires_at: components["schemas"]["Time"];
         };
         AcceptInvitationRequest: {
             token: components["schemas"]["OneTimeToken"];
@@ -2410,6 +2490,35 @@ export interface components {
             to: components["schemas"]["Time"];
             data: components["schemas"]["RequestErrorCause"][];
             /** @description Whether there are more causes than are listed. */
+            has_more: boolean;
+        };
+        /** @enum {string} */
+        RefusalsObject: "refusals";
+        /** @enum {string} */
+        RefusalObject: "refusal";
+        /** @description Calls with one key that were refused for one cause. */
+        Refusal: {
+            object: components["schemas"]["RefusalObject"];
+            /** @description Null for calls with a key that does not exist. */
+            key: components["schemas"]["UsedKey"] | null;
+            /** @description The code of the error that was answered. */
+            error_code: string;
+            /** @description What to do about the error. */
+            remedy: string | null;
+            calls: number;
+            /** @description When the last of them was refused. */
+            last_at: components["schemas"]["Time"];
+        };
+        Refusals: {
+            object: components["schemas"]["RefusalsObject"];
+            account_id: components["schemas"]["AccountId"];
+            mode: components["schemas"]["Mode"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            /** @description All of them together, without those of no account. */
+            calls: number;
+            data: components["schemas"]["Refusal"][];
+            /** @description Whether there are more keys and causes than are listed. */
             has_more: boolean;
         };
         /** @description A call that reached a provider or was answered from the cache. */
@@ -3269,10 +3378,14 @@ export interface components {
             created: number;
             /** @description The model that answered, as its provider names it. */
             model: string;
-            /** @description The tier that served the call; it sets the price. */
-            service_tier?: string | null;
+            /**
+             * @description The tier that served the call, as OpenAI names it. `usage.cost_details.service_tier` is the
+             *     provider's own word for one that has a price of its own.
+             * @enum {string|null}
+             */
+            service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | "fast" | null;
             /** @description The provider's configuration that answered. */
-            system_fingerprint?: string | null;
+            system_fingerprint?: string;
             choices: components["schemas"]["ChatChoice"][];
             usage: components["schemas"]["ChatUsage"];
             warnings?: components["schemas"]["Warning"][];
@@ -3321,8 +3434,9 @@ export interface components {
             object: components["schemas"]["ChatCompletionChunkObject"];
             created: number;
             model: string;
-            service_tier?: string | null;
-            system_fingerprint?: string | null;
+            /** @enum {string|null} */
+            service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | "fast" | null;
+            system_fingerprint?: string;
             choices: components["schemas"]["ChatChunkChoice"][];
             usage?: components["schemas"]["ChatUsage"] | null;
             warnings?: components["schemas"]["Warning"][];
@@ -3343,6 +3457,8 @@ export interface components {
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
+            /** @description All output of an answer with reasoning, where its price differs. */
+            thinking_output_per_million_tokens?: components["schemas"]["Decimal"];
             audio_input_per_million_tokens?: components["schemas"]["Decimal"];
             audio_output_per_million_tokens?: components["schemas"]["Decimal"];
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
@@ -3367,7 +3483,11 @@ export interface components {
             input_tokens_above: number;
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
+            cache_write_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
+            thinking_output_per_million_tokens?: components["schemas"]["Decimal"];
+            audio_input_per_million_tokens?: components["schemas"]["Decimal"];
+            image_input_per_million_tokens?: components["schemas"]["Decimal"];
         };
         ServiceTierPrice: {
             /** @description The tier, as the vendor's answer names it. */
@@ -4628,7 +4748,11 @@ export interface components {
         OAuthBusy: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
+                /**
+                 * @description After how many seconds another try makes sense; of registrations that may be an hour.
+                 * @example 1
+                 */
+                "Retry-After": number;
                 [name: string]: unknown;
             };
             content: {
@@ -7305,6 +7429,11 @@ export interface operations {
                  * @example server
                  */
                 name?: string;
+                /**
+                 * @description Only keys that this person made.
+                 * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
+                 */
+                created_by?: components["schemas"]["PersonId"];
             };
             header?: never;
             path?: never;
@@ -8194,7 +8323,8 @@ export interface operations {
                      * @example {
                      *       "object": "entrance",
                      *       "sign_up": "closed",
-                     *       "is_set_up": true
+                     *       "is_set_up": true,
+                     *       "is_signed_in": false
                      *     }
                      */
                     "application/json": components["schemas"]["Entrance"];
@@ -9165,13 +9295,82 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They are no member any more. */
-            204: {
+            /** @description They are no member any more; their keys are. */
+            200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "object": "removed_member",
+                     *       "keys": {
+                     *         "object": "list",
+                     *         "has_more": false,
+                     *         "next_cursor": null,
+                     *         "data": [
+                     *           {
+                     *             "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *             "object": "api_key",
+                     *             "kind": "key",
+                     *             "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *             "name": "build server",
+                     *             "mode": "live",
+                     *             "hint": "mag_live_…x7Qk",
+                     *             "state": "active",
+                     *             "scopes": [
+                     *               "inference"
+                     *             ],
+                     *             "models": [
+                     *               "gpt-5-mini"
+                     *             ],
+                     *             "allowed_addresses": [
+                     *               "203.0.113.0/24"
+                     *             ],
+                     *             "limits": {
+                     *               "requests_per_minute": 600,
+                     *               "tokens_per_minute": null,
+                     *               "images_per_minute": null,
+                     *               "concurrency": 10
+                     *             },
+                     *             "budget": {
+                     *               "owner_id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *               "amount": {
+                     *                 "usd": "25",
+                     *                 "nano_usd": 25000000000
+                     *               },
+                     *               "period": "month",
+                     *               "spent": {
+                     *                 "usd": "24.88",
+                     *                 "nano_usd": 24880000000
+                     *               },
+                     *               "reserved": {
+                     *                 "usd": "0",
+                     *                 "nano_usd": 0
+                     *               },
+                     *               "left": {
+                     *                 "usd": "0.12",
+                     *                 "nano_usd": 120000000
+                     *               },
+                     *               "renews_at": "2026-12-01T00:00:00.000Z"
+                     *             },
+                     *             "created_at": "2026-11-22T12:00:00.000Z",
+                     *             "expires_at": "2027-11-22T12:00:00.000Z",
+                     *             "revoked_at": null,
+                     *             "last_used_at": null,
+                     *             "replaced_by": null,
+                     *             "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *             "bound_to": null,
+                     *             "client": null
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RemovedMember"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
@@ -9488,6 +9687,56 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    describeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DescribeInvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description What is offered. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "invitation_offer",
+                     *       "account_name": "House of Lovelace",
+                     *       "invited_by": "Ada Lovelace",
+                     *       "email": "grace@example.com",
+                     *       "role": "member",
+                     *       "expires_at": "2026-11-29T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvitationOffer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyAttempts"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -10494,6 +10743,89 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["RequestErrors"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRefusals: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The account to act for. By default that of the API key; others are for keys and people who
+                 *     operate the gateway, and for people who are members of them.
+                 * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
+                 */
+                account_id?: components["parameters"]["AccountQuery"];
+                /**
+                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
+                 *     otherwise). By default 30 days before its end.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                /**
+                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @example live
+                 */
+                mode?: components["parameters"]["UsageMode"];
+                /**
+                 * @description Only calls with the API key of this id.
+                 * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                key_id?: components["parameters"]["CallsKey"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys and causes, at most 100, the most frequent first. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "refusals",
+                     *       "account_id": "acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f",
+                     *       "mode": "live",
+                     *       "from": "2026-11-22T00:00:00.000Z",
+                     *       "to": "2026-11-22T13:00:00.000Z",
+                     *       "calls": 31,
+                     *       "data": [
+                     *         {
+                     *           "object": "refusal",
+                     *           "key": {
+                     *             "id": "key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *             "name": "build server",
+                     *             "kind": "key"
+                     *           },
+                     *           "error_code": "insufficient_quota",
+                     *           "remedy": "Raise the budget of the account or the key, or wait until it begins anew.",
+                     *           "calls": 31,
+                     *           "last_at": "2026-11-22T12:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Refusals"];
                 };
             };
             400: components["responses"]["BadRequest"];

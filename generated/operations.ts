@@ -502,7 +502,8 @@ export const operations = [
       "state",
       "kind",
       "mode",
-      "name"
+      "name",
+      "created_by"
     ],
     "queryLists": [],
     "headerNames": [],
@@ -655,7 +656,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
-    "access": "public",
+    "access": "anyone",
     "forOperators": false,
     "alsoAt": []
   },
@@ -993,6 +994,21 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "describeInvitation",
+    "method": "post",
+    "path": "/api/invitations/describe",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "public",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "acceptInvitation",
     "method": "post",
     "path": "/api/invitations/accept",
@@ -1156,6 +1172,25 @@ export const operations = [
       "model",
       "key_id",
       "member"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listRefusals",
+    "method": "get",
+    "path": "/api/refusals",
+    "queryNames": [
+      "account_id",
+      "from",
+      "to",
+      "mode",
+      "key_id"
     ],
     "queryLists": [],
     "headerNames": [],
@@ -1406,6 +1441,9 @@ export const bodyMembers = {
   "resetPassword": [
     "token",
     "new_password"
+  ],
+  "describeInvitation": [
+    "token"
   ],
   "acceptInvitation": [
     "token",

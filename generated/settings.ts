@@ -669,7 +669,7 @@ export interface components {
                  */
                 oauth_document_fetches_max: number;
                 /**
-                 * @description Documents of OAuth clients that are fetched at once for one address.
+                 * @description Documents of OAuth clients that are fetched at once for one address (of IPv6, one network of 64 bits).
                  * @default 4
                  */
                 oauth_document_fetches_per_address_max: number;
@@ -684,7 +684,7 @@ export interface components {
                  */
                 oauth_documents_failed_max: number;
                 /**
-                 * @description OAuth clients that may be registered from one address within an hour.
+                 * @description OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour.
                  * @default 20
                  */
                 oauth_registrations_per_hour_max: number;
@@ -1855,7 +1855,7 @@ export const settings = [
     "variable": null,
     "standard": 4,
     "needsRestart": true,
-    "description": "Documents of OAuth clients that are fetched at once for one address."
+    "description": "Documents of OAuth clients that are fetched at once for one address (of IPv6, one network of 64 bits)."
   },
   {
     "name": "limits.oauth_document_retry_ms",
@@ -1876,7 +1876,7 @@ export const settings = [
     "variable": null,
     "standard": 20,
     "needsRestart": true,
-    "description": "OAuth clients that may be registered from one address within an hour."
+    "description": "OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour."
   },
   {
     "name": "limits.oauth_registrations_total_per_hour_max",

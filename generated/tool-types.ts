@@ -51,23 +51,21 @@ export interface components {
             /** @description Image model identifier as list-image-models prints it. */
             model?: string;
             /** @description Pictures to edit or to take as references. */
-            images?: (string | ({
-                /** @constant */
-                type: "image_url";
-                image_url: {
+            images?: (string | {
+                /**
+                 * @description image_url with an address, or image with data.
+                 * @enum {string}
+                 */
+                type: "image_url" | "image";
+                image_url?: {
                     /** @description An https address, a data URL in base64, or the name saved:... that a result gave. */
                     url: string;
-                    /** @enum {string} */
-                    detail?: "auto" | "low" | "high";
                 } | string;
-            } | {
-                /** @constant */
-                type: "image";
                 /** @description The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool. */
-                data: string;
+                data?: string;
                 /** @description Such as image/png. */
                 mimeType?: string;
-            }))[];
+            })[];
             /** @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. */
             size?: string;
             /**

@@ -198,8 +198,10 @@ export const tools = [
                 "properties": {
                   "type": {
                     "type": "string",
+                    "description": "image_url with an address, or image with data.",
                     "enum": [
-                      "image_url"
+                      "image_url",
+                      "image"
                     ]
                   },
                   "image_url": {
@@ -210,14 +212,6 @@ export const tools = [
                           "url": {
                             "type": "string",
                             "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
-                          },
-                          "detail": {
-                            "type": "string",
-                            "enum": [
-                              "auto",
-                              "low",
-                              "high"
-                            ]
                           }
                         },
                         "required": [
@@ -228,21 +222,6 @@ export const tools = [
                         "type": "string",
                         "description": "The address itself."
                       }
-                    ]
-                  }
-                },
-                "required": [
-                  "type",
-                  "image_url"
-                ]
-              },
-              {
-                "type": "object",
-                "properties": {
-                  "type": {
-                    "type": "string",
-                    "enum": [
-                      "image"
                     ]
                   },
                   "data": {
@@ -255,8 +234,7 @@ export const tools = [
                   }
                 },
                 "required": [
-                  "type",
-                  "data"
+                  "type"
                 ]
               }
             ]

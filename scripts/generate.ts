@@ -2,14 +2,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
-import { checkFiles } from './generate/checks.ts'
+import { checkedSchema, checkFiles } from './generate/checks.ts'
 import { banner, operationsOf, type Document, type Schema } from './generate/document.ts'
 import { operationsFile, scopesByRole } from './generate/operations.ts'
 import { ownDocument } from './generate/own-document.ts'
 import { requestParametersFile } from './generate/request-parameters.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
-import { checkedSchema, toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
+import { toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
 
 const root = new URL('../', import.meta.url)
 

@@ -13,14 +13,15 @@ import { workerShares } from './assemble/worker-shares.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
+import { gatewayStopped } from './core/deadline.ts'
+import { createLeftCalls } from './core/ending.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import type { Tracing } from './core/trace.ts'
-import { errorAnswersByPath, loadContract } from './http/contract-router.ts'
+import { loadContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
-import { errorAnswer } from './http/error-answer.ts'
+import { errorAnswer, errorAnswersByPath } from './http/error-answer.ts'
 import type { ExchangeState, OnRefused } from './http/exchange.ts'
-import { attemptOf } from './http/refused-attempt.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
@@ -73,7 +74,7 @@ type Options = {
   /** Called when the port closes. */
   onPortClosed?: () => void
   /** Where this process is a worker of a primary. */
-  worker?: { primary: PrimaryLine; isFirst: boolean } | undefined
+  worker?: { primary: PrimaryLine; isFirst: boolean; allListen: () => boolean } | undefined
   /** Collects garbage; thoroughly where nothing else is to do. */
   collector?: Collector | undefined
 }
@@ -103,6 +104,7 @@ export async function assemble({
   const events = createEvents(log, metrics)
   const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
   const { peers, store, channel, tracing } = opened
+  const leftCalls = createLeftCalls(events.left)
   const known = assembleAccounts({ store, config, channel, events, clock, monotonic })
   const people = assemblePeople({ ...opened, ...known, config, events, clock, monotonic, worker })
   const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({
@@ -115,6 +117,7 @@ export async function assemble({
     people,
     publicNet,
     moreTools,
+    leftCalls,
     clock,
     monotonic,
     sleep,
@@ -126,16 +129,16 @@ export async function assemble({
   })
   const { accounts, followKey } = known
   const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
+  const onLate = () => leftCalls.endAll(gatewayStopped())
   const onRefused: OnRefused = (error, refused) => {
     const address = current().addressOf(refused.request)
-    const attempt = attemptOf(error, { ...refused, address })
-    if (attempt !== undefined) known.connectionLog.refused(attempt)
+    known.noteRefusal(error, { ...refused, address })
   }
-  const server = serverOf({ contract, toolServer, oauth, onRefused, ...carried })
+  const server = serverOf({ contract, toolServer, oauth, onRefused, onLate, ...carried })
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, config, worker }),
     metricsToken: () => current().secrets.metricsToken,
-    checkReady: readiness(server, store),
+    checkReady: readiness(server, store, worker),
   })
 
   const close = async () => {
@@ -183,7 +186,7 @@ async function openAll({ config, secrets, log, worker, monotonic, events, metric
   const opening = openStore({ ...config, examines }, secrets, events.storeNoticed)
   const [opened, loaded] = await Promise.all([opening, loadContract()])
   const store = await guardStore({ store: opened, config, monotonic, events })
-  const secret = await readGatewaySecret(store.db)
+  const secret = await store.starting(() => readGatewaySecret(store.db))
   const connectFarCache = await loadFarCache({ redis: peers.redis, line: worker?.primary })
   const { tracing, close: closeTracing } = await startTracing({
     config,
@@ -205,6 +208,7 @@ type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServ
   tracing: Tracing | undefined
   followKey: KeyWatch['follow']
   onPortClosed: () => void
+  onLate: () => void
   onRefused: OnRefused
   clock: () => number
   monotonic: () => number
@@ -253,10 +257,16 @@ function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
   })
 }
 
-/** Throws `overloaded` while the server drains, `internal_error` when the store does not answer. */
-function readiness(server: GatewayServer, store: GuardedStore): () => Promise<void> {
+/** Throws `overloaded` before all workers listen, while the server drains and the store takes no rows. */
+function readiness(
+  server: GatewayServer,
+  store: GuardedStore,
+  worker: Options['worker'],
+): () => Promise<void> {
   return async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
+    if (worker?.allListen() === false)
+      throw new GatewayError('overloaded', 'The gateway starts: not all of its workers listen yet.')
     await store.checkWritable()
   }
 }

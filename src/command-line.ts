@@ -18,10 +18,10 @@ import { rotateKey } from './commands/rotate-key.ts'
 import { rotateOauthKeys } from './commands/rotate-oauth-keys.ts'
 import { ConfigError, settingsTable } from './config.ts'
 import { GatewayError } from './core/error.ts'
+import { NoStore } from './storage/migrations.ts'
 import { StoreError } from './storage/store-error.ts'
 
-const usage = `Usage: npm run -s gateway -- <command>
-
+const commandsHelp = `\
   accounts create --name <name> [limits]
                          create an account; its id is printed
   accounts list          the accounts
@@ -52,10 +52,22 @@ const usage = `Usage: npm run -s gateway -- <command>
   doctor --connect <address> [--key <key>]
                          what would break Claude, ChatGPT, Cursor and others at that address
   settings               every setting, as a table
+`
 
+const usageOf = (help: string) => `\
+Usage: npm run -s gateway -- <command>
+
+${help}
 Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concurrency, and
 --budget-usd <dollars> with --budget-period day|month|total. All but settings take --json.
+Each command takes --help.
 `
+
+/** The help of a command or of a group of commands; of all for no name. */
+function helpFor(name: string): string {
+  const entries = commandsHelp.split(/^(?= {2}\S)/m)
+  return entries.filter((entry) => entry.startsWith(name && `  ${name} `)).join('')
+}
 
 const commands: Readonly<Record<string, Command>> = {
   backup,
@@ -79,11 +91,15 @@ const commands: Readonly<Record<string, Command>> = {
 
 async function main(words: string[]): Promise<void> {
   const [first, second] = words
-  if (first === undefined || first === 'help' || first === '--help') return print(usage)
+  if (first === undefined || first === 'help') return print(usageOf(commandsHelp))
   const length = [2, 1].find((count) => Object.hasOwn(commands, words.slice(0, count).join(' ')))
-  const name = words.slice(0, length ?? 0).join(' ')
+  const helpAt = words.findIndex((word) => word === '--help' || word === '-h')
+  const name = words.slice(0, length ?? Math.max(helpAt, 0)).join(' ')
+  const help = helpFor(name)
+  if (helpAt >= 0 && help !== '') return print(usageOf(help))
   if (length === undefined) {
     const asked = second === undefined ? first : `${first} ${second}`
+    const usage = usageOf(commandsHelp)
     throw new UsageError(`There is no command '${asked.slice(0, 100)}'.\n\n${usage}`)
   }
   const notice = (line: string) => void process.stderr.write(`${line}\n`)
@@ -100,6 +116,7 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
   const isTheirs =
     error instanceof UsageError ||
     error instanceof ConfigError ||
+    error instanceof NoStore ||
     (error instanceof GatewayError && error.status < 500)
   const isTold = isTheirs || error instanceof StoreError
   const text = isTold ? error.message : error instanceof Error ? error.stack : String(error)

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { countActiveKeys } from './accounts/key-list.ts'
 import { uncounted } from './bytes/budget.ts'
 import {
@@ -15,6 +14,7 @@ import { namePrefixes, vendorOf, vendors } from './providers/index.ts'
 import { createDispatch } from './providers/transport/dispatch.ts'
 import { createKeyRing } from './providers/transport/key-ring.ts'
 import { receive, wholeReader } from './providers/transport/upstream.ts'
+import { NoStore } from './storage/migrations.ts'
 import { openStore } from './storage/open-store.ts'
 
 const probeTimeoutMs = 5000
@@ -128,12 +128,9 @@ function catalogText(config: Config): string {
 
 async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
   const { dataDir } = config
-  if (secrets.databaseUrl === undefined && !existsSync(dataDir)) {
-    return { finding: `${dataDir} does not exist yet: the first start creates it`, healthy: true }
-  }
   try {
     const limits = { ...config.limits, databaseStartWaitMs: 0 }
-    const store = await openStore({ ...config, limits }, secrets)
+    const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
     const active = await countActiveKeys(store, Date.now())
     const described = await store.describe()
     const isWell = await store.look().then(
@@ -144,6 +141,7 @@ async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
     return { finding: `${described}, ${active} active keys`, healthy: isWell }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
+    if (error instanceof NoStore) return { finding: reason, healthy: true }
     if (secrets.databaseUrl !== undefined) return { finding: reason, healthy: false }
     return { finding: `${dataDir} cannot be opened: ${reason}`, healthy: false }
   }

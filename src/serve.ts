@@ -25,6 +25,8 @@ type Options = {
     primary: PrimaryLine
     /** The first of them makes what is made once, and tells of it. */
     isFirst: boolean
+    /** Whether the gateway is ready: all workers have listened. */
+    allListen: () => boolean
   }
   /** Sees to it that the process ends when it has to. */
   obey: (parts: { stop: Stop; events: Events; reload: () => void }) => void
@@ -65,27 +67,29 @@ export async function serve(options: Options): Promise<void> {
     },
   })
   const baseUrl = siteAddress({ ...config, port })
+  lock?.listensAt(baseUrl)
   if (worker?.isFirst !== false) await greet({ ...assembled, settings, baseUrl, print })
   events.started(baseUrl, providerIds, assembled.retiring)
 }
 
 type Greeting = Pick<
   Awaited<ReturnType<typeof assemble>>,
-  'accounts' | 'keys' | 'people' | 'providerIds'
+  'accounts' | 'keys' | 'people' | 'providerIds' | 'store'
 > & { settings: Loaded; baseUrl: string; print: Options['print'] }
 
 /** Makes what the first start makes, and prints where the gateway is. */
 async function greet(options: Greeting): Promise<void> {
-  const { accounts, keys, people, providerIds, baseUrl, print } = options
+  const { accounts, keys, people, providerIds, store, baseUrl, print } = options
   const { doubts } = options.settings
-  const { id: accountId, created } = await accounts.first()
-  const testKey = created
-    ? (await keys.create(commandLine, accountId, { mode: 'test', name: 'first test key' })).key
+  const { id: accountId, created } = await store.starting(accounts.first)
+  const first = { mode: 'test', name: 'first test key' } as const
+  const made = created
+    ? await store.starting(() => keys.create(commandLine, accountId, first))
     : undefined
-  const link = await people.setUpLinks.createIfNeeded()
+  const link = await store.starting(people.setUpLinks.createIfNeeded)
   const setUp =
     link === 'made_elsewhere' ? printedElsewhereText : link && setUpText(baseUrl, link.token)
-  print(welcome({ baseUrl, testKey, setUp, providerIds, doubts }))
+  print(welcome({ baseUrl, testKey: made?.key, setUp, providerIds, doubts }))
 }
 
 /** What `npm start` exposes to collect garbage; without that flag V8 does as it likes. */

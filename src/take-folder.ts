@@ -1,12 +1,12 @@
 import type { Loaded } from './config.ts'
-import { serveFolder, type FolderLock } from './storage/folder-lock.ts'
+import { serveFolder, type ServedFolder } from './storage/folder-lock.ts'
 import { makeFolder } from './storage/folder.ts'
 
 /** Takes the folder of the embedded store, which one gateway serves at a time. Throws a StoreError. */
 export async function takeFolder(
   { config: { dataDir, limits }, secrets }: Loaded,
   onWait: (text: string) => void,
-): Promise<FolderLock | undefined> {
+): Promise<ServedFolder | undefined> {
   if (secrets.databaseUrl !== undefined) return undefined
   makeFolder(dataDir)
   return serveFolder({ dataDir, waitMs: limits.dataDirWaitMs, onWait })

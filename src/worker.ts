@@ -7,6 +7,7 @@ import { createPrimaryLine } from './peers/primary-line.ts'
 import { serve } from './serve.ts'
 import { startFailure } from './start-failure.ts'
 import { obeyPrimary } from './workers/obey-primary.ts'
+import { outliveStart } from './workers/orphan.ts'
 import { topics, type Start } from './workers/start.ts'
 
 // The line is there before the next message arrives.
@@ -24,12 +25,17 @@ process.once('message', ({ start }: Start) => {
     // What crosses it may be lost.
     onFault: () => undefined,
   })
+  let { allListen } = start
+  primary.on(topics.allListen, () => (allListen = true))
   process.stdout.on('error', () => undefined)
   serve({
     settings,
     readSettings: () => loadConfig(readVariables()),
-    worker: { id, primary, isFirst },
-    obey: (parts) => obeyPrimary({ ...parts, primary, self: cluster.worker! }),
+    worker: { id, primary, isFirst, allListen: () => allListen },
+    obey: (parts) => {
+      obeyPrimary({ ...parts, primary, self: cluster.worker! })
+      outliveStart()
+    },
     exit,
     print: (text) => void process.stdout.write(text),
   }).then(() => primary.tell(topics.started, version), fault)

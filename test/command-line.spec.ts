@@ -1,12 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import type { Variables } from '../src/config.ts'
 import type { Store } from '../src/storage/store.ts'
 import { accountsOf, storeKey } from './support/keys.ts'
-import { makeFolder, type TemporaryFolder } from './support/folder.ts'
-import { projectFolder, runProgram, startProgram } from './support/program.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from './support/folder.ts'
+import { runProgram, startProgram } from './support/program.ts'
 import { startServer, type ServerProcess } from './support/server-process.ts'
 import { openTestStore } from './support/store.ts'
 import { until } from './support/until.ts'
@@ -118,6 +118,8 @@ describe('the commands', () => {
   })
 
   it('keys list says how to make the first key', async () => {
+    expect((await run('keys list')).stderr).to.include('or `keys create` creates it')
+    await run('accounts create --name mine')
     const { code, stdout } = await run('keys list')
     expect({ code, stdout }).to.deep.equal({
       code: 0,
@@ -160,6 +162,40 @@ describe('the commands', () => {
     const { code, stdout } = await run('help')
     expect(code).to.equal(0)
     expect(stdout).to.match(/^Usage: npm run -s gateway -- <command>/)
+  })
+
+  const helped = [
+    ['doctor --connect --help', 'doctor', 'doctor --connect'],
+    ['doctor --connect https://gateway.example -h', 'doctor', 'doctor --connect'],
+    ['keys --help', 'keys create', 'keys create', 'keys list', 'keys rotate', 'keys revoke'],
+    ['keys revoke key_1 --help', 'keys revoke'],
+  ]
+  for (const [words = '', ...names] of helped) {
+    it(`${words} prints help and changes nothing`, async () => {
+      const { code, stdout, stderr } = await run(words)
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+      expect(namesIn(stdout)).to.deep.equal(names)
+      expect(existsSync(dataDir)).to.equal(false)
+    })
+  }
+
+  it('each command of the usage prints its own help', async function () {
+    this.timeout(60_000)
+    const { stdout } = await run('--help')
+    const names = [...new Set(namesIn(stdout).map((name) => name.replace(' --connect', '')))]
+    expect(names).to.have.length(17)
+    const ended = await Promise.all(names.map((name) => run(`${name} --help`)))
+    expect(ended.filter(({ code, stderr }) => code !== 0 || stderr !== '')).to.deep.equal([])
+    for (const [index, { stdout: help }] of ended.entries()) {
+      expect(namesIn(help)).to.include(names[index]!)
+      expect(help).to.have.length.below(stdout.length)
+    }
+  })
+
+  it('a command that does not exist has no help', async () => {
+    const { code, stderr } = await run('keys nothing --help')
+    expect(code).to.equal(2)
+    expect(stderr).to.contain("There is no command 'keys nothing'.")
   })
 
   it('settings prints every setting with its variable and default', async () => {
@@ -228,3 +264,10 @@ describe('the commands', () => {
     })
   })
 })
+
+/** The commands that a usage describes, each as often as it does. */
+function namesIn(usage: string): string[] {
+  return [...usage.matchAll(/^ {2}([a-z-]+(?: [a-z-]+| --connect)?)(?= |$)/gm)].map(
+    ([, name = '']) => name,
+  )
+}

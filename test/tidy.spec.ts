@@ -76,8 +76,8 @@ const processMembers: Record<string, string[]> = {
   env: ['config.ts'],
   argv: ['main.ts', 'command-line.ts'],
   stdout: ['main.ts', 'worker.ts', 'command-line.ts'],
-  stderr: ['main.ts', 'worker.ts', 'command-line.ts', 'telemetry/log.ts'],
-  exit: ['main.ts', 'worker.ts', 'command-line.ts'],
+  stderr: ['main.ts', 'worker.ts', 'command-line.ts', 'telemetry/log.ts', 'workers/orphan.ts'],
+  exit: ['main.ts', 'worker.ts', 'command-line.ts', 'workers/orphan.ts'],
   exitCode: ['main.ts', 'command-line.ts'],
 }
 const schemaNames = new Set(Object.keys(contract.components.schemas))

@@ -8,7 +8,7 @@ import { Shell } from './layout/shell.tsx'
 import { Shown } from './layout/shown.tsx'
 import { SignInAgain } from './layout/sign-in-again.tsx'
 import { followLinks } from './data/place.ts'
-import { isOver, look, sessionError, signedIn } from './data/session.ts'
+import { isOver, isSomebody, look, sessionError, signedIn } from './data/session.ts'
 
 /** The dashboard: the pages for who is signed in, the entrance for everybody else. */
 export function App() {
@@ -36,7 +36,8 @@ function Content() {
       </main>
     )
   }
-  return isAtDoor() ? (
+  // Of a browser where nobody was signed in, no page is asked for before somebody is.
+  return isAtDoor() || !isSomebody.value ? (
     <main class="entrance">
       <Waiting />
     </main>

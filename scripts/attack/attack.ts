@@ -20,6 +20,8 @@ export type Context = {
   start(
     options?: Pick<TargetOptions, 'limits' | 'routes' | 'openFilesMax' | 'dataDir'>,
   ): Promise<Target>
+  /** How many requests the operator's server was sent for a model of its own. */
+  asked(model: string): number
   seed: number
   dose: Dose
   /** How long an attack without an end of its own goes on. */

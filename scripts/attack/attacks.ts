@@ -7,6 +7,7 @@ import { fuzzContract } from './fuzz-contract.ts'
 import { fuzzWire } from './fuzz-wire.ts'
 import { hardBodies } from './hard-bodies.ts'
 import { kill } from './kill.ts'
+import { leaving } from './leaving.ts'
 import { money } from './money.ts'
 import { restart } from './restart.ts'
 import { slowRequests } from './slow-requests.ts'
@@ -30,5 +31,6 @@ export const attacks: readonly Attack[] = [
   fewDescriptors,
   kill,
   money,
+  leaving,
   restart,
 ]

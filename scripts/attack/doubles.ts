@@ -16,18 +16,26 @@ import { hostileAnswer } from './hostile-vendor.ts'
 /** Upstreams: vendors that behave well, and a server of the operator's own whose models may not. */
 export type Doubles = {
   own: Upstream
+  /** How many requests the own server was sent for a model. */
+  asked(model: string): number
   /** What leads a gateway to the vendors' doubles. */
   variables: Record<string, string>
   stop(): Promise<void>
 }
 
 export async function startDoubles(): Promise<Doubles> {
-  const own = await startForgetful(answerOwn)
+  const asked = new Map<string, number>()
+  const own = await startForgetful((request) => {
+    const model = modelOf(request)
+    asked.set(model, (asked.get(model) ?? 0) + 1)
+    return answerOwn(request, model)
+  })
   const [openai, anthropic, google] = await Promise.all(
     chatVendors.map(({ double }) => startForgetful(double(() => ({ text: ['Hello ', 'there.'] })))),
   )
   return {
     own,
+    asked: (model) => asked.get(model) ?? 0,
     variables: {
       OPENAI_API_KEY: openAiKey,
       OPENAI_BASE_URL: openai!.url,
@@ -56,12 +64,19 @@ export async function startForgetful(
 
 const [, pixelBase64 = ''] = pixel.split(',')
 
-function answerOwn(request: ReceivedRequest): ScriptedAnswer {
+/** The model of a request in JSON, or in a form. */
+function modelOf({ body }: ReceivedRequest): string {
+  if (typeof body === 'string') return /name="model"\r\n\r\n([^\r]+)/.exec(body)?.[1] ?? ''
+  return String((body as { model?: unknown }).model)
+}
+
+function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
   const { path, body } = request
   const hostile = hostileAnswer(request)
   if (hostile !== undefined) return hostile
-  const { stream, n, model } = body as { stream?: boolean; n?: number; model?: string }
-  if (model === 'unique') return uniqueAnswer(path, stream)
+  const { stream, n } = body as { stream?: boolean; n?: number }
+  // Slow, so that callers may leave meanwhile.
+  if (model === 'unique' || model.startsWith('left-')) return uniqueAnswer(path, stream)
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
     return { body: { created: 1, data } }

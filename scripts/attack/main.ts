@@ -17,6 +17,8 @@ const { seed, project } = options
 console.error(`Seed ${seed}, the gateway of ${project}.`)
 const folder = makeFolder()
 process.once('exit', () => folder.remove())
+// Gateways are process groups of their own, which end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const startedAt = performance.now()
 const rows = await runAttacks({
   ...options,

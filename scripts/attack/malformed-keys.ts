@@ -10,7 +10,7 @@ import { answerFaults } from './verdict.ts'
 const concurrent = 8
 const timeoutMs = 10_000
 
-type Given = { headers?: HttpRequest['headers']; query?: string }
+type Given = { headers?: HttpRequest['headers']; query?: string; status?: number }
 
 /** What is no key opens no operation that asks for one. */
 export async function malformedKeys(
@@ -22,8 +22,9 @@ export async function malformedKeys(
   // Those without keys of their own say so in the contract.
   const guarded = operations.filter(({ security }) => security === undefined)
   const requests = guarded.flatMap((operation) =>
-    withoutAKey({ testKey, liveKey }, seed).map(({ headers = [], query = '' }) => ({
+    withoutAKey({ testKey, liveKey }, seed).map(({ headers = [], query = '', status = 401 }) => ({
       operation,
+      status,
       method: operation.method.toUpperCase(),
       path: operation.path.replace('{model}', 'gpt-5-mini') + query,
       headers: [['content-type', 'application/json'] as const, ...headers],
@@ -39,9 +40,9 @@ export async function malformedKeys(
       const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
       const [answer] = answers
       if (answer === undefined) return void failures.push({ what: `No answer (${end}).`, request })
-      const { operation, path } = asked
+      const { operation, path, status } = asked
       const faults = answerFaults(answer, { operation, path, secrets })
-      if (answer.status !== 401) faults.push(`It is answered with ${answer.status}.`)
+      if (answer.status !== status) faults.push(`It is answered with ${answer.status}.`)
       if (faults.length > 0) failures.push({ what: faults.join(' '), request })
     })
   }
@@ -68,11 +69,12 @@ function withoutAKey({ testKey, liveKey }: { testKey: string; liveKey: string },
     ...schemes.map((scheme): Given => ({ headers: [['authorization', `${scheme} ${liveKey}`]] })),
     ...wrong.flatMap((text) => [bearer(text), apiKey(text)]),
     { headers: ['', wrong[0]!].map((text) => ['x-api-key', text] as const) },
-    { headers: wrong.slice(0, 2).map((text) => ['authorization', `Bearer ${text}`] as const) },
-    // The first of two counts, and one beside a wrong one does not.
-    {
-      headers: [wrong[0]!, liveKey].map((text) => ['authorization', `Bearer ${text}`] as const),
-    },
+    // Of two different ones none counts.
+    ...[wrong.slice(0, 2), [wrong[0]!, liveKey], [liveKey, wrong[0]!]].map((texts): Given => ({
+      headers: texts.map((text) => ['authorization', `Bearer ${text}`] as const),
+      status: 400,
+    })),
+    { headers: [...bearer(liveKey).headers!, ...apiKey(wrong[0]!).headers!], status: 400 },
     { headers: [['x-api-key', `${liveKey}, ${liveKey}`]] },
     { headers: [['cookie', `authorization=Bearer ${liveKey}; x-api-key=${liveKey}`]] },
     ...otherHeaders.map((name): Given => ({ headers: [[name, liveKey]] })),

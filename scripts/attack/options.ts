@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { projectFolder } from '../../test/support/program.ts'
+import { projectFolder } from '../../test/support/folder.ts'
 import type { Attack, Dose } from './attack.ts'
 
 export type Options = {

@@ -4,6 +4,7 @@ import { startDoubles } from './doubles.ts'
 import { fuzzContract } from './fuzz-contract.ts'
 import type { Options } from './options.ts'
 import type { Row } from './table.ts'
+import type { Program } from '../../test/support/program.ts'
 import { prepareStore, startTarget, type Target } from './target.ts'
 import { processMiB, processPeakMiB, watch } from './watch.ts'
 
@@ -33,30 +34,44 @@ const peakMiBMax = 600
 const settleMs = 30_000
 const leftMiBMax = 100
 const healthMsMax = 1000
+/** The first start measures what a start of this machine takes; under load one takes as many times that. */
+const firstStartMsMax = 300_000
+const startTimes = 20
+const startMsMin = 30_000
 
 /** Runs attacks one after the other against gateways that have to outlive them. */
 export async function runAttacks({ attacks, onStart, ...options }: Running): Promise<Row[]> {
   const { project, folder } = options
   const prepared = await prepareStore({ project, folder })
   const doubles = await startDoubles()
-  const started: Target[] = []
+  const programs: Pick<Program, 'killGroup' | 'ended'>[] = []
+  const endAll = () => programs.forEach(({ killGroup }) => killGroup())
+  process.once('exit', endAll)
+  let startTimeoutMs = firstStartMsMax
   const start: Context['start'] = async (more = {}) => {
+    const begunAt = performance.now()
     const target = await startTarget({
       project,
       folder,
       doubles,
       prepared,
+      startTimeoutMs,
+      onProcess: (program) => programs.push(program),
       ...more,
       limits: { ...limits, ...more.limits },
     })
-    started.push(target)
+    if (startTimeoutMs === firstStartMsMax) {
+      startTimeoutMs = Math.max(startMsMin, startTimes * (performance.now() - begunAt))
+    }
     return target
   }
   try {
-    return await attacked(attacks, onStart, { ...options, start })
+    return await attacked(attacks, onStart, { ...options, start, asked: doubles.asked })
   } finally {
-    // Also those that an attack left behind that broke.
-    await Promise.all(started.map((target) => target.stop()))
+    // Also those that an attack left behind that broke, and those that did not start in time.
+    endAll()
+    process.off('exit', endAll)
+    await Promise.all(programs.map(({ ended }) => ended))
     await doubles.stop()
   }
 }

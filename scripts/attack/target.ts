@@ -40,6 +40,10 @@ export type TargetOptions = {
   dataDir?: string
   /** How many descriptors the process may have. */
   openFilesMax?: number
+  /** How long the start may take. */
+  startTimeoutMs?: number
+  /** Called with the process before it has started. */
+  onProcess?: (program: Pick<Program, 'killGroup' | 'ended'>) => void
 }
 
 /** A store with keys. */
@@ -72,8 +76,11 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
   const place = { project, folder, variables }
   const ulimit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax} && `
   const server = [process.execPath, ...flags, join(project, 'src/main.ts')]
-  const program = startProgram('/bin/sh', ['-c', `${ulimit}exec "$@"`, 'sh', ...server], place)
-  const [, url = ''] = await program.printed(/listening on (http:\/\/\S+)/)
+  const words = ['-c', `${ulimit}exec "$@"`, 'sh', ...server]
+  const program = startProgram('/bin/sh', words, { ...place, isGroup: true })
+  options.onProcess?.(program)
+  const listening = /listening on (http:\/\/\S+)/
+  const [, url = ''] = await program.printed(listening, options.startTimeoutMs)
   const { processId, ended, kill } = program
   return {
     processId,

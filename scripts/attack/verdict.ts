@@ -1,7 +1,7 @@
 import { answerComplaints, type Answer } from '../../test/support/answers.ts'
 import { complaints, operations, type OperationRow } from '../../test/support/contract.ts'
 import { ownKey } from '../../test/support/own-endpoint.ts'
-import { projectFolder } from '../../test/support/program.ts'
+import { projectFolder } from '../../test/support/folder.ts'
 
 type Asked = {
   operation: OperationRow | undefined

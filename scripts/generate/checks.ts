@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
-import { absentNulls, withAbsentNulls } from './absent-nulls.ts'
+import { absentNulls, mark, withAbsentNulls } from './absent-nulls.ts'
 import {
   banner,
   parametersOf,
@@ -9,7 +9,7 @@ import {
   type OperationRow,
   type Schema,
 } from './document.ts'
-import { checkedSchema, type Tool } from './tools.ts'
+import { withoutConditionalDefaults, type Tool } from './tools.ts'
 
 /** The files with the checks of bodies, tool arguments, schemas and parameters, by name. */
 export function checkFiles(
@@ -89,11 +89,17 @@ function rebased(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
+/** The schema by which arguments are checked: the whole of it, where null is absent at any depth. */
+export function checkedSchema({ inputSchema }: Tool): Schema {
+  // Both keep a schema a schema.
+  return forChecks(mark(withoutConditionalDefaults(inputSchema))) as Schema
+}
+
 /**
  * The contract for Ajv: discriminator mappings as lists of values, which error messages name, any
  * object where the check depends on the model (`x-checked-by-model`), and tags as constants.
  */
-export function forChecks(value: unknown): unknown {
+function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
   if (typeof value !== 'object' || value === null) return value
   if ('x-checked-by-model' in value) return { type: 'object' }

@@ -1,5 +1,3 @@
-import { mark } from './absent-nulls.ts'
-import { forChecks } from './checks.ts'
 import { banner, type Document, type Schema } from './document.ts'
 
 /** mcp-tools.json as it is written. */
@@ -42,14 +40,8 @@ function targetOf(document: unknown, pointer: string): unknown {
   return target
 }
 
-/** The schema by which arguments are checked: the whole of it, where null is absent at any depth. */
-export function checkedSchema({ inputSchema }: Tool): Schema {
-  // Both keep a schema a schema.
-  return forChecks(mark(withoutConditionalDefaults(inputSchema))) as Schema
-}
-
 /** A default that holds only without some other arguments is left to the tool. */
-function withoutConditionalDefaults(value: unknown): unknown {
+export function withoutConditionalDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutConditionalDefaults)
   if (typeof value !== 'object' || value === null) return value
   const schema = mapped(value as Schema, withoutConditionalDefaults)

@@ -1,16 +1,19 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The servers that the suite starts, and who looks at a unit of systemd, with Debian's package of each. */
+/** The programs that tests start, with Debian's packages of each. */
 export const packages = {
-  postgres: 'postgresql',
-  'redis-server': 'redis-server',
-  nginx: 'nginx-light',
-  caddy: 'caddy',
-  'systemd-analyze': 'systemd',
+  postgres: ['postgresql'],
+  'redis-server': ['redis-server'],
+  nginx: ['nginx-light'],
+  caddy: ['caddy'],
+  chromium: ['chromium'],
+  'systemd-analyze': ['systemd'],
+  // Helm's own library of templates; Helm itself is in no registry that tests can reach.
+  go: ['golang-go', 'golang-github-masterminds-sprig-dev', 'golang-k8s-sigs-yaml-dev'],
 } as const
 
-export type ServerProgram = keyof typeof packages
+export type TestProgram = keyof typeof packages
 
 const postgresFolder = '/usr/lib/postgresql'
 
@@ -22,15 +25,17 @@ function postgresFolders(): string[] {
     .map((version) => join(postgresFolder, version, 'bin'))
 }
 
-/** Where a program is; undefined where it is not installed. */
+/** The path of a program; undefined when it is not installed. */
 export function pathOf(program: string): string | undefined {
   const inPath = (process.env['PATH'] ?? '').split(delimiter)
   const folders = [...postgresFolders(), ...inPath, '/usr/sbin', '/usr/local/sbin']
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path))
 }
 
-/** The servers that are not installed. */
-export function missingServers(): ServerProgram[] {
+/** The command, for root, that installs the missing programs; undefined when none is missing. */
+export function installCommand(): string | undefined {
   // The keys are those of the table.
-  return (Object.keys(packages) as ServerProgram[]).filter((name) => pathOf(name) === undefined)
+  const missing = (Object.keys(packages) as TestProgram[]).filter((name) => !pathOf(name))
+  const names = missing.flatMap((name) => packages[name])
+  return names.length === 0 ? undefined : `apt-get install ${names.join(' ')}`
 }

@@ -13,7 +13,9 @@ import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
+import { roleIn } from './memberships.ts'
 import { isInName } from './name-search.ts'
+import { scopesLeft } from './role.ts'
 
 type Schemas = components['schemas']
 type Account = Schemas['Account']
@@ -22,8 +24,8 @@ export type Accounts = {
   /** The account of those who run the gateway; `created` says that there was none before. */
   first(): Promise<{ id: string; created: boolean }>
   /**
-   * The caller who acts for another account: whoever operates the gateway, for any. Throws
-   * `not_found`, also where there is such an account.
+   * The key as it administers now, for its account or another one: whoever operates the gateway may for
+   * any. Throws `not_found`, also where there is such an account.
    */
   actFor(caller: Caller, accountId: string): Promise<Caller>
   /** All accounts for an operator, else their own; `search` is a part of a name, or an id. */
@@ -65,11 +67,12 @@ export function createAccounts(options: Options): Accounts {
         return { id, created: true }
       }),
     actFor: async (caller, accountId) => {
-      if (accountId === caller.accountId) return caller
-      const mayAct = caller.isOperator && caller.scopes.includes('admin')
+      const now = await asMakerMay(db, caller)
+      if (accountId === caller.accountId) return now
+      const mayAct = now.isOperator && now.scopes.includes('admin')
       if (!mayAct) throw noAccount('account_id')
       await find(db, accountId, 'account_id')
-      return { ...caller, accountId }
+      return { ...now, accountId }
     },
     list: async (by, page, search) => {
       const tell = (row: AccountsTable) => row
@@ -110,6 +113,14 @@ async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<Accou
   const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw noAccount(param)
   return row
+}
+
+/** Read for each act, on every replica: a key administers as long as the person who made it may. */
+async function asMakerMay(db: Kysely<Tables>, caller: Caller): Promise<Caller> {
+  const { makerId, accountId, scopes } = caller
+  if (makerId === undefined) return caller
+  const left = scopesLeft(scopes, await roleIn(db, makerId, accountId))
+  return left.length === scopes.length ? caller : { ...caller, scopes: left, isOperator: false }
 }
 
 function assertTheirs({ accountId, isOperator }: Administrator, id: string): void {

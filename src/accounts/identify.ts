@@ -15,6 +15,7 @@ import {
   type TokenPurpose,
 } from './oauth/access-token.ts'
 import { invalidKey, notAKey, readKey } from './read-key.ts'
+import { administers } from './role.ts'
 
 type Known = {
   caller: Caller
@@ -138,7 +139,9 @@ async function lookUpToken(store: Store, token: string, reading: Reading): Promi
 }
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
-  const { allowed_models: models, allowed_addresses: networks } = key
+  const { allowed_models: models, allowed_addresses: networks, created_by: makerId } = key
+  // Written by `createKeys`.
+  const scopes = JSON.parse(key.scopes) as Scope[]
   return {
     accountId: account.id,
     keyId: key.id,
@@ -146,10 +149,11 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     // The lists are written by `createKeys`.
     models: models === null ? null : (JSON.parse(models) as string[]),
     networks: networks === null ? null : (JSON.parse(networks) as string[]),
-    scopes: JSON.parse(key.scopes) as Scope[],
+    scopes,
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,
     ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),
+    ...(makerId !== null && administers(scopes) ? { makerId } : {}),
   }
 }
 

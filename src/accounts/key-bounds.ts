@@ -6,6 +6,8 @@ import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, countedAs } from './allowance.ts'
 import { endOfKey } from './identify.ts'
 import { listIn } from './key-form.ts'
+import { roleIn } from './memberships.ts'
+import { scopesLeft } from './role.ts'
 
 /** Who makes and changes keys, and what they may do. */
 export type Giver = Pick<Administrator, 'id' | 'address' | 'scopes'>
@@ -39,7 +41,10 @@ export async function boundsOf(
     .executeTakeFirst()
   const ended = endOfKey(own, nowMs)
   if (ended !== undefined || own === undefined) throw ended
-  const now = scopesOf(own)
+  const now = scopesLeft(
+    scopesOf(own),
+    own.created_by === null ? 'owner' : await roleIn(transaction, own.created_by, own.account_id),
+  )
   if (now.includes('admin')) return undefined
   if (!now.includes('keys:write')) {
     throw new GatewayError('insufficient_scope', "The API key has lost the scope 'keys:write'.")
@@ -66,17 +71,24 @@ export function inherited(bounds: Bounds | undefined): Partial<ApiKeysTable> {
   const own = bounds?.own
   if (own === undefined) return {}
   return {
+    ...boundsIn(own),
+    expires_at: own.expires_at,
+    // Together they use and spend no more than the giver may, however many there are.
+    counts_with: isLimited(own) ? countedAs(own) : null,
+  }
+}
+
+/** What bounds a key, without its time. */
+export function boundsIn(own: ApiKeysTable): Partial<ApiKeysTable> {
+  return {
     allowed_models: own.allowed_models,
     allowed_addresses: own.allowed_addresses,
-    expires_at: own.expires_at,
     requests_per_minute: own.requests_per_minute,
     tokens_per_minute: own.tokens_per_minute,
     images_per_minute: own.images_per_minute,
     concurrency: own.concurrency,
     budget_nano_usd: own.budget_nano_usd,
     budget_period: own.budget_period,
-    // Together they use and spend no more than the giver may, however many there are.
-    counts_with: isLimited(own) ? countedAs(own) : null,
   }
 }
 

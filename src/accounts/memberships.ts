@@ -100,6 +100,19 @@ export async function accountToActFor(
   throw new GatewayError('not_found', text, { param: 'account_id' })
 }
 
+/** In which role a person acts in an account at the moment; undefined where they do not. */
+export async function roleIn(
+  db: Kysely<Tables>,
+  personId: string,
+  accountId: string,
+): Promise<Role | undefined> {
+  const all = await membershipsOf(db, personId)
+  const isOperator = all.some(isOperating)
+  const own = all.find(({ account }) => account.id === accountId)
+  if (own !== undefined) return actingRole(own, isOperator)
+  return isOperator ? 'owner' : undefined
+}
+
 /** In which role a person acts in an account of theirs: who runs the gateway owns all but the first. */
 export function actingRole({ account, role }: Membership, isOperator: boolean): Role {
   return isOperator && account.is_operator === 0 ? 'owner' : role

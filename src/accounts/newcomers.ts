@@ -16,15 +16,17 @@ import {
 } from './entrance.ts'
 import { newId } from './id.ts'
 import { findInvitation, useInvitation } from './invitations.ts'
+import { timeText } from './key-form.ts'
 import { addMember } from './memberships.ts'
 import { assertStrong } from './password.ts'
 import { findByEmail, insertPerson, plainEmail, type NewPerson } from './people.ts'
 import type { Sessions } from './sessions.ts'
 
-type SignedIn = components['schemas']['SignedIn']
+type Schemas = components['schemas']
+type SignedIn = Schemas['SignedIn']
 
 /** Who accepts with a token; a new person has a name and a password. */
-type Accepting = components['schemas']['AcceptInvitationRequest']
+type Accepting = Schemas['AcceptInvitationRequest']
 
 type Options = EntranceOptions & {
   sessions: Pick<Sessions, 'current'>
@@ -41,6 +43,8 @@ export type Newcomers = {
    * `missing_required_parameter`, and `invalid_credentials` where the e-mail is somebody's already.
    */
   accept(accepting: Accepting, from: Stranger): Promise<LetIn>
+  /** What an invitation offers, to who has its token. Throws `invalid_value`. */
+  describe(token: string, from: Pick<Stranger, 'origin'>): Promise<Schemas['InvitationOffer']>
   /** Makes a member of who is signed in. Throws `invalid_value` for the token, `already_member`. */
   join(caller: PersonCaller, token: string, by: Actor & { origin: string }): Promise<SignedIn>
 }
@@ -71,6 +75,17 @@ export function createNewcomers(options: Options): Newcomers {
         return [personId, await beginIn(transaction, personId, { from, options })] as const
       })
       return tell(people, id, begun)
+    },
+    describe: async (token, { origin }) => {
+      const row = await invitationOf(token, origin)
+      const names = await db
+        .selectFrom('accounts')
+        .leftJoin('people', (join) => join.on('people.id', '=', row.created_by))
+        .select(['accounts.name as account_name', 'people.name as invited_by'])
+        .where('accounts.id', '=', row.account_id)
+        .executeTakeFirstOrThrow()
+      const { email, role, expires_at: end } = row
+      return { object: 'invitation_offer', ...names, email, role, expires_at: timeText(end) }
     },
     join: async (caller, token, { origin, ...by }) => {
       const { id: personId, csrfToken } = caller.person

@@ -7,6 +7,19 @@ export function scopesOf(role: Role): readonly Scope[] {
   return scopesByRole[role]
 }
 
+const administrative: ReadonlySet<Scope> = new Set(['admin', 'keys:write'])
+
+/** Whether keys with these scopes administer an account. */
+export function administers(scopes: readonly Scope[]): boolean {
+  return scopes.some((scope) => administrative.has(scope))
+}
+
+/** Of the scopes of a key, those that stay when the person who made it has this role, or none. */
+export function scopesLeft(scopes: readonly Scope[], role: Role | undefined): Scope[] {
+  const may = role === undefined ? [] : scopesOf(role)
+  return scopes.filter((scope) => !administrative.has(scope) || may.includes(scope))
+}
+
 /** Throws `insufficient_scope` for who may not make, change and remove people of these roles. */
 export function assertMayChange(caller: Caller, ...roles: readonly Role[]): void {
   if (!mayChange(caller, ...roles)) throw onlyOwners()

@@ -4,11 +4,12 @@ import type { Actor, Caller, Mode, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
-import { noAllowance } from './allowance.ts'
+import { countedAs, noAllowance } from './allowance.ts'
 import { createKey, digestOf, hintOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
+import { boundsIn } from './key-bounds.ts'
 import { keyForm, keySettings } from './key-form.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
@@ -47,7 +48,11 @@ export function createSessionKeys({ store: { db }, audit, clock, limits }: Optio
           expires_at: Math.min(now + keyTtlMs, sessionEnd),
           bound_to: caller.person.sessionId,
         }
-        const fresh = { ...rowOf(caller, { name, mode, now }), ...secret }
+        const fresh = {
+          ...rowOf(caller, { name, mode, now }),
+          ...(await boundsOfPerson(transaction, caller, mode)),
+          ...secret,
+        }
         const row = await transaction
           .insertInto('api_keys')
           .values(fresh)
@@ -139,6 +144,29 @@ async function endOfSession(
     return Math.min(row.expires_at, row.last_used_at + sessionIdleSeconds * 1000)
   }
   throw new GatewayError('invalid_session', 'This session is over. Sign in again.')
+}
+
+/**
+ * What administrators set for the person's key before, with what is counted: a key that they end gives
+ * neither back.
+ */
+async function boundsOfPerson(
+  transaction: Transaction<Tables>,
+  { accountId, person }: PersonCaller,
+  mode: Mode,
+): Promise<Partial<ApiKeysTable>> {
+  const last = await transaction
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('created_by', '=', person.id)
+    .where('account_id', '=', accountId)
+    .where('mode', '=', mode)
+    .where('kind', '=', 'session')
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last === undefined ? {} : { ...boundsIn(last), counts_with: countedAs(last) }
 }
 
 type Fresh = { name: string; mode: Mode; now: number }

@@ -58,8 +58,8 @@ async function* csv<Head, Row>({ pages, columns }: File<Head, Row>): AsyncGenera
   }
 }
 
-/** A spreadsheet would take a text that begins like this for a formula. */
-const formula = /^[=+\-@\t\r]/
+/** A spreadsheet would take a text that begins like this for a formula; the full-width forms too. */
+const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
 function cell(value: string | number | null): string {
   if (value === null) return ''

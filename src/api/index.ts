@@ -1,3 +1,4 @@
+import type { UsageLimits } from '../core/caller.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { exportRequests, type ExportRequests } from './export-requests.ts'
 import { exportUsage, type ExportUsage } from './export-usage.ts'
@@ -9,6 +10,7 @@ import { listCatalog, type DescribeCatalog } from './list-catalog.ts'
 import { listProviders, type DescribeProviders } from './list-providers.ts'
 import { listAuditEvents, type ListAudit } from './list-audit-events.ts'
 import { listRequestErrors, type ListRequestErrors } from './list-request-errors.ts'
+import { listRefusals, type ListRefusals } from './list-refusals.ts'
 import { listRequests, type ListRequests } from './list-requests.ts'
 import { peopleOperations, type PeopleOptions } from './people.ts'
 import { reloadSettings, type Reload } from './reload-settings.ts'
@@ -30,7 +32,8 @@ import { updateKey, type UpdateKey } from './update-key.ts'
 
 type Options = PeopleOptions & {
   audit: { list: ListAudit }
-  cacheSettings: CacheSettings
+  /** The limits of the settings in force. */
+  limitsInForce: () => ReturnType<CacheSettings> & UsageLimits
   budgets: { statesFor: BudgetsOf }
   reload: Reload
   activityOf: ActivityOf
@@ -38,6 +41,7 @@ type Options = PeopleOptions & {
   describeProviders: DescribeProviders
   usage: { report: ReportUsage; groups: ExportUsage; requests: ExportRequests }
   lookAtLimits: LookAtLimits
+  refusals: { list: ListRefusals }
   requests: { list: ListRequests; find: FindRequest; errors: ListRequestErrors }
   accounts: {
     list: ListAccounts
@@ -58,20 +62,22 @@ type Options = PeopleOptions & {
 
 /** The handlers of the operations below /api. */
 export function apiOperations(options: Options) {
-  const { audit, accounts, activityOf, cacheSettings, keys, budgets, usage, requests } = options
-  const { lookAtLimits, reload, connections, describeCatalog, describeProviders } = options
+  const { audit, accounts, activityOf, limitsInForce, keys, budgets, usage, requests } = options
+  const { lookAtLimits, reload, connections, refusals } = options
+  const { describeCatalog, describeProviders } = options
   return {
     exportRequests: exportRequests(usage),
     exportUsage: exportUsage(usage),
     listAccounts: listAccounts(accounts, activityOf),
     createAccount: createAccount(accounts),
-    retrieveAccount: retrieveAccount(accounts, activityOf),
+    retrieveAccount: retrieveAccount(accounts, activityOf, limitsInForce),
     updateAccount: updateAccount(accounts),
     listAuditEvents: listAuditEvents(audit),
-    retrieveCache: retrieveCache(cacheSettings),
+    retrieveCache: retrieveCache(limitsInForce),
     retrieveOwnKey: retrieveOwnKey(lookAtLimits, budgets.statesFor),
     listRequests: listRequests(requests),
     listRequestErrors: listRequestErrors(requests),
+    listRefusals: listRefusals(refusals),
     retrieveRequest: retrieveRequest(requests),
     listKeys: listKeys(keys),
     createKey: createKey(keys),

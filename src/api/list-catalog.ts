@@ -10,5 +10,7 @@ export type DescribeCatalog = (
 
 /** GET /api/models */
 export function listCatalog(describe: DescribeCatalog): Operation<'listCatalog'> {
-  return async ({ caller, query }) => ({ status: 200, json: await describe(caller, query.model) })
+  return async ({ caller, query }) => {
+    return { status: 200, json: await describe(caller, query.model), mayBeCoded: true }
+  }
 }

@@ -7,7 +7,7 @@ type Filter = {
   /** Undefined for all accounts. */
   accountId?: string
   kind?: ApiKey['kind'] | undefined
-  createdBy?: string
+  createdBy?: string | undefined
   state?: ApiKey['state'] | undefined
   mode?: ApiKey['mode'] | undefined
   name?: string | undefined
@@ -19,8 +19,9 @@ export type ListKeys = (filter: Filter, page: PageRequest) => Promise<Page<ApiKe
 /** GET /api/keys */
 export function listKeys({ list }: { list: ListKeys }): Operation<'listKeys'> {
   return async ({ caller, query }) => {
-    const { state, kind, mode, name, ...page } = query
-    const json = await list({ accountId: caller.accountId, state, kind, mode, name }, page)
+    const { state, kind, mode, name, created_by: createdBy, ...page } = query
+    const { accountId } = caller
+    const json = await list({ accountId, state, kind, mode, name, createdBy }, page)
     return { status: 200, json }
   }
 }

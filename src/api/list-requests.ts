@@ -32,6 +32,6 @@ export function listRequests({ list }: { list: ListRequests }): Operation<'listR
       { accountId, from, to, columns, costAboveUsd, member, failedProvider, failure },
       { limit, cursor, order },
     )
-    return { status: 200, json }
+    return { status: 200, json, mayBeCoded: true }
   }
 }

@@ -9,9 +9,11 @@ import { createSessionKey } from './create-session-key.ts'
 import { deleteCurrentSession } from './delete-current-session.ts'
 import { deleteOtherSessions } from './delete-other-sessions.ts'
 import { deleteSession } from './delete-session.ts'
+import { describeInvitation } from './describe-invitation.ts'
 import { inviteMember } from './invite-member.ts'
 import { leaveAccount } from './leave-account.ts'
 import { listInvitations } from './list-invitations.ts'
+import type { ListKeys } from './list-keys.ts'
 import { listMembers } from './list-members.ts'
 import { listSessions } from './list-sessions.ts'
 import { removeMember } from './remove-member.ts'
@@ -42,11 +44,14 @@ export type PeopleOptions = {
     Pick<Parameters<typeof deleteSession>[0], 'end'> &
     Parameters<typeof deleteOtherSessions>[0]
   sessionKeys: Parameters<typeof createSessionKey>[0]
-  newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'>
+  newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'> &
+    Parameters<typeof describeInvitation>[0]
   members: Parameters<typeof listMembers>[0] &
     Parameters<typeof updateMember>[0] &
     Parameters<typeof removeMember>[0] &
     Parameters<typeof leaveAccount>[0]
+  /** Of the account: those that a removed member made. */
+  keys: { list: ListKeys }
   passwordLinks: Parameters<typeof createPasswordLink>[0]
   invitations: Parameters<typeof listInvitations>[0] &
     Parameters<typeof inviteMember>[0] &
@@ -75,11 +80,12 @@ export function peopleOperations(options: PeopleOptions) {
     listMembers: listMembers(members),
     inviteMember: inviteMember(invitations),
     updateMember: updateMember(members),
-    removeMember: removeMember(members),
+    removeMember: removeMember(members, options.keys.list),
     leaveAccount: leaveAccount(members),
     createPasswordLink: createPasswordLink(options.passwordLinks),
     listInvitations: listInvitations(invitations),
     withdrawInvitation: withdrawInvitation(invitations),
+    describeInvitation: describeInvitation(newcomers),
     acceptInvitation: acceptInvitation({ ...newcomers, cookie }),
     signUp: signUp({ ...newcomers, cookie }),
   } satisfies Partial<Pick<Operations, OperationId>>

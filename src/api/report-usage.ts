@@ -22,7 +22,7 @@ export function reportUsage({ report }: { report: ReportUsage }): Operation<'rep
   return async ({ caller, query }) => {
     const { group_by: groupBy = [], order_by: orderBy, cursor, limit } = query
     const request = { ...rangeAsked(caller, query), groupBy, orderBy, cursor }
-    return { status: 200, json: await report(request, limit) }
+    return { status: 200, json: await report(request, limit), mayBeCoded: true }
   }
 }
 

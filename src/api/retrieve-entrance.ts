@@ -8,8 +8,9 @@ type Options = {
 
 /** GET /api/entrance */
 export function retrieveEntrance({ signUp, isSetUp }: Options): Operation<'retrieveEntrance'> {
-  return async () => ({
-    status: 200,
-    json: { object: 'entrance', sign_up: signUp, is_set_up: await isSetUp() },
-  })
+  return async ({ caller }) => {
+    const is_signed_in = caller !== undefined
+    const json = { object: 'entrance', sign_up: signUp, is_set_up: await isSetUp(), is_signed_in }
+    return { status: 200, json }
+  }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { originOf } from '../core/networks.ts'
 import type { Answer } from '../http/answer.ts'
 import type { ClientAddress } from '../http/client-address.ts'
-import { originOf } from '../http/connection.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
 import type { components } from '../../generated/types.ts'
 
@@ -21,7 +21,7 @@ type Call = { request: IncomingMessage; addressOf: ClientAddress }
 export function strangerOf({ request, addressOf }: Call): Stranger {
   const address = addressOf(request)
   const userAgent = request.headers['user-agent'] ?? null
-  return { address, origin: originOf(address ?? ''), userAgent }
+  return { address, origin: originOf(address), userAgent }
 }
 
 /** The answer to a person who has been let in. */

@@ -3,12 +3,15 @@ import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createConnectionLog } from '../accounts/connection-log.ts'
 import { createIdentify } from '../accounts/identify.ts'
+import { createRefusals } from '../accounts/refusals.ts'
 import { isOfSession } from '../accounts/session-keys.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
 import { toolScope } from '../oauth/metadata.ts'
 import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
 import { toolServerAddress, type Config } from '../config.ts'
+import type { GatewayError } from '../core/error.ts'
+import { attemptOf } from '../http/refused-attempt.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
@@ -34,6 +37,12 @@ export function assembleAccounts({ store, config, channel, events, clock, monoto
     clock,
     limits,
     onWritten: (error) => events.worked('connection_log', error),
+  })
+  const refusals = createRefusals({
+    store,
+    clock,
+    limits,
+    onWritten: (error) => events.worked('refusals', error),
   })
   const keyWatch = createKeyWatch({ store, clock, ...limits })
   const onUse = lastUse.note
@@ -71,12 +80,20 @@ export function assembleAccounts({ store, config, channel, events, clock, monoto
     announce,
     lastUse,
     connectionLog,
+    refusals,
+    /** Notes an error that is answered, for those who may mend its cause. */
+    noteRefusal: (error: GatewayError, refused: Parameters<typeof attemptOf>[1]): void => {
+      refusals.count(error, refused.caller)
+      const attempt = attemptOf(error, refused)
+      if (attempt !== undefined) connectionLog.refused(attempt)
+    },
     identify: known.identify,
     followKey: keyWatch.follow,
     close: async () => {
       keyWatch.close()
       await lastUse.close()
       await connectionLog.close()
+      await refusals.close()
     },
   }
 }

@@ -7,6 +7,7 @@ import type { LastUse } from '../accounts/last-use.ts'
 import { createConnectionLists } from '../accounts/connection-lists.ts'
 import type { KeptConnectionLog } from '../accounts/connection-log.ts'
 import type { Budgets } from '../accounts/budgets.ts'
+import type { Refusals } from '../accounts/refusals.ts'
 import { createUsageExports } from '../accounts/usage/export.ts'
 import { createUsageReports } from '../accounts/usage/report.ts'
 import { createRequestErrors } from '../accounts/usage/request-errors.ts'
@@ -34,6 +35,7 @@ type Options = {
   lastUse: LastUse
   health: Health
   connectionLog: KeptConnectionLog
+  refusals: Refusals
   /** Models are named as they are now. */
   current: () => Pick<Generation, 'config' | 'models'>
   clock: () => number
@@ -43,7 +45,7 @@ type Options = {
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration(options: Options) {
   const { store, accounts, audit, lastUse, current, clock } = options
-  const { people, budgets, lookAtLimits, reload } = options
+  const { people, budgets, lookAtLimits, reload, refusals } = options
   const modelIds = (names: readonly string[]) => {
     const { config, models } = current()
     return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
@@ -58,9 +60,9 @@ export function assembleAdministration(options: Options) {
   }
   const requests = { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) }
   const activityOf = createActivities({ reader, clock })
-  const cacheSettings = () => current().config.limits
-  const told = { usage, requests, connections, activityOf, ...assembleOverviews(options) }
-  const held = { audit, cacheSettings, accounts, keys, budgets, lookAtLimits, reload }
+  const limitsInForce = () => current().config.limits
+  const told = { usage, requests, refusals, connections, activityOf, ...assembleOverviews(options) }
+  const held = { audit, limitsInForce, accounts, keys, budgets, lookAtLimits, reload }
   const all = { ...people, ...told, ...held }
   return { keys, operations: apiOperations(all) }
 }

@@ -6,14 +6,17 @@ import type { LastUse } from '../accounts/last-use.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config, Loaded } from '../config.ts'
 import { isPerson, type Caller, type Identify } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { workerEnded } from '../peers/worker-lines.ts'
 import { settingsTopics } from '../peers/settings-topics.ts'
-import { attemptOf } from '../http/refused-attempt.ts'
+import type { Refusals } from '../accounts/refusals.ts'
+import type { attemptOf } from '../http/refused-attempt.ts'
 import type { loadContract } from '../http/contract-router.ts'
 import type { Channel } from '../peers/channel.ts'
+import { refusedCounter } from '../policy/rate-limit.ts'
 import { assembleAdministration } from './administration.ts'
 import { assembleFaces } from './faces.ts'
 import { createGeneration } from './generation.ts'
@@ -34,6 +37,8 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     lastUse: LastUse
     identify: Identify
     connectionLog: KeptConnectionLog
+    refusals: Refusals
+    noteRefusal: NoteRefusal
     readSettings: () => Loaded
     /** In a worker, the line to the primary. */
     primary: PrimaryLine | undefined
@@ -42,9 +47,11 @@ type Options = Omit<Parameters<typeof assembleLasting>[0], 'limits'> &
     setLogLevel: (level: Config['logLevel']) => void
   }
 
+type NoteRefusal = (error: GatewayError, refused: Parameters<typeof attemptOf>[1]) => void
+
 /** What answers requests: the parts that last, and the first generation of those that do not. */
 export function assembleAnswers(options: Options) {
-  const { accounts, people, events, primary, connectionLog } = options
+  const { accounts, people, events, primary } = options
   const generations = createGenerations()
   const { current } = generations
   // Asked for before there is a generation, too.
@@ -82,12 +89,13 @@ export function assembleAnswers(options: Options) {
   const faces = assembleFaces({
     ...options,
     current,
-    actFor: (caller, accountId) =>
+    actFor: async (caller, accountId = caller.accountId) =>
       isPerson(caller)
         ? people.sessions.actFor(caller, accountId)
         : accounts.actFor(caller, accountId),
-    onFailure: toolFailed(events, connectionLog),
+    onFailure: toolFailed(events, options.noteRefusal),
     claimKey: lasting.idempotency.claimKey,
+    countRefused: refusedCounter((...call) => lasting.rateLimit.admit(...call)),
     keys: administration.keys,
   })
   const { toolServer, oauth } = faces
@@ -112,14 +120,13 @@ export function assembleAnswers(options: Options) {
 /** A tool that fails is answered all the same; the account is told of what it can mend. */
 function toolFailed(
   events: Events,
-  log: KeptConnectionLog,
+  noteRefusal: NoteRefusal,
 ): Parameters<typeof assembleFaces>[0]['onFailure'] {
   return (tool, error, context) => {
     events.toolFailed(tool, error, context)
     const { caller, requestId } = context
     const request = { headers: {}, url: '/mcp' }
-    const attempt = attemptOf(error, { request, requestId, caller, address: null })
-    if (attempt !== undefined) log.refused(attempt)
+    noteRefusal(error, { request, requestId, caller, address: null })
   }
 }
 

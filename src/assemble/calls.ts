@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { createPriceOf } from '../catalog/route-price.ts'
 import type { Config } from '../config.ts'
 import { createDeadlines } from '../core/deadline.ts'
+import type { LeftCalls } from '../core/ending.ts'
 import type { FailoverPolicy } from '../core/failover.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import type { Occupancy } from '../core/occupancy.ts'
@@ -17,6 +18,7 @@ type Options = {
   store: GuardedStore
   events: Events
   lasting: Lasting
+  leftCalls: LeftCalls
   parts: Models
   /** Counts the calls under way. */
   occupancy: Occupancy
@@ -28,7 +30,7 @@ type Options = {
 
 /** The core's gateway with its dependencies. */
 export function assembleCalls(options: Options): Gateway {
-  const { config, store, events, lasting, parts, occupancy, clock, monotonic } = options
+  const { config, store, events, lasting, leftCalls, parts, occupancy, clock, monotonic } = options
   const { limits } = config
   const { catalog, vendorModels, routes, readSources } = parts
   const { rateLimit, budgets, cache, record, recollection, darkroom } = lasting
@@ -45,6 +47,7 @@ export function assembleCalls(options: Options): Gateway {
     assertKeeps: store.assertKeeps,
     record,
     reserve: budgets.reserve,
+    leftCalls,
     onFault: events.faulted,
     readSources,
     finishPicture: createFinish(darkroom),

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ConnectionLog } from '../core/connection-log.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { ActFor } from '../http/authorize.ts'
 import { createContractRouter, type loadContract } from '../http/contract-router.ts'
@@ -35,6 +36,7 @@ type Options = {
   onFailure: Parameters<typeof createToolServer>[0]['onFailure']
   connectionLog: ConnectionLog
   claimKey: ClaimKey
+  countRefused: CountRefused
   channel: Channel
   tracing: Tracing | undefined
   events: Events
@@ -59,6 +61,7 @@ export function assembleFaces(options: Options) {
     inForce: current,
     allowsOrigin,
     claimKey: options.claimKey,
+    countRefused: options.countRefused,
     elsewhere: elsewhereOver(channel),
     sessionKey: options.secret.keyFor('tool sessions', sessionKeyBytes),
     onFailure,
@@ -85,6 +88,7 @@ export function assembleFaces(options: Options) {
     }),
     actFor: options.actFor,
     claimKey: options.claimKey,
+    countRefused: options.countRefused,
     addressOf: (request) => current().addressOf(request),
     limits: config.limits,
   })

@@ -100,17 +100,23 @@ function merged(base: CatalogModel, entry: Members): Members {
     ...('pricing' in entry ? { price_changes: undefined } : {}),
     doubtful: base.doubtful?.filter((what) => !(what in entry)),
     ...more,
-    pricing: membersOf(withoutEstimate(base.pricing, pricing), pricing),
+    pricing: membersOf(besideOwn(base.pricing, pricing), pricing),
     capabilities: membersOf(base.capabilities, capabilities),
     id: base.id,
   })
 }
 
-/** Own prices of pictures are those that are paid. */
-function withoutEstimate(base: CatalogModel['pricing'], own: unknown): CatalogModel['pricing'] {
-  const isOwn = typeof own === 'object' && own !== null && 'per_image' in own
-  if (!isOwn) return base
-  const { per_image_is_estimate: _estimate, ...prices } = base
+/** The catalog's prices beside own ones. */
+function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
+  if (typeof own !== 'object' || own === null) return base
+  const { input_per_million_tokens: input } = own as Members
+  const prices: Record<string, unknown> = { ...base }
+  // Own prices of pictures are those that are paid.
+  if ('per_image' in own) delete prices['per_image_is_estimate']
+  for (const name of ['image_input_per_million_tokens', 'audio_input_per_million_tokens']) {
+    const isText = name in prices && prices[name] === base.input_per_million_tokens
+    if (isText && input !== undefined) prices[name] = input
+  }
   return prices
 }
 

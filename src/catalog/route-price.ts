@@ -15,6 +15,6 @@ export function createPriceOf(
   return ({ provider, upstreamModel }) => {
     const known = prices.get(`${provider.id}/${upstreamModel}`)
     const tokens = known === undefined ? null : pricesAt(known, clock()).tokens
-    return tokens === null ? undefined : tokens.input + tokens.output
+    return tokens === null ? undefined : tokens.input + (tokens.output ?? tokens.imageOutput ?? 0n)
   }
 }

@@ -152,6 +152,9 @@ function createTargets(
   }
 }
 
+const reload =
+  'A gateway that runs reads .env again on SIGHUP, and by "Read the settings again" of the dashboard.'
+
 function notConfigured(
   { row }: Model,
   targets: readonly Target[],
@@ -161,7 +164,7 @@ function notConfigured(
   const known = settings.filter((setting) => setting !== undefined)
   const remedy =
     known.length > 0
-      ? `Set ${known.join(' or ')} to enable it, or use a test key.`
+      ? `Set ${known.join(' or ')} to enable it, or use a test key. ${reload}`
       : 'Add a route to it in gateway.yaml, or use a test key.'
   return new GatewayError(
     'no_provider_configured',

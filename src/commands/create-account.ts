@@ -10,7 +10,7 @@ export const createAccount: Command = async (words, notice) => {
   const { values } = parsed(words, { name: text, ...allowanceOptions, ...json })
   const name = nameIn(values.name)
   const asked = checkedBody(bodyChecks.createAccount, { name, ...allowanceIn(values) })
-  return withAccounts(notice, async ({ accounts }) => {
+  return withAccounts('create', notice, async ({ accounts }) => {
     await accounts.first()
     const account = await accounts.create(commandLine, asked)
     return { text: values.json === true ? jsonText(account) : `${account.id}\n` }

@@ -37,7 +37,7 @@ export const createKey: Command = async (words, notice) => {
     ...allowanceIn(values),
   }
   const asked = checkedBody(bodyChecks.createKey, given(body))
-  return withAccounts(notice, async ({ accounts, keys }) => {
+  return withAccounts('create', notice, async ({ accounts, keys }) => {
     const { id: first } = await accounts.first()
     const { id } = await accounts.retrieve(commandLine, values.account ?? first)
     const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {

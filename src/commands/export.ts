@@ -1,18 +1,14 @@
-import { loadConfig, readVariables } from '../config.ts'
 import { exportStore } from '../storage/copies/export.ts'
-import { openStore } from '../storage/open-store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'
 import { fileIn } from './embedded.ts'
+import { withStore } from './with-store.ts'
 
 /** export: all rows of the store as lines of JSON, which import reads into any store. */
 export const exportRows: Command = async (words, notice) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'export')
-  const { config, secrets } = loadConfig(readVariables())
-  const store = await openStore(config, secrets, notice)
-  try {
-    const { dataDir } = config
+  return withStore('none', notice, async ({ store, config: { dataDir } }) => {
     const made = await exportStore({ store, dataDir, file, replaces: values.force === true })
     const { head, rows, journaledRows: journaled } = made
     if (values.json === true) {
@@ -30,9 +26,7 @@ export const exportRows: Command = async (words, notice) => {
           ]),
     ]
     return { text: `${lines.join('\n')}\n` }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** How many rows each table has, but for those that have none. */

@@ -2,12 +2,12 @@ import { loadConfig, readVariables } from '../config.ts'
 import { usdText } from '../core/price.ts'
 import { importIntoDatabase } from '../storage/copies/import-database.ts'
 import { importIntoFolder, type Imported } from '../storage/copies/import.ts'
-import { openStore } from '../storage/open-store.ts'
 import type { Notice } from '../storage/store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'
 import { fileIn } from './embedded.ts'
 import { tablesText } from './export.ts'
+import { withStore } from './with-store.ts'
 
 /** import: fills an empty store with what export wrote. */
 export const importRows: Command = async (words, notice) => {
@@ -32,10 +32,5 @@ async function imports(file: string, notice: Notice): Promise<Imported> {
   const { config, secrets } = loadConfig(readVariables())
   const { dataDir } = config
   if (secrets.databaseUrl === undefined) return importIntoFolder({ dataDir, file })
-  const store = await openStore(config, secrets, notice)
-  try {
-    return await importIntoDatabase({ store, file })
-  } finally {
-    await store.close()
-  }
+  return withStore('create', notice, ({ store }) => importIntoDatabase({ store, file }))
 }

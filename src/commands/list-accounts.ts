@@ -7,7 +7,7 @@ import { withAccounts } from './open-accounts.ts'
 /** accounts list */
 export const listAccounts: Command = async (words, notice) => {
   const { values } = parsed(words, json)
-  return withAccounts(notice, async ({ accounts }) => {
+  return withAccounts('none', notice, async ({ accounts }) => {
     const rows = await everyPage((page) => accounts.list(commandLine, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no accounts. The first start makes one.\n' }

@@ -10,7 +10,7 @@ import { withAccounts } from './open-accounts.ts'
 export const listKeys: Command = async (words, notice) => {
   const { values } = parsed(words, { account: text, ...json })
   const { account } = values
-  return withAccounts(notice, async ({ accounts, keys }) => {
+  return withAccounts('none', notice, async ({ accounts, keys }) => {
     if (account !== undefined) await accounts.retrieve(commandLine, account)
     const filter = given({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))

@@ -1,37 +1,35 @@
 import { announcedAccounts, announcedKeys, type Announce } from '../accounts/announced.ts'
 import { createAccounts, type Accounts } from '../accounts/accounts.ts'
-import { createAudit } from '../accounts/audit.ts'
 import { createKeys, type Keys } from '../accounts/keys.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
-import { loadConfig, readVariables, type Config, type Secrets } from '../config.ts'
+import type { Config, Secrets } from '../config.ts'
 import type { Announcement } from '../peers/announcement.ts'
 import { announceOnce } from '../peers/redis-channel.ts'
 import { openRedis } from '../peers/redis.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
-import { openStore } from '../storage/open-store.ts'
+import type { SchemaChange } from '../storage/migrations.ts'
+import { withStore } from './with-store.ts'
 
-/** Runs with the accounts and keys of the store, which is closed behind it. */
+/** Runs with the accounts and keys of the store, as `withStore`. */
 export async function withAccounts<T>(
+  schemaChange: Exclude<SchemaChange, 'migrate'>,
   notice: (line: string) => void,
   run: (parts: { accounts: Accounts; keys: Keys }) => Promise<T>,
 ): Promise<T> {
-  const { config, secrets } = loadConfig(readVariables())
-  const store = await openStore(config, secrets, notice)
-  const clock = Date.now
-  const audit = createAudit(store, clock)
-  const modelIds = (names: readonly string[]) => modelIdsOf(names, config)
   const announced: Announcement[] = []
   const announce: Announce = (announcement) => void announced.push(announcement)
-  try {
-    return await run({
-      accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
-      keys: announcedKeys(createKeys({ store, audit, modelIds, clock }), announce),
-    })
-  } finally {
-    await store.close()
-    await tell(announced, { config, secrets, notice })
-  }
+  return withStore(schemaChange, notice, async ({ store, audit, clock, config, secrets }) => {
+    const modelIds = (names: readonly string[]) => modelIdsOf(names, config)
+    try {
+      return await run({
+        accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
+        keys: announcedKeys(createKeys({ store, audit, modelIds, clock }), announce),
+      })
+    } finally {
+      await tell(announced, { config, secrets, notice })
+    }
+  })
 }
 
 type Told = { config: Config; secrets: Secrets; notice: (line: string) => void }

@@ -1,12 +1,11 @@
 import { queryChecks } from '../../generated/parameter-checks.js'
 import type { components, operations } from '../../generated/types.ts'
 import { createUsageReports, type ReportRequest } from '../accounts/usage/report.ts'
-import { loadConfig, readVariables } from '../config.ts'
 import { GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
-import { openStore } from '../storage/open-store.ts'
 import type { Store } from '../storage/store.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
+import { withStore } from './with-store.ts'
 
 type Report = components['schemas']['UsageReport']
 type Group = Report['data'][number]
@@ -30,7 +29,7 @@ export const reportUsage: Command = async (words, notice) => {
   const { values } = parsed(words, options)
   try {
     const query = queryIn(values)
-    return await withStore(notice, async (store) => {
+    return await withStore('none', notice, async ({ store }) => {
       const report = await wholeReport(store, await accountOf(store, values.account), query)
       return { text: values.json === true ? jsonText(report) : tableText(report) }
     })
@@ -55,19 +54,6 @@ function queryIn({ by, since, until, member, mode }: Values): Query {
   assertValid(queryChecks.reportUsage, query)
   // The check is that of the operation, and fills in what is left out.
   return query as unknown as Query
-}
-
-async function withStore<T>(
-  notice: (line: string) => void,
-  run: (store: Store) => Promise<T>,
-): Promise<T> {
-  const { config, secrets } = loadConfig(readVariables())
-  const store = await openStore(config, secrets, notice)
-  try {
-    return await run(store)
-  } finally {
-    await store.close()
-  }
 }
 
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 }

@@ -7,7 +7,7 @@ export const revokeKey: Command = async (words, notice) => {
   const { values, positionals } = parsed(words, json, 1)
   const [id] = positionals
   if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
-  return withAccounts(notice, async ({ keys }) => {
+  return withAccounts('none', notice, async ({ keys }) => {
     const { state } = await keys.retrieve({ id })
     const key = await keys.revoke(commandLine, { id })
     if (values.json === true) return { text: jsonText(key) }

@@ -11,7 +11,7 @@ export const rotateKey: Command = async (words, notice) => {
   if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
   const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
   const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
-  return withAccounts(notice, async ({ keys }) => {
+  return withAccounts('none', notice, async ({ keys }) => {
     const made = await keys.rotate(commandLine, { id }, minutes)
     return { text: values.json === true ? jsonText(made) : `${made.key}\n` }
   })

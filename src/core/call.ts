@@ -1,9 +1,9 @@
 import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
-import { GatewayError, toGatewayError, type Progress } from './error.ts'
-import { failedEnd, type Delivered } from './failed-end.ts'
-import { failover, type Attempt, type FailoverPolicy } from './failover.ts'
+import { toGatewayError, type GatewayError, type Progress } from './error.ts'
+import { failedEnd, wasJoined, type Delivered } from './failed-end.ts'
+import { failover, type Attempt, type FailoverPolicy, type Try } from './failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
@@ -52,6 +52,8 @@ type TryOptions = {
   ready?: (route: Route) => Readiness
   /** The attempt resolves when a stream begins; `succeed` or `fail` report the route's health. */
   goesOn?: boolean
+  /** Ends further tries, and not the one under way; the call's own when absent. */
+  deadline?: Pick<Deadline, 'signal' | 'endsAt'>
 }
 
 /** One call: its deadline, its attempts and its row in the ledger. */
@@ -64,6 +66,8 @@ export type Call = {
   allowRepeat: boolean
   /** What is held of the caller's budgets for it, once something is (core/spending.ts). */
   held: Held | undefined
+  /** Its tries so far. */
+  tries: Try[]
   /** Follows it, where anybody does. */
   trace: Trace | undefined
   /** An idempotency key for the vendor, another one for each try; undefined without the caller's. */
@@ -94,16 +98,13 @@ export function openCall(parts: CallParts, options: Options): Call {
   const [startedAt, begunAt] = [parts.clock(), monotonic()]
   const deadline = parts.startDeadline(context.ending, options.timeoutMs, begunAt)
   const attempts: Attempt[] = []
-  const tried = new Set<Route>()
+  const tries: Try[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-  const report = (route: Route, made: Attempt) => {
-    tried.add(route)
-    parts.report(route, made, context)
-  }
+  const report = (route: Route, made: Attempt) => parts.report(route, made, context)
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
-    const model = lastOf(tried).model?.id ?? options.model
+    const model = lastOf(tries).model?.id ?? options.model
     const asked = { model, askedModel: options.model, context, modality }
     return { ...asked, startedAt, durationMs: monotonic() - begunAt, attempts }
   })
@@ -112,13 +113,15 @@ export function openCall(parts: CallParts, options: Options): Call {
   const call: Call = {
     startedAt,
     deadline,
+    tries,
     ...carried(context),
     held: undefined,
-    tryRoutes: (selection, attempt, { ready, goesOn = false } = {}) => {
+    tryRoutes: (selection, attempt, { goesOn = false, ...more } = {}) => {
       healthPending = goesOn
       const follow = followed(context, { modality, streams: goesOn })
-      const own = { attempts, deadline, monotonic, begunAt, report, follow, goesOn }
-      return failover({ selection, ready, attempt, policy: parts.failover, ...own })
+      const own = { attempts, tries, monotonic, begunAt, report, follow, goesOn }
+      const { failover: policy } = parts
+      return failover({ selection, attempt, deadline, policy, ...own, ...more })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
@@ -143,17 +146,17 @@ export function openCall(parts: CallParts, options: Options): Call {
       const failure = thrown instanceof ProviderFailure ? thrown : undefined
       // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
-      const error = failure ? errorAfter(failure, tried.size) : toGatewayError(thrown)
+      const error = failure ? errorAfter(failure, tries) : toGatewayError(thrown)
       // Refused before any attempt, its own or that of the call it waited for: not recorded.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
         await call.held?.release()
         return error
       }
-      const end = failedEnd(failure, delivered, { mode, atMs: startedAt })
+      const end = failedEnd(failure, delivered, { mode, atMs: startedAt, tries })
       await record({ ...end, errorCode: error.code, cache })
       return error
     },
-    progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tried) }),
+    progress: () => ({ attempts, limits: admission.limits(), ...lastOf(tries) }),
   }
   return call
 }
@@ -197,14 +200,9 @@ function recorder(
   return (end) => (recorded ??= keep(end))
 }
 
-function lastOf(tried: ReadonlySet<Route>): Pick<Progress, 'model'> {
-  const last = [...tried].at(-1)
-  return last === undefined ? {} : { model: last.model.row }
-}
-
-/** Whether this call waited for an identical one, which failed. */
-function wasJoined(thrown: unknown): boolean {
-  return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
+function lastOf(tries: readonly Try[]): Pick<Progress, 'model'> {
+  const last = tries.at(-1)
+  return last === undefined ? {} : { model: last.route.model.row }
 }
 
 type Ended = Pick<

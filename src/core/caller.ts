@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
+import type { Ending } from './ending.ts'
 import type { Trace } from './trace.ts'
 
 type Schemas = components['schemas']
@@ -54,6 +55,8 @@ export type Caller = {
   isOperator: boolean
   /** Of a connection that was made with an API key: that key, which it follows. Of a session's key: the session. */
   boundTo?: string
+  /** Who made a key that administers: it may no more than they do now. */
+  makerId?: string
   /** Absent for an API key. */
   person?: SignedInPerson
 }
@@ -95,14 +98,15 @@ export type CallContext = {
   /** Unique; identifies the call in logs and in the ledger. */
   requestId: string
   face: Face
-  /** Aborted to end the call early, as when its caller leaves; the reason is a ProviderFailure. */
-  ending: AbortController
+  ending: Ending
   /** What the call holds of the memory. */
   hold: Hold
   /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
   /** A request that would be adjusted with a warning is refused instead. */
   strict: boolean
+  /** What the face adjusted of the request; undefined for nothing. */
+  warnings?: readonly components['schemas']['Warning'][] | undefined
   /** Whether more than the first route may be tried. */
   fallback: boolean
   /** Whether a picture that may have been made and charged may be asked for again. */

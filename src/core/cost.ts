@@ -1,6 +1,13 @@
 import type { components } from '../../generated/types.ts'
-import { isPeak, multiplierUnit, pricesAt, type ImagePriceRow, type Prices } from './price.ts'
-import type { Usage } from './price.ts'
+import {
+  isPeak,
+  multiplierUnit,
+  pricesAt,
+  type ImagePriceRow,
+  type Prices,
+  type TokenPrices,
+  type Usage,
+} from './price.ts'
 import {
   costNanoUsd,
   femtoPerNano,
@@ -96,8 +103,8 @@ function listedPrices(prices: Prices, usage: Usage, picture: PictureTraits): Lis
   if (usage.images === 0) return tokenPrices(prices, usage)
   const row = priceRow(prices.perImage, picture)
   if (row !== undefined && !prices.perImageIsEstimate) return imagePrices(row, prices, 'exact')
-  if (usage.outputTokens > 0) return tokenPrices(prices, usage)
-  return row && imagePrices(row, prices, 'estimated')
+  if (row !== undefined && !usage.imageOutputTokens) return imagePrices(row, prices, 'estimated')
+  return usage.outputTokens > 0 ? tokenPrices(prices, usage) : undefined
 }
 
 function imagePrices(
@@ -123,23 +130,50 @@ function priceRow(
   )
 }
 
-/** Those of the classes of tokens that were counted; of input and output always. */
+/** Classes of tokens beside text, with the price that replaces one that is not known. */
+const classes = [
+  { what: 'cached_input_tokens', count: 'cachedInputTokens', price: 'cachedInput', text: 'input' },
+  { what: 'cache_write_tokens', count: 'cacheWriteTokens', price: 'cacheWrite', text: 'input' },
+  { what: 'image_input_tokens', count: 'imageInputTokens', price: 'imageInput', text: 'input' },
+  { what: 'audio_input_tokens', count: 'audioInputTokens', price: 'audioInput', text: 'input' },
+  { what: 'image_output_tokens', count: 'imageOutputTokens', price: 'imageOutput', text: 'output' },
+  { what: 'audio_output_tokens', count: 'audioOutputTokens', price: 'audioOutput', text: 'output' },
+] as const
+
+/** Prices of the classes of tokens that were counted; of text input and output always. */
 function tokenPrices({ tokens, tiers }: Prices, usage: Usage): Listed | undefined {
   if (tokens === null) return undefined
   const tier = tiers.findLast(({ inputTokensAbove }) => usage.inputTokens > inputTokensAbove)
-  const { input, output, audioOutput, ...more } = tier?.tokens ?? tokens
-  const prices: Pricing['prices'] & {} = { input_tokens: input, output_tokens: output }
-  if (usage.cachedInputTokens) prices.cached_input_tokens = more.cachedInput
-  if (usage.cacheWriteTokens) prices.cache_write_tokens = more.cacheWrite
-  if (usage.imageInputTokens) prices.image_input_tokens = more.imageInput
-  if (usage.audioInputTokens) prices.audio_input_tokens = more.audioInput
-  if (usage.imageOutputTokens) prices.image_output_tokens = more.imageOutput
-  if (usage.audioOutputTokens) prices.audio_output_tokens = audioOutput ?? output
-  // Which of the cached tokens were heard is not counted, and those have a price of their own.
-  const isMixed = usage.cachedInputTokens && usage.audioInputTokens && more.audioInput !== input
-  const isGuessed = usage.audioOutputTokens && audioOutput === null
-  const isSure = !usage.estimated && !isMixed && !isGuessed
+  const valid = tier?.tokens ?? tokens
+  const { input, imageOutput } = valid
+  const output = (usage.reasoningTokens ? valid.thinkingOutput : null) ?? valid.output
+  const prices: Pricing['prices'] & {} = {
+    input_tokens: input,
+    output_tokens: output ?? imageOutput ?? 0n,
+  }
+  let isSure = !usage.estimated && !isMixed(valid, usage) && isSplit(valid, usage)
+  for (const { what, count, price, text } of classes) {
+    if (!usage[count]) continue
+    if (valid[price] === null) isSure = false
+    prices[what] = valid[price] ?? prices[`${text}_tokens`]!
+  }
   return { prices, status: isSure ? 'exact' : 'estimated' }
+}
+
+/** Whether tokens were cached of which the vendor does not report the class, though prices differ. */
+function isMixed({ input, audioInput, imageInput }: TokenPrices, usage: Usage): boolean {
+  const { cachedInputTokens, audioInputTokens, imageInputTokens } = usage
+  if (!cachedInputTokens) return false
+  return Boolean(
+    (audioInputTokens && audioInput !== input) || (imageInputTokens && imageInput !== input),
+  )
+}
+
+/** Whether output is counted by class: text that has a price, and all pictures that were made. */
+function isSplit({ output }: TokenPrices, usage: Usage): boolean {
+  const { outputTokens, imageOutputTokens = 0, images } = usage
+  if (images > 0 && imageOutputTokens === 0) return false
+  return output !== null || outputTokens === imageOutputTokens
 }
 
 /** The prices behind a cost, as answers show them. */

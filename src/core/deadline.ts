@@ -1,14 +1,14 @@
-import { CallerLeft, ProviderFailure } from './failure.ts'
+import type { Ending } from './ending.ts'
+import { ProviderFailure } from './failure.ts'
 import type { Occupancy } from './occupancy.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {
-  /** Aborts with a ProviderFailure: `timeout` when time is up, else the reason given to `abort`. */
+  /** Aborts with a ProviderFailure: `timeout` when time is up, else what ends the call early. */
   signal: AbortSignal
   /** In milliseconds of the clock that `startedAt` was read from. */
   endsAt: number
-  /** Cancels the upstream requests that are still running. */
-  abort: (reason: ProviderFailure) => void
+  /** The call has ended. */
   clear: () => void
 }
 
@@ -16,11 +16,7 @@ export type Deadline = {
  * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before;
  * `startedAt` is of a clock that nobody sets.
  */
-export type StartDeadline = (
-  ending: AbortController,
-  timeoutMs: number,
-  startedAt: number,
-) => Deadline
+export type StartDeadline = (ending: Ending, timeoutMs: number, startedAt: number) => Deadline
 
 type Options = {
   /** Counts the calls whose deadline runs. */
@@ -47,15 +43,15 @@ export function createDeadlines({
   return (ending, timeoutMs, startedAt) => ({
     signal: ending.signal,
     endsAt: startedAt + timeoutMs,
-    abort: (reason) => ending.abort(reason),
-    clear: queueOf(timeoutMs)(() =>
-      ending.abort(new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)),
+    clear: queueOf(timeoutMs)(
+      () => ending.abort(new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)),
+      ending,
     ),
   })
 }
 
 /** Runs `end` after the timeout of the queue; the returned function cancels it. */
-type Queue = (end: () => void) => () => void
+type Queue = (end: () => void, ending: Ending) => () => void
 
 /** All entries have the same timeout, so they are due in insertion order. */
 function createQueue(timeoutMs: number, now: () => number, occupancy: Options['occupancy']): Queue {
@@ -75,22 +71,28 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
       occupancy?.leave()
     }
   }
-  return (end) => {
+  return (end, ending) => {
     dueAt.set(end, now() + timeoutMs)
     occupancy?.enter()
     if (!armed) arm(timeoutMs)
     return () => {
+      ending.over()
       if (dueAt.delete(end)) occupancy?.leave()
     }
   }
 }
 
-/** The reason to abort a call with when its caller has disconnected. */
+/** The reason to leave a call with whose caller has disconnected. */
 export function callerLeft(): ProviderFailure {
-  return new CallerLeft()
+  return new ProviderFailure('cancelled', 'The caller left.')
 }
 
-/** The reason to abort a call with that its caller takes back. */
+/** The reason to leave a call with that its caller takes back. */
 export function callerCancelled(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The caller cancelled it.')
+}
+
+/** The reason to end a call with that goes on for too long when the gateway stops. */
+export function gatewayStopped(): ProviderFailure {
+  return new ProviderFailure('cancelled', 'The gateway was stopped.')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
-import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
+import { ProviderFailure, tellingFailure, type FailureKind, type Spent } from './failure.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { TraceHeaders } from './trace-context.ts'
 import type { TracedTry } from './trace.ts'
@@ -15,6 +15,14 @@ export type Attempt = {
   /** From the beginning of the call to that of the try, in whole milliseconds. */
   startMs: number
   durationMs: number
+}
+
+/** A try of a call, and how it failed. */
+export type Try = {
+  route: Route
+  failure?: ProviderFailure | undefined
+  /** What it made, where that is not delivered. */
+  spent?: Spent
 }
 
 /** Collects the outcomes of tries, by which routes are ordered (policy/route-health.ts). */
@@ -54,6 +62,7 @@ type Options<T> = {
   attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
   /** Receives each try, also when all of them fail. */
   attempts: Attempt[]
+  tries: Try[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>
   monotonic: () => number
   /** When the call began, as `monotonic` measures. */
@@ -142,7 +151,7 @@ function failed<T>(
   }
   policy.health.ended(route, error)
   const { kind: outcome, status } = error
-  note(options, { route, outcome, status, startedAt })
+  note(options, { route, outcome, status, startedAt }, error)
   return error
 }
 
@@ -162,16 +171,18 @@ type Made = Pick<Attempt, 'outcome'> & {
 }
 
 function note(
-  options: Pick<Options<unknown>, 'attempts' | 'report' | 'monotonic' | 'begunAt'>,
+  options: Pick<Options<unknown>, 'attempts' | 'tries' | 'report' | 'monotonic' | 'begunAt'>,
   { route, outcome, status, startedAt }: Made,
+  failure?: ProviderFailure,
 ): void {
   const { provider, upstreamModel } = route
-  const { attempts, report, monotonic, begunAt } = options
+  const { attempts, tries, report, monotonic, begunAt } = options
   const startMs = Math.round(startedAt - begunAt)
   const durationMs = monotonic() - startedAt
   const made = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
   const attempt: Attempt = status === undefined ? made : { ...made, status }
   attempts.push(attempt)
+  tries.push({ route, failure })
   report(route, attempt)
 }
 

@@ -1,6 +1,10 @@
 import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from './error.ts'
+import type { Usage } from './price.ts'
+import type { PictureTraits } from './pricing.ts'
 
+/** What a vendor has used and made in a try that failed. */
+export type Spent = { usage: Usage; picture?: PictureTraits }
 export type FailureKind = components['schemas']['FailureKind']
 
 type Kind = {
@@ -68,6 +72,12 @@ type FailureCode = (typeof kinds)[FailureKind]['code'] | RejectionCode
 
 const keyKinds: ReadonlySet<FailureKind> = new Set(['credentials', 'rate_limited', 'out_of_credit'])
 
+/** What ended a request, and not its answer. */
+const interruptions: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'cancelled'])
+
+/** The provider has answered, and may charge for it. */
+const answered: ReadonlySet<FailureKind> = new Set(['malformed', 'no_picture', 'no_memory', 'busy'])
+
 type Options = {
   cause?: unknown
   param?: string | undefined
@@ -94,6 +104,8 @@ export class ProviderFailure extends Error {
   readonly code: FailureCode
   /** It came to nothing behind a request that had been sent: it may have been done, and charged. */
   readonly wasSent: boolean
+  /** What the vendor has made and counted all the same. */
+  spent: Spent | undefined
 
   constructor(kind: FailureKind, message: string, options: Options = {}) {
     super(message, { cause: options.cause })
@@ -108,8 +120,17 @@ export class ProviderFailure extends Error {
 
   /** The same of a connection that ended, or was given up, when the request had been sent. */
   afterSending(): ProviderFailure {
-    if (this.kind !== 'unreachable' && this.kind !== 'timeout') return this
+    if (!interruptions.has(this.kind)) return this
     return new ProviderFailure(this.kind, this.message, { cause: this, wasSent: true })
+  }
+
+  /** Whether only the vendor knows if it has done, and charges for, what was asked. */
+  get mayBeCharged(): boolean {
+    if (this.spent !== undefined) return false
+    const { kind, status = 200 } = this
+    // A redirect did nothing; a vendor's 504 says nothing of the work that was waited for.
+    if (status >= 300) return kind === 'timeout' && status >= 500
+    return this.wasSent || answered.has(kind)
   }
 
   get mayTryNext(): boolean {
@@ -144,13 +165,6 @@ export class KeyEnded extends ProviderFailure {
   }
 }
 
-/** Ends a call whose caller has disconnected. */
-export class CallerLeft extends ProviderFailure {
-  constructor() {
-    super('cancelled', 'The caller left.')
-  }
-}
-
 /** What was asked for may have been made and charged: it is not asked for again, here or elsewhere. */
 export class UnknownOutcome extends ProviderFailure {
   constructor(cause: ProviderFailure) {
@@ -164,6 +178,15 @@ export class UnknownOutcome extends ProviderFailure {
   override get mayTryAgain(): boolean {
     return false
   }
+}
+
+/** An error behind an answer of which it is known what the vendor has made and counted. */
+export function afterSpending(error: unknown, usage: Usage): unknown {
+  if (!(error instanceof ProviderFailure)) return error
+  // What aborts a call is thrown by each of its upstream requests.
+  const own = error.afterSending()
+  own.spent ??= { usage }
+  return own
 }
 
 /** Whether nobody knows if what failed with this error was made and charged. */
@@ -195,12 +218,16 @@ export function wasCancelled(error: unknown): boolean {
   return cause instanceof ProviderFailure && cause.kind === 'cancelled'
 }
 
-/** The caller's error when `failure` is the one to report of `routesTried` routes. */
-export function errorAfter(failure: ProviderFailure, routesTried: number): GatewayError {
+/** The caller's error when `failure` is the one to report of these tries. */
+export function errorAfter(
+  failure: ProviderFailure,
+  tries: readonly { route: object }[],
+): GatewayError {
   const { code } = failure
   const options = { cause: failure, param: failure.param }
-  if (failure instanceof KeyEnded) {
-    return new GatewayError(failure.error.code, failure.message, options)
+  const ended = failure.wasSent ? failure.cause : failure
+  if (ended instanceof KeyEnded) {
+    return new GatewayError(ended.error.code, failure.message, options)
   }
   if (failure instanceof UnknownOutcome) return unknownOutcome(failure)
   switch (code) {
@@ -209,6 +236,7 @@ export function errorAfter(failure: ProviderFailure, routesTried: number): Gatew
       if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
       const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
       const next = 'Try again, or choose another model.'
+      const routesTried = new Set(tries.map(({ route }) => route)).size
       return routesTried > 1
         ? new GatewayError(
             'all_providers_failed',

@@ -4,6 +4,7 @@ import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat, StreamLimits } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
+import type { LeftCalls } from './ending.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import { giveWay } from './give-way.ts'
@@ -30,6 +31,7 @@ export type GatewayParts = ImageParts &
     admit: Admit
     /** Changes with the settings by which the name of a model leads to an answer. */
     settingsDigest: string
+    leftCalls: LeftCalls
     /** Holds what a call may cost of the caller's budgets. */
     reserve: Reserve
     /** Looks an answer up in the response cache. */
@@ -147,6 +149,8 @@ async function pass<Made, Answer>(
       const { startedAt: at } = call
       call.held = await parts.reserve({ caller, requestId, at, timeoutMs, nanoUsd })
     }
+    // The provider charges for a whole answer, whether or not somebody waits for it.
+    if (work.isShared || context.vendorKey !== undefined) goOn(parts, context)
     const made = await work.make(call, selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings, keep })
@@ -159,15 +163,20 @@ async function pass<Made, Answer>(
   }
 }
 
+function goOn({ leftCalls }: GatewayParts, { caller, ending }: CallContext): void {
+  const [, { ownerId }] = caller.allowances
+  ending.goOn(leftCalls, ownerId)
+}
+
 type Choice<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
 
 /** The routes that can do the work. Throws a GatewayError when there is none. */
 function selectFor<Made, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
-  { caller, strict, fallback }: CallContext,
+  { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
   { able, work, atMs }: Choice<Made, Answer>,
 ) {
-  const warnings = [...work.warnings, ...able.warnings]
+  const warnings = [...adjusted, ...work.warnings, ...able.warnings]
   const routes = parts.orderRoutes(takingPart(able.routes, work))
   const costs = hasBudget(caller) ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
@@ -209,10 +218,11 @@ function keyOf(
   { modality, canonical }: Pick<Work<unknown, unknown>, 'modality' | 'canonical'>,
 ): string | undefined {
   const { caller, strict, fallback, cache } = context
-  const isNamed = cache.recall || cache.remember
-  return isNamed
-    ? cacheKey({ caller, strict, fallback, settingsDigest }, modality, canonical())
-    : undefined
+  if (!cache.recall && !cache.remember) return undefined
+  const { warnings } = context
+  // An answer is remembered with its warnings.
+  const request = warnings === undefined ? canonical() : [canonical(), warnings]
+  return cacheKey({ caller, strict, fallback, settingsDigest }, modality, request)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Hold } from '../bytes/budget.ts'
 import type { Caller } from './caller.ts'
 import type { GatewayError } from './error.ts'
-import { CallerLeft, isOutcomeUnknown } from './failure.ts'
+import { isOutcomeUnknown } from './failure.ts'
 
 /** A request that its caller may send again, by a key of their own (docs/behaviour.md#idempotency). */
 export type KeyedRequest = {
@@ -70,15 +70,4 @@ export async function failClaim(
   const wasTried = (progress.attempts ?? []).length > 0
   const isFinal = wasTried && status < 500 && !mayChange.has(status)
   await (isUnknown || isFinal ? claim.keep(answer(), isUnknown) : claim.free())
-}
-
-/** What aborts with `ending`, unless only the caller left: then the work goes on to its end. */
-export function carriedOn({ signal }: AbortController): AbortController {
-  const own = new AbortController()
-  const follow = () => {
-    if (!(signal.reason instanceof CallerLeft)) own.abort(signal.reason)
-  }
-  if (signal.aborted) follow()
-  else signal.addEventListener('abort', follow, { once: true })
-  return own
 }

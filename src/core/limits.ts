@@ -37,3 +37,6 @@ export type Admission = {
 
 /** Lets a call in that lasts no longer than `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is counted. */
 export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promise<Admission>
+
+/** Counts a call that was refused before it was let in; gives the error to answer with. */
+export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>

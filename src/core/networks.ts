@@ -1,4 +1,4 @@
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
 
 /** A set of addresses that share their first bits. */
 type Network = { address: string; family: 'ipv4' | 'ipv6'; prefixBits: number }
@@ -18,6 +18,21 @@ export function plainAddress(text: string): string | null {
   if (version === 0) return null
   const plain = new SocketAddress({ address, family: 'ipv6' }).address
   return plain.startsWith(mapped) && plain.includes('.') ? plain.slice(mapped.length) : plain
+}
+
+/**
+ * What callers are counted by, of whatever counts by address: the address, and of IPv6 the network of 64
+ * bits, since a caller has all the addresses in it. The empty text where no address is known.
+ */
+export function originOf(address: string | null): string {
+  const plain = plainAddress(address ?? '') ?? ''
+  if (!isIPv6(plain)) return plain
+  const [head, tail] = plain.split('::').map((text) => (text === '' ? [] : text.split(':')))
+  const zeros = Array.from(
+    { length: tail === undefined ? 0 : 8 - head!.length - tail.length },
+    () => '0',
+  )
+  return `${[...head!, ...zeros, ...(tail ?? [])].slice(0, 4).join(':')}::/64`
 }
 
 /**

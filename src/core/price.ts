@@ -25,16 +25,21 @@ export type Usage = {
   upstreamNanoUsd?: number
 }
 
-/** Nano-dollars (1e-9 USD) per million tokens, which are femto-dollars (1e-15 USD) per token. */
+/**
+ * Nano-dollars (1e-9 USD) per million tokens, which are femto-dollars (1e-15 USD) per token. Null when
+ * it is not known: tokens of such a class are charged as text, which is an estimate.
+ */
 export type TokenPrices = {
   input: bigint
-  cachedInput: bigint
-  cacheWrite: bigint
-  output: bigint
-  audioInput: bigint
-  imageInput: bigint
-  imageOutput: bigint
-  /** Null when it is not known: then it counts as text. */
+  cachedInput: bigint | null
+  cacheWrite: bigint | null
+  audioInput: bigint | null
+  imageInput: bigint | null
+  /** Null where the model writes no text; then the price of `imageOutput` is known. */
+  output: bigint | null
+  /** Replaces `output` for an answer with reasoning; null where that makes no difference. */
+  thinkingOutput: bigint | null
+  imageOutput: bigint | null
   audioOutput: bigint | null
 }
 /** The price of one picture; a trait that is absent matches any value. */
@@ -136,20 +141,21 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
 }
 
 function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
-  const { input_per_million_tokens: input, output_per_million_tokens: output } = pricing
-  const imageOutput = pricing.image_output_per_million_tokens
-  const audioOutput = pricing.audio_output_per_million_tokens
-  if (input === undefined || (output === undefined && imageOutput === undefined)) return null
-  const or = (price: string | undefined, otherwise: string) => nanoUsd(price ?? otherwise)
+  const read = (price: string | undefined) => (price === undefined ? null : nanoUsd(price))
+  const input = read(pricing.input_per_million_tokens)
+  const output = read(pricing.output_per_million_tokens)
+  const imageOutput = read(pricing.image_output_per_million_tokens)
+  if (input === null || (output ?? imageOutput) === null) return null
   return {
-    input: nanoUsd(input),
-    cachedInput: or(pricing.cached_input_per_million_tokens, input),
-    cacheWrite: or(pricing.cache_write_per_million_tokens, input),
-    output: or(output, imageOutput ?? '0'),
-    audioInput: or(pricing.audio_input_per_million_tokens, input),
-    imageInput: or(pricing.image_input_per_million_tokens, input),
-    imageOutput: or(imageOutput, output ?? '0'),
-    audioOutput: audioOutput === undefined ? null : nanoUsd(audioOutput),
+    input,
+    cachedInput: read(pricing.cached_input_per_million_tokens),
+    cacheWrite: read(pricing.cache_write_per_million_tokens),
+    audioInput: read(pricing.audio_input_per_million_tokens),
+    imageInput: read(pricing.image_input_per_million_tokens),
+    output,
+    thinkingOutput: read(pricing.thinking_output_per_million_tokens),
+    imageOutput,
+    audioOutput: read(pricing.audio_output_per_million_tokens),
   }
 }
 

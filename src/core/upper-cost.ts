@@ -92,7 +92,7 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
     ...(usage.sees ? (['imageInput'] as const) : []),
   ])
   const output = dearest([
-    ...(['output', 'imageOutput'] as const),
+    ...(['output', 'thinkingOutput', 'imageOutput'] as const),
     ...(usage.speaks ? (['audioOutput'] as const) : []),
   ])
   return [
@@ -119,10 +119,11 @@ function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefine
   const { tokens } = prices
   if (tokens === null) return [byRow]
   const beside = tokensBesidePicture * images
+  const perToken = tokens.imageOutput ?? tokens.output ?? 0n
   const drawn =
-    byRow === undefined || tokens.imageOutput === 0n
+    byRow === undefined || perToken === 0n
       ? (images * (picture.pixels ?? Infinity)) / pixelsPerToken
-      : Number(divided(sumOf(byRow) * BigInt(estimateFactor), tokens.imageOutput))
+      : Number(divided(sumOf(byRow) * BigInt(estimateFactor), perToken))
   // The caller says how many tokens there are at most where the vendor tells that.
   const outputTokens = Math.min(drawn + beside, usage.outputTokens)
   return [byRow, tokenLines(prices, { ...usage, outputTokens })]

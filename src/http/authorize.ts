@@ -25,12 +25,15 @@ export type Authorize = (
 /** openapi-backend's own context, which no handler here reads. */
 export const noContext = {} as BackendContext
 
-/** The caller who acts for this account; rejects with a GatewayError when they may not. */
-export type ActFor = (caller: Caller, accountId: string) => Promise<Caller>
+/**
+ * The caller as they may act now, for this account or else their own; rejects with a GatewayError when they may
+ * not.
+ */
+export type ActFor = (caller: Caller, accountId: string | undefined) => Promise<Caller>
 
 type Options = {
   addressOf: ClientAddress
-  /** For an operation that may be used for another account than the caller's. */
+  /** For operations that administer, or may be used for another account than the caller's. */
   actFor?: ActFor
 }
 
@@ -48,7 +51,9 @@ export function authorizerOf(
   if (security.some((one) => Object.keys(one).length > 1)) {
     throw new Error(`Each security requirement of ${operationId} must name one scheme.`)
   }
-  const { access, forOperators } = operations.find(({ id }) => id === operationId)!
+  const { access, forOperators, queryNames } = operations.find(({ id }) => id === operationId)!
+  const names: readonly string[] = queryNames
+  const isForAnyAccount = names.includes(accountParameter)
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
       handle: securityHandlers[scheme]!,
@@ -56,6 +61,8 @@ export function authorizerOf(
       needed: { scopes: scopes as Scope[], forOperators },
     })),
   )
+  const isPlain = asked.every(({ needed }) => needed.scopes.every((scope) => scope === 'inference'))
+  const acts = isPlain && !isForAnyAccount ? undefined : actFor
   const atHome = createAddressCheck(addressOf)
   return (request) => {
     for (const { handle, needed } of asked) {
@@ -63,10 +70,10 @@ export function authorizerOf(
       const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller === undefined) continue
       if (access === 'anyone') return Promise.resolve(caller).catch(asAnyone)
-      const accountId = actFor === undefined ? undefined : accountAsked(request)
-      if (accountId !== undefined) {
+      if (acts !== undefined) {
+        const accountId = isForAnyAccount ? accountAsked(request) : undefined
         return Promise.resolve(caller)
-          .then((known) => actFor!(atHome(known, request), accountId))
+          .then((known) => acts(atHome(known, request), accountId))
           .then((acting) => permitted(acting, needed))
       }
       return caller instanceof Promise
@@ -113,7 +120,11 @@ function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   return caller
 }
 
-function without(scope: Scope, { person }: Caller): GatewayError {
+function without(scope: Scope, { person, makerId }: Caller): GatewayError {
+  if (makerId !== undefined) {
+    const text = `This needs the scope '${scope}', which the API key does not have, or no longer: it administers while the person who made it may. Use another key.`
+    return new GatewayError('insufficient_scope', text)
+  }
   const text =
     person === undefined
       ? `This needs the scope '${scope}', which the API key does not have. Use a key that has it.`

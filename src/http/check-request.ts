@@ -27,7 +27,11 @@ export function checkRequest(request: IncomingMessage): GatewayError | undefined
   }
   if (headers.host !== undefined && /[^\w.~:[\]%!$&'()*+,;=-]/.test(headers.host))
     return refused("The header 'host' is no name or address.", { param: 'host' })
-  return checkEncoding(request) ?? (isAboutServer(request) ? undefined : checkAddress(request))
+  return (
+    checkCredentials(request) ??
+    checkEncoding(request) ??
+    (isAboutServer(request) ? undefined : checkAddress(request))
+  )
 }
 
 /** Whether the request asks for what the server as a whole can do (RFC 9110 section 9.3.7). */
@@ -47,6 +51,35 @@ function countHosts(rawHeaders: readonly string[]): number {
   }
   return count
 }
+
+/** Of two credentials a proxy may check one and the gateway the other. The same one twice becomes one. */
+function checkCredentials(request: IncomingMessage): GatewayError | undefined {
+  const { rawHeaders } = request
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    // By length and first letter: requests with one credential need no copies of the names.
+    const { length } = rawHeaders[at]!
+    const letter = length === 13 ? 'a' : length === 9 ? 'x' : ''
+    if (letter !== '' && (rawHeaders[at]!.charCodeAt(0) | 32) === letter.charCodeAt(0)) count++
+  }
+  return count < 2 ? undefined : joinCredentials(request)
+}
+
+function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError | undefined {
+  const keys = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase()
+    const key = rawHeaders[at + 1]!.replace(/^bearer +/i, '')
+    const isApiKey = name === 'x-api-key' && key !== ''
+    if (name === 'authorization' || isApiKey) keys.add(key)
+    // Node joins the values of several.
+    if (isApiKey) headers[name] = key
+  }
+  return keys.size < 2 ? undefined : refused(differentCredentials, { param: 'authorization' })
+}
+
+const differentCredentials =
+  "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'."
 
 /** Another transfer coding than chunks would be taken for the body itself. */
 function checkEncoding({ headers, httpVersionMinor }: IncomingMessage): GatewayError | undefined {

@@ -1,5 +1,6 @@
 import type { CheckError } from '../../generated/checks.js'
 import type { ErrorCode } from '../core/error.ts'
+import { shapeHint } from '../core/chat/other-apis.ts'
 import { nearName } from '../core/near-name.ts'
 
 /** An error of a check in words; `param` is empty when the whole body is at fault. */
@@ -23,8 +24,10 @@ const wordsOf: Record<string, Words> = {
     const meant = near === undefined ? '' : ` There is '${joined(path, near)}': is it meant?`
     const { propertyName, values = [] } = parentSchema?.discriminator ?? {}
     const choice = propertyName === name ? ` It is one of: ${values.join(', ')}.` : ''
+    const hint = shapeHint(param, membersOf(data))
+    const origin = hint === undefined ? '' : ` ${hint}`
     const example = exampleText(parentSchema?.properties?.[name])
-    const text = `'${param}' is required.${meant}${choice}${example}`
+    const text = `'${param}' is required.${meant}${origin}${choice}${example}`
     return { code: 'missing_required_parameter', param, text }
   },
   additionalProperties: ({ params, parentSchema }, path) => {
@@ -50,12 +53,13 @@ const wordsOf: Record<string, Words> = {
     ...oneOf(path, [params['allowedValue']], data),
     code: 'invalid_value',
   }),
-  discriminator: ({ params, parentSchema }, path) => {
+  discriminator: ({ params, data, parentSchema }, path) => {
     const param = joined(path, String(params['tag']))
     const known = parentSchema?.discriminator?.values ?? []
     const given = params['tagValue']
     if (given === null || given === undefined) {
-      const text = `'${param}' is required. It is one of: ${known.join(', ')}.`
+      const hint = shapeHint(param, membersOf(data))
+      const text = `'${param}' is required. ${hint ?? `It is one of: ${known.join(', ')}.`}`
       return { code: 'missing_required_parameter', param, text }
     }
     return { ...oneOf(param, known, given), code: 'invalid_value' }
@@ -108,8 +112,10 @@ function oneOf(
   schema?: CheckError['parentSchema'],
 ): Complaint {
   const names = allowed.map(String)
-  const near = typeof given === 'string' ? nearName(given, names) : undefined
-  const meant = near === undefined ? '' : ` Did you mean '${near}'?`
+  const word = typeof given === 'string' ? given : ''
+  const hint = shapeHint(path, [word])
+  const near = hint ?? nearName(word, names)
+  const meant = near === undefined ? '' : ` ${hint ?? `Did you mean '${near}'?`}`
   if (names.length > 1) {
     return invalid(path, `must be one of: ${names.join(', ')}; it is ${shown(given)}.${meant}`)
   }
@@ -136,8 +142,11 @@ function lengthComplaint(
 
 /** Members that a schema does not know, one of which may be a known one, written wrongly. */
 function strangersOf(data: unknown, schema: CheckError['parentSchema']): string[] {
-  if (typeof data !== 'object' || data === null) return []
-  return Object.keys(data).filter((name) => !Object.hasOwn(schema?.properties ?? {}, name))
+  return membersOf(data).filter((name) => !Object.hasOwn(schema?.properties ?? {}, name))
+}
+
+function membersOf(data: unknown): string[] {
+  return typeof data === 'object' && data !== null ? Object.keys(data) : []
 }
 
 /** What to send in the place of a value whose type alone is wrong. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { isIPv6, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { GatewayError } from '../core/error.ts'
+import { originOf } from '../core/networks.ts'
 
 /** An open connection of a caller. Times are those of the monotonic clock, in milliseconds. */
 export type Connection = {
@@ -29,7 +30,7 @@ export type Connection = {
 export function openConnection(socket: Socket, nowMs: number): Connection {
   return {
     socket,
-    origin: originOf(socket.remoteAddress ?? ''),
+    origin: originOf(socket.remoteAddress ?? null),
     response: undefined,
     waiting: 0,
     idleSinceMs: nowMs,
@@ -89,16 +90,4 @@ function bytesTakenOf(socket: Socket): number {
   // Node's types leave the handle out; a socket that is destroyed has none.
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : -1
-}
-
-/** An address; of IPv6 the network of 64 bits, since a caller has all the addresses in it. */
-export function originOf(address: string): string {
-  const mapped = /^::ffff:(?=\d+\.)/
-  if (mapped.test(address)) return address.replace(mapped, '')
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('%', 1)[0]!.split('::')
-  const groups = (text = '') => (text === '' ? [] : text.split(':'))
-  const [first, last] = [groups(head), groups(tail)]
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
-  return `${[...first, ...(tail === undefined ? [] : zeros), ...last].slice(0, 4).join(':')}::/64`
 }

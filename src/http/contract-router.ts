@@ -10,25 +10,19 @@ import {
   type Access,
   type OperationId,
   type OperationIdOf,
-  type Protocol,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
 import { giveWay } from '../core/give-way.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { CountRefused } from '../core/limits.ts'
 import type { Occupancy } from '../core/occupancy.ts'
 import type { Answer } from './answer.ts'
-import {
-  accountParameter,
-  authorizerOf,
-  noContext,
-  type ActFor,
-  type Registered,
-} from './authorize.ts'
+import { authorizerOf, noContext, type ActFor, type Registered } from './authorize.ts'
 import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
 import { answersOnce, keyHeader } from './idempotent.ts'
-import { MethodNotAllowed, type ErrorAnswer } from './error-answer.ts'
+import { MethodNotAllowed } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
@@ -53,6 +47,7 @@ type Options = {
   actFor: ActFor
   addressOf: ClientAddress
   claimKey: ClaimKey
+  countRefused: CountRefused
   limits: BodyLimits & { oauthRequestBytesMax: number }
 }
 
@@ -117,7 +112,7 @@ export function createContractRouter(backend: OpenAPIBackend, options: Options):
       continue
     }
     const refusal = methodRefusal(operation, registered, options)
-    for (const one of [path, ...alsoAt(operation.operationId)]) {
+    for (const one of [path, ...operationOf(operation).alsoAt]) {
       table.set(`${method.toUpperCase()} ${one}`, handler)
       refusals.set(one, refusal)
     }
@@ -220,11 +215,13 @@ function notKept({ headers, ...answer }: Answer): Answer {
 function handlerOf(
   described: BackendOperation,
   registered: Registered,
-  { actFor, addressOf }: Pick<Options, 'actFor' | 'addressOf'>,
+  { actFor, addressOf, countRefused }: Pick<Options, 'actFor' | 'addressOf' | 'countRefused'>,
 ): OperationHandler {
-  const isForAnyAccount = queryNamesOf(described.operationId).includes(accountParameter)
-  const exchange = isForAnyAccount ? { actFor, addressOf } : { addressOf }
-  const authorize = authorizerOf(described, registered, exchange)
+  const { headerNames, protocol } = operationOf(described)
+  // What calls models takes idempotency keys, or is the tool server.
+  const isTool = protocol === 'json-rpc' && described.method === 'post'
+  const isCall = isTool || headerNames.includes(keyHeader)
+  const authorize = authorizerOf(described, registered, { actFor, addressOf })
   const answer = registered.handlers[described.operationId!]!
   return async (context) => {
     const known = authorize(context.req)
@@ -234,17 +231,20 @@ function handlerOf(
       context.state.caller = caller
       context.state.hold.own(caller.accountId)
     }
-    await answer(noContext, context)
+    try {
+      await answer(noContext, context)
+    } catch (thrown) {
+      throw isCall ? await countRefused(thrown, caller) : thrown
+    }
   }
 }
 
-/** Further paths of an operation. */
-function alsoAt(id: string | undefined): readonly string[] {
-  return operations.find((one) => one.id === id)?.alsoAt ?? []
-}
+type Described = Pick<(typeof operations)[number], 'protocol'> &
+  Readonly<Record<'alsoAt' | 'headerNames', readonly string[]>>
 
-function queryNamesOf(id: string | undefined): readonly string[] {
-  return operations.find((one) => one.id === id)?.queryNames ?? []
+/** An operation as the contract describes it. */
+function operationOf({ operationId }: BackendOperation): Described {
+  return operations.find(({ id }) => id === operationId)!
 }
 
 /** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
@@ -254,7 +254,7 @@ function methodRefusal(
   { addressOf }: Pick<Options, 'addressOf'>,
 ): OperationHandler {
   const { path } = described
-  const isRest = !pathsOfOwnProtocol.has(path)
+  const isRest = operationOf(described).protocol === 'rest'
   const methods = operations
     .filter((one) => one.path === path)
     .flatMap(({ method }) => (method === 'get' && isRest ? ['head', method] : [method]))
@@ -264,32 +264,6 @@ function methodRefusal(
     const caller = await authorize?.(request)
     if (caller !== undefined) state.caller = caller
     refuse(noContext, request, methods)
-  }
-}
-
-const ofOwnProtocol = operations.filter(({ protocol }) => protocol !== 'rest')
-const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
-  ofOwnProtocol.flatMap(({ path, alsoAt: more, protocol }) =>
-    [path, ...more].map((one) => [one, protocol] as const),
-  ),
-)
-/** How paths with parameters begin. */
-const startsOfOwnProtocol = ofOwnProtocol
-  .filter(({ path }) => path.includes('{'))
-  .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
-
-/** Where clients look for OAuth: what is not there either is told in words that they read. */
-const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
-
-/** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
-export function errorAnswersByPath(
-  answers: Record<Protocol, ErrorAnswer>,
-): (path: string) => ErrorAnswer {
-  return (path) => {
-    const known = pathsOfOwnProtocol.get(path.replace(/\/$/, ''))
-    const began = startsOfOwnProtocol.find(({ start }) => path.startsWith(start))
-    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
-    return answers[known ?? began?.protocol ?? elsewhere]
   }
 }
 

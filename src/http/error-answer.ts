@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { operations, type Protocol } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { isOutcomeUnknown } from '../core/failure.ts'
@@ -43,17 +44,21 @@ export function errorBody(
   return { error: budget === undefined ? told : { ...told, budget } }
 }
 
+/** Clients of OpenAI's API wait no longer, and pass a longer time over. */
 const retryAfterSecondsMax = 60
 /** A cache would tell of an error that is over. */
 const notKept = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** The headers of an error in every protocol: how far the call came, and what to do next. */
-export function errorHeaders(error: GatewayError): Record<string, string> {
+export function errorHeaders(
+  error: GatewayError,
+  secondsMax = retryAfterSecondsMax,
+): Record<string, string> {
   const { status, code, retryAfterSeconds = 1 } = error
   const headers: Record<string, string> = { ...notKept, ...progressHeaders(error.progress) }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   if (status === 429 || status === 503 || code === 'idempotency_key_in_use') {
-    const seconds = Math.min(Math.max(retryAfterSeconds, 1), retryAfterSecondsMax)
+    const seconds = Math.min(Math.max(retryAfterSeconds, 1), secondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))
   }
   // OpenAI's clients send a failed request again by themselves unless they are told not to.
@@ -61,4 +66,30 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   if (isFinal) headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   return headers
+}
+
+const ofOwnProtocol = operations.filter(({ protocol }) => protocol !== 'rest')
+const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
+  ofOwnProtocol.flatMap(({ path, alsoAt: more, protocol }) =>
+    [path, ...more].map((one) => [one, protocol] as const),
+  ),
+)
+/** How paths with parameters begin. */
+const startsOfOwnProtocol = ofOwnProtocol
+  .filter(({ path }) => path.includes('{'))
+  .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
+
+/** Where clients look for OAuth: what is not there either is told in words that they read. */
+const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
+
+/** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
+export function errorAnswersByPath(
+  answers: Record<Protocol, ErrorAnswer>,
+): (path: string) => ErrorAnswer {
+  return (path) => {
+    const known = pathsOfOwnProtocol.get(path.replace(/\/$/, ''))
+    const began = startsOfOwnProtocol.find(({ start }) => path.startsWith(start))
+    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
+    return answers[known ?? began?.protocol ?? elsewhere]
+  }
 }

@@ -22,10 +22,17 @@ type EventWriter = EventSink & {
  */
 export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   let begun = false
+  // Also when the client leaves: a stream that goes on without it must not wait for it.
   const onDrain: EventSink['onDrain'] = (listener) => {
     const { socket } = response
-    if (socket?.writableNeedDrain) socket.once('drain', listener)
-    else response.once('drain', listener)
+    const full = socket?.writableNeedDrain ? socket : response
+    const goOn = () => {
+      full.off('drain', goOn)
+      response.off('close', goOn)
+      listener()
+    }
+    full.once('drain', goOn)
+    response.once('close', goOn)
   }
   let unread = 0
   let unwatch: (() => void) | undefined

@@ -3,6 +3,7 @@ import type Koa from 'koa'
 import type { Budget, Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
+import { Ending } from '../core/ending.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { RequestTrace, Tracing } from '../core/trace.ts'
@@ -39,8 +40,8 @@ export type OnRefused = (
 /** What one exchange carries from middleware to handler and back. */
 export type ExchangeState = {
   requestId: string
-  /** Aborted when the client disconnects, or when its key ends. */
-  ending: AbortController
+  /** Told when the client disconnects; aborted when its key ends. */
+  ending: Ending
   /** What it holds of the memory; given back when it is over. */
   hold: Hold
   /** Why the request cannot be one for the gateway; its connection is closed. */
@@ -87,7 +88,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
   return async (context, next) => {
     const { req, res, state } = context
     state.requestId = newRequestId(options.clock())
-    state.ending = new AbortController()
+    state.ending = new Ending()
     state.hold = options.budget.open()
     // Answers that `send` does not write carry the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
@@ -113,7 +114,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
     } catch (thrown) {
       context.respond = false
       // An answer that could not be written: nobody will take the stream of its call.
-      if (!(thrown instanceof GatewayError)) state.ending.abort(callerLeft())
+      if (!(thrown instanceof GatewayError)) state.ending.leave(callerLeft())
       await refuse(context, thrown, options)
       record.end(thrown)
     }
@@ -157,7 +158,7 @@ function openRecord(
     isClosed = true
     if (!res.writableFinished) {
       left = true
-      state.ending.abort(callerLeft())
+      state.ending.leave(callerLeft())
     }
     onClose?.()
     if (!isOver) return

@@ -1,9 +1,8 @@
 import type { OperationId, OperationIdOf } from '../../generated/operations.ts'
+import type { Hold } from '../bytes/budget.ts'
 import { keepEvents } from '../core/chat/stream.ts'
-import type { EventSink } from '../core/chat/chat.ts'
 import { toGatewayError } from '../core/error.ts'
 import {
-  carriedOn,
   claimed,
   failClaim,
   type Claim,
@@ -41,11 +40,8 @@ export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerO
     const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
     const { claim, kept } = await claimKey(asked)
     if (claim === undefined) return replayed(kept)
-    const ending = carriedOn(call.ending)
-    const answer = await attempt(claim, requestId, () =>
-      handle({ ...call, ending, claim: claimed(claim) }),
-    )
-    if (answer.events !== undefined) return keptStream(answer, claim, call)
+    const answer = await attempt(claim, requestId, () => handle({ ...call, claim: claimed(claim) }))
+    if (answer.events !== undefined) return keptStream(answer, claim, hold)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json
     await claim.keep(keptOf(answer, whole === undefined ? pieces : [whole]))
@@ -102,21 +98,13 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
 }
 
 /** A stream that goes on when its caller leaves, and is kept when it was whole. */
-function keptStream(
-  answer: Answer,
-  claim: Claim,
-  call: Pick<OperationCall<OperationIdOf<'caller'>>, 'ending' | 'hold'>,
-): Answer {
-  const { hold, ending } = call
+function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
   const headers = { ...answer.headers, 'content-type': eventsType }
   return {
     ...answer,
     events: async (sink) => {
-      const kept = keepEvents(untilLeft(sink, ending.signal), {
-        cacheBytesMax: claim.bytesMax,
-        estimateBytesMax: 0,
-        hold,
-      })
+      const limits = { cacheBytesMax: claim.bytesMax, estimateBytesMax: 0, hold }
+      const kept = keepEvents(sink, limits)
       try {
         const last = await answer.events!(kept.sink)
         if (answer.brokenOff?.() === true) await claim.free()
@@ -127,25 +115,6 @@ function keptStream(
         await claim.free()
         throw error
       }
-    },
-  }
-}
-
-/** The same sink, for which nobody waits once its reader has left. */
-function untilLeft(sink: EventSink, left: AbortSignal): EventSink {
-  let waiting: (() => void) | undefined
-  const goOn = () => {
-    const listener = waiting
-    waiting = undefined
-    listener?.()
-  }
-  left.addEventListener('abort', goOn, { once: true })
-  return {
-    write: (piece) => sink.write(piece) || left.aborted,
-    onDrain: (listener) => {
-      waiting = listener
-      if (left.aborted) goOn()
-      else sink.onDrain(goOn)
     },
   }
 }

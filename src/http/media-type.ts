@@ -14,6 +14,7 @@ export function isForm(request: IncomingMessage): boolean {
  * that is read. Where JSON is taken, so is a body that does not say what it is.
  */
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+  joinSame(request)
   const { 'content-type': contentType = '', 'content-encoding': encoding } = request.headers
   const type = typeOf(request)
   const isTaken = types.includes(type) || (types.includes(json) && mayBeJson.test(type))
@@ -29,6 +30,14 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
   if (!/^(?:utf-?8|us-ascii)$/i.test(charset.trim())) {
     throw unsupported('content-type', 'The charset is not read. Send UTF-8.')
   }
+}
+
+/** Proxies and clients join a header that is there twice with a comma: the same type twice is one. */
+function joinSame({ headers }: IncomingMessage): void {
+  const { 'content-type': given } = headers
+  const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []
+  const isSame = others.length > 0 && others.every((other) => other === first)
+  if (isSame) headers['content-type'] = first
 }
 
 /** What clients say of JSON when nobody has told them better; also `application/<name>+json`. */

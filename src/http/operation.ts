@@ -8,9 +8,11 @@ import type {
 import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
+import type { Ending } from '../core/ending.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim } from '../core/idempotency.ts'
 import type { LeftTexts } from '../core/image/image.ts'
+import type { Warning } from '../core/model.ts'
 import type { Trace } from '../core/trace.ts'
 import type { Answer } from './answer.ts'
 import type { ClientAddress } from './client-address.ts'
@@ -53,8 +55,7 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   path: Parameters<Id, 'path'>
   /** The headers that the contract defines, converted to their types. */
   options: GatewayOptions
-  /** Aborted when the caller disconnects. */
-  ending: AbortController
+  ending: Ending
   /** What the call holds of the memory. */
   hold: Hold
   /** Follows the request, where anybody does. */
@@ -99,6 +100,7 @@ export function contextOf(
     claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   },
   face: Face,
+  warnings?: readonly Warning[],
 ): CallContext {
   const { caller, requestId, ending, hold, trace, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
@@ -122,5 +124,6 @@ export function contextOf(
     isRepeat: call.claim?.isRepeat === true,
     vendorKey: call.claim?.vendorKey,
     trace,
+    warnings,
   }
 }

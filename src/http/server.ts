@@ -38,6 +38,8 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   }
   /** Called when the port closes, to end idle event streams, which would stay open. */
   onDrain: () => void
+  /** Called when the time of the drain is over: what is still in work has to end. */
+  onLate: () => void
   events: {
     exchanged: ExchangeOptions['onExchange']
     refused: ConnectionsOptions['onRefusal']
@@ -165,7 +167,7 @@ export function createHttpServer({
       await sweepUntil(closed, () =>
         isLate() ? connections.closeAll() : connections.closeIdle(limits.drainQuietMs),
       )
-      await work.ended(Math.max(endsAt - performance.now(), lastRowsTimeoutMs))
+      await work.ended(endsAt - performance.now(), options.onLate)
       connections.stop()
     },
     draining: () => draining,
@@ -208,8 +210,8 @@ const lastRowsTimeoutMs = 5000
 const unreferenced = { ref: false }
 
 /**
- * Counts the requests in work: a call whose connection is closed still writes its ledger row, and one
- * with an idempotency key goes on to its end.
+ * Counts the requests in work: a call whose connection is closed goes on to its end, or still writes
+ * its row in the ledger.
  */
 function countWork(handle: Handle) {
   let running = 0
@@ -227,11 +229,14 @@ function countWork(handle: Handle) {
         ended()
       })
     },
-    /** Resolves when no request is in work, or does not end. */
-    ended: async (timeoutMs: number): Promise<void> => {
+    /** Resolves when no request is in work, or some do not end though `onLate` was called. */
+    ended: async (timeoutMs: number, onLate: () => void): Promise<void> => {
       if (running === 0) return
       const idle = new Promise<void>((resolve) => (onIdle = resolve))
-      await Promise.race([idle, sleep(timeoutMs, undefined, unreferenced)])
+      await Promise.race([idle, sleep(Math.max(0, timeoutMs), undefined, unreferenced)])
+      if (running === 0) return
+      onLate()
+      await Promise.race([idle, sleep(lastRowsTimeoutMs, undefined, unreferenced)])
     },
   }
 }

@@ -1,20 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Readable, Transform } from 'node:stream'
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib'
+import type { Readable } from 'node:stream'
+import { unpackers } from '../bytes/unpackers.ts'
 import { GatewayError } from '../core/error.ts'
-
-const unpackers: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-}
 
 /** The values of Content-Encoding that are read (RFC 9110 section 8.4.1), in lower case. */
 export const encodingsRead: readonly string[] = ['identity', ...Object.keys(unpackers)]

@@ -46,6 +46,13 @@ export function answerAtOnce(
   }
 }
 
+/** Lists of what is not offered, by method; clients that ask for them all the same would fail at an error. */
+export const emptyLists: ReadonlyMap<string, string> = new Map([
+  ['prompts/list', '{"prompts":[]}'],
+  ['resources/list', '{"resources":[]}'],
+  ['resources/templates/list', '{"resourceTemplates":[]}'],
+])
+
 /**
  * Each list has one page, so every cursor is invalid; some clients ask for the first with an empty
  * one. Throws a JsonRpcError.

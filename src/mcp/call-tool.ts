@@ -2,6 +2,7 @@ import type { CallContext } from '../core/caller.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
 import { wasCancelled } from '../core/failure.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { CountRefused } from '../core/limits.ts'
 import { nearName } from '../core/near-name.ts'
 import type { TraceCarrier } from '../core/trace-context.ts'
 import type { Tracing } from '../core/trace.ts'
@@ -22,6 +23,7 @@ type Options = {
   tellState: (accountId: string, state: ToolCallState) => void
   progressIntervalMs: number
   claimKey: ClaimKey
+  countRefused: CountRefused
   /** Called for each call that ends with an error of the tool. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   tracing?: Pick<Tracing, 'tool'> | undefined
@@ -53,7 +55,7 @@ export function logOf(data: ToolCallState) {
  * of the tool is a result with `isError`, which a model can read (docs/behaviour.md#tool-server).
  */
 export function createCallTool(options: Options): CallTool {
-  const { inForce, claimKey, onFailure } = options
+  const { inForce, claimKey, countRefused, onFailure } = options
   return async (params, asked, answering) => {
     const { tools, enter, leave } = inForce()
     const { name, arguments: given = {} } = params
@@ -85,7 +87,7 @@ export function createCallTool(options: Options): CallTool {
       traced?.ended?.(undefined)
       return result
     } catch (thrown) {
-      const error = toGatewayError(thrown)
+      const error = toGatewayError(await countRefused(thrown, context.caller))
       onFailure(tool.description.name, error, context)
       work.end(wasCancelled(error) ? 'cancelled' : 'failed')
       traced?.ended?.(error.code)

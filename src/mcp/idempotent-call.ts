@@ -1,13 +1,7 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError } from '../core/error.ts'
-import {
-  carriedOn,
-  claimed,
-  failClaim,
-  type ClaimKey,
-  type KeptAnswer,
-} from '../core/idempotency.ts'
+import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
 import { failureText, printFailure, type PrintedResult } from './content.ts'
@@ -42,9 +36,8 @@ export async function callOnce(
   const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
   const { claim, kept } = await claimKey(asked)
   if (claim === undefined) return replayed(kept)
-  const ending = carriedOn(context.ending)
   try {
-    const result = await work({ ...context, ending, ...claimed(claim) })
+    const result = await work({ ...context, ...claimed(claim) })
     await claim.keep(keptOf(result))
     return { ...result, meta: { requestId } }
   } catch (thrown) {

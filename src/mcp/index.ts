@@ -2,6 +2,7 @@ import type { CallContext } from '../core/caller.ts'
 import type { ConnectionLog } from '../core/connection-log.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { ClaimKey } from '../core/idempotency.ts'
+import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
@@ -34,6 +35,7 @@ type Options = {
   /** Whether pages of an origin may use the tool server. */
   allowsOrigin: AllowsOrigin
   claimKey: ClaimKey
+  countRefused: CountRefused
   elsewhere: Elsewhere
   /** Proves ids of sessions, the same for all processes. */
   sessionKey: Buffer
@@ -62,8 +64,8 @@ export type ToolServer = {
  * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
  */
 export function createToolServer(options: Options): ToolServer {
-  const { config, inForce, allowsOrigin, claimKey, elsewhere, onFailure, tracing, monotonic } =
-    options
+  const { config, inForce, allowsOrigin, claimKey, countRefused, elsewhere } = options
+  const { onFailure, tracing, monotonic } = options
   const { limits } = config
   const multiplexer = createMultiplexer()
   const streams = createEventStreams(limits)
@@ -89,6 +91,7 @@ export function createToolServer(options: Options): ToolServer {
     },
     progressIntervalMs,
     claimKey,
+    countRefused,
     onFailure,
     tracing,
     monotonic,

@@ -1,5 +1,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { callerCancelled } from '../core/deadline.ts'
+import { callerCancelled, callerLeft } from '../core/deadline.ts'
+import { Ending } from '../core/ending.ts'
+import { KeyEnded } from '../core/failure.ts'
 import type { CallTool, ToolNotification } from './call-tool.ts'
 import { JsonRpcError, rpcCodes } from './json-rpc.ts'
 import { capabilities, serverInfo } from './server-card.ts'
@@ -42,9 +44,12 @@ export async function connectServer({ multiplexer, callTool }: Options): Promise
 }
 
 /** One controller for each request, so that the requests of a batch are cancelled separately. */
-function endingWith(signal: AbortSignal, ofPost: AbortSignal): AbortController {
-  const ending = new AbortController()
-  const leave = () => ending.abort(ofPost.aborted ? ofPost.reason : callerCancelled())
+function endingWith(signal: AbortSignal, ofPost: AbortSignal): Ending {
+  const ending = new Ending()
+  const leave = () => {
+    if (ofPost.reason instanceof KeyEnded) ending.abort(ofPost.reason)
+    else ending.leave(ofPost.aborted ? callerLeft() : callerCancelled())
+  }
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave, { once: true })
   return ending

@@ -13,7 +13,11 @@ export type ArtifactStore = {
   findByUid(kind: 'Session', uid: string): Promise<Payload | undefined>
   /** Rejects for all but the first. */
   consume(kind: string, id: string): Promise<void>
+  /** The tokens of a code were given: if it comes again, it is a replay. */
+  finishExchange(code: string): Promise<void>
   destroy(kind: string, id: string): Promise<void>
+  /** Whether a person has connected the client with this redirect host. */
+  isConnected(clientId: string, redirectHost: string): Promise<boolean>
   /** Ends all that was given with a grant. */
   revokeByGrantId(grantId: string): Promise<void>
 }

@@ -13,8 +13,11 @@ export const oauthErrorAnswer: ErrorAnswer = (error) => {
     error: codeOf(error),
     error_description: describable(withKeyRemedy(error.message)),
   }
-  return { status: error.status, headers: errorHeaders(error), json }
+  return { status: error.status, headers: errorHeaders(error, retryAfterSecondsMax), json }
 }
+
+/** The longest window here, which is that of registrations. */
+const retryAfterSecondsMax = 3600
 
 function codeOf(error: GatewayError): string {
   if (error instanceof OAuthRefusal) return error.oauthCode

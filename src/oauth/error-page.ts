@@ -1,9 +1,48 @@
-import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
+import type Koa from 'koa'
+import type { errors, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider'
+import type { ArtifactStore } from './artifacts.ts'
+import { isLoopback, redirectHostOf } from './pages/client-text.ts'
 import { stopPage } from './pages/end-pages.ts'
 
 /**
- * Shows an error that may not be told to the client's address, because that is not proved: a page
- * for people, the words of RFC 6749 for programs. It leads nowhere.
+ * Whether the gateway sends a browser to a client's redirect address with an error: to a program on the
+ * person's machine, else once a person has connected the client with that host. Clients register themselves,
+ * and the gateway would lead to any address of a stranger (RFC 9700 section 4.11.2). Clients that an account
+ * has made have no redirect address.
+ */
+export async function mayReturn(
+  store: Pick<ArtifactStore, 'isConnected'>,
+  { client_id: id, redirect_uri: address }: { client_id?: unknown; redirect_uri?: unknown },
+): Promise<boolean> {
+  if (typeof address !== 'string' || !URL.canParse(address)) return false
+  return isLoopback(address) || store.isConnected(String(id), redirectHostOf(address))
+}
+
+/** Shows errors here that oidc-provider would send to a client that `mayReturn` refuses. */
+export function keepErrors(
+  provider: Provider,
+  store: Pick<ArtifactStore, 'isConnected'>,
+): Koa.Middleware {
+  const failures = new WeakMap<object, errors.OIDCProviderError>()
+  provider.on('authorization.error', (context, error) => void failures.set(context, error))
+  return async (context, next) => {
+    await next()
+    const failure = failures.get(context)
+    if (failure === undefined) return
+    // It has failed in oidc-provider, which has made its own context of it.
+    const oidcContext = context as unknown as KoaContextWithOIDC
+    if (await mayReturn(store, oidcContext.oidc.params ?? {})) return
+    const { error, error_description, statusCode } = failure
+    context.remove('location')
+    // Of `prompt=none` it is that of a redirect.
+    context.status = Math.max(statusCode, 400)
+    await showError(oidcContext, { error, ...(error_description && { error_description }) })
+  }
+}
+
+/**
+ * Shows an error that is not sent to the client's address: a page for people, the words of RFC 6749 for
+ * programs. It leads nowhere.
  */
 export async function showError(context: KoaContextWithOIDC, out: ErrorOut): Promise<void> {
   context.set('cache-control', 'no-store')

@@ -54,7 +54,8 @@ export function requestFor(
       host,
       'x-forwarded-proto': protocol.slice(0, -1),
       cookie: cookiesFor(headers.cookie),
-      ...(accept !== undefined && { accept }),
+      // Pages are for browsers at GET. Errors of what a program posts are JSON (RFC 6749 section 5.2).
+      ...(accept !== undefined && method === 'GET' && { accept }),
       ...(origin !== undefined && { origin }),
       ...(authorization !== undefined && { authorization }),
       ...(body !== undefined && {

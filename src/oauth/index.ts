@@ -5,8 +5,8 @@ import type { OperationIdOf } from '../../generated/operations.ts'
 import type { Identify } from '../core/caller.ts'
 import type { ConnectionLog } from '../core/connection-log.ts'
 import { GatewayError } from '../core/error.ts'
+import { originOf } from '../core/networks.ts'
 import type { Answer } from '../http/answer.ts'
-import { originOf } from '../http/connection.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { OperationCall } from '../http/operation.ts'
@@ -48,11 +48,14 @@ type Options = {
   matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
   identify: Identify
-  /** Counts a registration from an address. Throws `rate_limit_exceeded`. */
-  countRegistration: (address: string | null) => void
+  /** Counts a registration from an origin. Throws `rate_limit_exceeded`. */
+  countRegistration: (origin: string) => void
   /** Slows down who guesses secrets of clients. Throws `rate_limit_exceeded`. */
   clientAttempts: {
-    begin(attempt: { origin: string; clientId: string }): Promise<(isClient: boolean) => void>
+    begin(attempt: {
+      origin: string
+      clientId: string
+    }): Promise<(isClient: boolean | undefined) => void>
   }
   /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
@@ -100,7 +103,7 @@ export function createOAuthServer(options: Options): OAuthServer {
   const hand = async (call: Call, asked: Asked) => {
     const { handOver, providerAt, asker } = await loaded()
     const provider = await providerAt(publicOrigin(call.request))
-    const origin = originOf(call.addressOf(call.request) ?? '')
+    const origin = originOf(call.addressOf(call.request))
     await asker.run(origin, () => handOver(provider, call, asked))
     return undefined
   }
@@ -134,7 +137,7 @@ export function createOAuthServer(options: Options): OAuthServer {
         await assertPresentedKey(call.request, options.identify)
         if (!rules.registration) throw closed()
         const metadataOf = clientMetadata(parseBody(call.body, options.limits.requestValuesMax))
-        options.countRegistration(call.addressOf(call.request))
+        options.countRegistration(originOf(call.addressOf(call.request)))
         const text = JSON.stringify(metadataOf)
         const body = { type: 'application/json', text }
         return hand(call, { method: 'POST', path: endpoints.registration, body })
@@ -192,6 +195,7 @@ async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Op
   const interactions = createInteractions(
     async (request: IncomingMessage) => providerAt(publicOrigin(request)),
     asker,
+    rest.store,
   )
   return { providerAt, handOver, interactions, asker }
 }
@@ -215,12 +219,17 @@ function clientForms(
     const clientId = clientWithSecret(call.request, given)
     const asked: Asked = { method: 'POST', path, body: form(String(given)) }
     if (clientId === undefined) return hand(call, asked)
-    const origin = originOf(call.addressOf(call.request) ?? '')
+    const origin = originOf(call.addressOf(call.request))
     const tried = await attempts.begin({ origin, clientId })
-    await hand(call, asked)
-    const { statusCode } = call.response
-    // What is wrong otherwise may have been seen before the secret was.
-    if (statusCode === 200 || statusCode === 401) tried(statusCode === 200)
+    let isClient: boolean | undefined
+    try {
+      await hand(call, asked)
+      const { statusCode } = call.response
+      // What is wrong otherwise may have been seen before the secret was.
+      if (statusCode === 200 || statusCode === 401) isClient = statusCode === 200
+    } finally {
+      tried(isClient)
+    }
     return undefined
   }
 }

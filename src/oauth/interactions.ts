@@ -2,6 +2,8 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errors, type Provider } from 'oidc-provider'
 import { GatewayError } from '../core/error.ts'
+import type { ArtifactStore } from './artifacts.ts'
+import { mayReturn } from './error-page.ts'
 import { requestFor } from './hand-over.ts'
 import { offlineScope, resourceAt, toolScope } from './metadata.ts'
 
@@ -41,13 +43,17 @@ export type Interactions = {
    * the browser is to be sent to, with 303.
    */
   approve(call: PageCall, grantId: string): Promise<string>
-  /** Tells the client that the person said no. Returns the address as `approve` does. */
-  refuse(call: PageCall): Promise<string>
+  /**
+   * Tells the client that the person said no. Returns the address as `approve` does, or undefined where the
+   * gateway does not lead to the client: its sign-in stays open.
+   */
+  refuse(call: PageCall): Promise<string | undefined>
 }
 
 export function createInteractions(
   providerFor: (request: IncomingMessage) => Promise<Provider>,
   asker: AsyncLocalStorage<string>,
+  store: Pick<ArtifactStore, 'isConnected'>,
 ): Interactions {
   const find = async ({ request, response, uid }: PageCall) => {
     const provider = await providerFor(request)
@@ -94,7 +100,8 @@ export function createInteractions(
       return finish({ login: { accountId: grantId, remember: false }, consent: { grantId } })
     },
     refuse: async (call) => {
-      const { finish } = await find(call)
+      const { details, finish } = await find(call)
+      if (!(await mayReturn(store, details.params))) return undefined
       return finish({ error: 'access_denied', error_description: 'The person said no.' })
     },
   }

@@ -1,3 +1,5 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type Koa from 'koa'
 import { Provider, errors, type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
 import type { ConnectionLog } from '../core/connection-log.ts'
@@ -5,7 +7,7 @@ import { StoreRefusal, type StoreRefusalCode } from '../core/store-refusal.ts'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { ClientDocuments } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
-import { showError } from './error-page.ts'
+import { keepErrors, showError } from './error-page.ts'
 import {
   accessTokenPrefix,
   clientAuthMethods,
@@ -78,10 +80,13 @@ export function createProvider(options: ProviderOptions): Provider {
   const server: Koa = provider
   server.use(tellOfKeys)
   server.use(nameForeignGrant)
+  server.use(finishExchanges(options.store))
+  server.use(keepErrors(provider, options.store))
   server.on('error', onFault)
   provider.on('server_error', (_context, error) => onFault(error))
   watchRefusals(provider, options.connectionLog)
   for (const [kind, prefix] of Object.entries(prefixes)) addPrefix(provider, kind, prefix)
+  repeatSuccessors(provider)
   const { prototype } = provider.Client
   prototype.compareClientSecret = function compare(this: { clientSecret?: string }, actual) {
     return this.clientSecret !== undefined && options.matchesSecret(actual, this.clientSecret)
@@ -110,6 +115,25 @@ const nameForeignGrant: Koa.Middleware = async (context, next) => {
   context.body = { ...(body as object), error: 'unauthorized_client', error_description }
 }
 
+/** Exchanges of one code that a client sends at once arrive within this time of each other. */
+const sentAtOnceMs = 100
+
+/**
+ * Notes before its answer that a code was exchanged: whoever sends the code after the answer replays it, and
+ * ends the connection (RFC 6749 section 4.1.2). The answer waits for exchanges that were sent with it; these
+ * are refused and end nothing.
+ */
+function finishExchanges(store: Pick<ArtifactStore, 'finishExchange'>): Koa.Middleware {
+  return async (context, next) => {
+    await next()
+    const { oidc } = context as unknown as Partial<KoaContextWithOIDC>
+    const code = oidc?.entities.AuthorizationCode
+    if (code === undefined || context.status !== 200) return
+    await setTimeout(sentAtOnceMs)
+    await store.finishExchange(code.jti)
+  }
+}
+
 /** Ids of this kind begin with the prefix. */
 function addPrefix(provider: Provider, kind: string, prefix: string): void {
   // Its types leave the method out, which its own formats override too.
@@ -118,6 +142,29 @@ function addPrefix(provider: Provider, kind: string, prefix: string): void {
   const generate = prototype.generateTokenId
   prototype.generateTokenId = function generatePrefixed() {
     return prefix + generate.call(this)
+  }
+}
+
+/** A refresh token with the seed of its successor, which is random and stored with it. */
+type SeededToken = { jti: string; seed?: string; generateTokenId(): string }
+
+/**
+ * Derives the id of each successor of a refresh token from the token and its seed: a token that is used twice
+ * within its grace has one successor, in all processes. A thief's tokens and the owner's are then the same
+ * ones, and using one after its grace is seen as a replay. Neither the token nor the store alone gives it.
+ */
+function repeatSuccessors({ RefreshToken }: Provider): void {
+  // Its types leave out both members, by which it says what it stores.
+  type Model = { IN_PAYLOAD: readonly string[]; prototype: SeededToken }
+  const model = RefreshToken as unknown as Model
+  Object.defineProperty(model, 'IN_PAYLOAD', { value: [...model.IN_PAYLOAD, 'seed'] })
+  const generate = model.prototype.generateTokenId
+  model.prototype.generateTokenId = function generateSuccessor() {
+    this.seed = randomBytes(32).toString('base64url')
+    const used = Provider.ctx?.oidc.entities.RotatedRefreshToken as SeededToken | undefined
+    if (used === undefined) return generate.call(this)
+    const id = createHmac('sha256', used.jti).update(used.seed ?? '')
+    return prefixes.RefreshToken + id.digest('base64url')
   }
 }
 
@@ -140,6 +187,8 @@ function configurationOf(options: ProviderOptions): Configuration {
     clientAuthMethods: [...clientAuthMethods],
     enabledJWA: { clientAuthSigningAlgValues: [...clientSigningAlgorithms] },
     pkce: { required: () => true },
+    // A code is exchanged with the address that was named for it (RFC 6749 section 4.1.3).
+    allowOmittingSingleRegisteredRedirectUri: false,
     rotateRefreshToken: true,
     // The contract's router answers preflights, and no cookie says who a client is.
     clientBasedCORS: () => true,

@@ -1,26 +1,27 @@
 import { OAuthRefusal } from './refusal.ts'
 
 const lengthMax = 2000
-/** What browsers run, read from this machine, or hand to other programs than the client's own. */
-const forbiddenSchemes = new Set([
-  'about:',
-  'blob:',
-  'content:',
-  'data:',
-  'file:',
-  'filesystem:',
-  'ftp:',
-  'intent:',
-  'jar:',
-  'javascript:',
-  'mailto:',
-  'sms:',
-  'tel:',
-  'vbscript:',
-  'view-source:',
-  'ws:',
-  'wss:',
+/** Schemes of programs that connect to tool servers and have no dot in their scheme. */
+const knownSchemes = new Set([
+  'antigravity:',
+  'cherrystudio:',
+  'claude:',
+  'code-oss:',
+  'cursor:',
+  'goose:',
+  'kiro:',
+  'lmstudio:',
+  'raycast:',
+  'trae:',
+  'vscode-insiders:',
+  'vscode:',
+  'vscodium:',
+  'warp:',
+  'windsurf:',
+  'zed:',
 ])
+/** A domain name of the maker, reversed (RFC 8252 section 7.1): no operating system has such ones. */
+const reverseDomain = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
@@ -39,13 +40,18 @@ export function redirectKind(address: unknown): 'web' | 'native' {
   const { protocol, username, password, hostname } = url
   if (address.includes('#')) throw refused(`${shown} has a fragment.`)
   if (username !== '' || password !== '') throw refused(`${shown} holds credentials.`)
+  const isWeb = protocol === 'https:' || protocol === 'http:'
+  // URL takes the path of `https:///cb` for its host.
+  if (isWeb && !/^https?:\/\/[^/?]/i.test(address)) throw refused(`${shown} has no host.`)
   if (protocol === 'https:') return 'web'
   if (protocol === 'http:') {
     if (loopbackNames.has(hostname)) return 'native'
     throw refused(`${shown} is http. Use https, or http on localhost, 127.0.0.1 or [::1].`)
   }
-  if (forbiddenSchemes.has(protocol)) throw refused(`${shown} has the scheme '${protocol}'.`)
-  return 'native'
+  if (knownSchemes.has(protocol) || reverseDomain.test(protocol)) return 'native'
+  throw refused(
+    `${shown} has the scheme '${protocol}'. Use https, http on localhost, 127.0.0.1 or [::1], or a scheme that is a reversed domain name, such as 'com.example.app:'.`,
+  )
 }
 
 function refused(text: string): OAuthRefusal {

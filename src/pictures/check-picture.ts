@@ -1,6 +1,7 @@
-import { decodedLength, readDataUrl } from '../bytes/base64.ts'
+import { decodeBase64, decodedLength, readDataUrl } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
 import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts'
+import type { Warning } from '../core/model.ts'
 import { pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isInsideHost } from './public-address.ts'
@@ -13,16 +14,24 @@ export type PictureLimits = { inputImageBytesMax: number; inputImagePixelsMax: n
 const sideMin = 8
 
 /** A PNG, JPEG or WebP that is complete and within the limits. Throws a GatewayError. */
-export function checkPicture(
-  base64: Pieces,
-  param: string,
-  { inputImagePixelsMax }: PictureLimits,
-): Picture {
+export function checkPicture(base64: Pieces, param: string, limits: PictureLimits): Picture {
   const picture = readPicture(base64)
   if (picture === undefined) {
     throw refusal('invalid_value', 'This is not a PNG, JPEG or WebP image.', param)
   }
-  const { width, height } = picture
+  checkSize(picture, param, limits)
+  if (isWhole(picture)) return picture
+  // Vendors would refuse it too, each with another message.
+  throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
+}
+
+type Size = { width: number; height: number }
+
+function checkSize(
+  { width, height }: Size,
+  param: string,
+  { inputImagePixelsMax }: PictureLimits,
+): void {
   if (width * height > inputImagePixelsMax || width * height === 0) {
     const told = `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`
     throw refusal('invalid_value', told, param)
@@ -31,14 +40,11 @@ export function checkPicture(
     const told = `The image has ${width}x${height} pixels, and models read none with a side below ${sideMin}.`
     throw refusal('invalid_value', told, param)
   }
-  if (isWhole(picture)) return picture
-  // Vendors would refuse it too, each with another message.
-  throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 
 /** Checks pictures of conversations by their headers (docs/behaviour.md#chat). */
 export function createCheckPicture(limits: PictureLimits): CheckPicture {
-  return (named, texts) => {
+  return (named, texts, warnings) => {
     const { address, param } = named
     checkScheme(named)
     if (!isDataUrl(address)) return publicAddress(named)
@@ -48,7 +54,8 @@ export function createCheckPicture(limits: PictureLimits): CheckPicture {
       throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
     }
     if (readByAll.has(kind)) checkPicture(base64, param, limits)
-    return labelled(named, kind, decodedLength(base64))
+    if (kind === 'gif') checkSize(gifSize(base64), param, limits)
+    return labelled(named, kind, decodedLength(base64), warnings)
   }
 }
 
@@ -61,6 +68,13 @@ function publicAddress({ address, param }: NamedAddress): string {
   if (url === null) throw refusal('invalid_value', 'This is no https address.', param)
   if (!isInsideHost(url)) return url.href
   throw refusal('invalid_value', 'The image was not fetched: The address is not public.', param)
+}
+
+/** The logical screen of a GIF (GIF89a, section 18). */
+function gifSize(base64: Pieces): Size {
+  const head = decodeBase64(base64, 16)
+  if (head.length < 10) return { width: 0, height: 0 }
+  return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) }
 }
 
 const readByAll = new Set(['png', 'jpeg', 'webp'])
@@ -76,20 +90,21 @@ const synonyms: Readonly<Record<string, string>> = {
 const telling = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
 const unspecific = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
 
-/** The address with the true media type. Throws a GatewayError when it names another kind. */
+/** The address with the true media type; a warning says when it named another kind. */
 function labelled(
   { address, param }: { address: string; param: string },
   kind: string,
   bytes: number,
+  warnings: Warning[],
 ): string {
   const { mediaType } = readDataUrl(address)!
   const truth = `image/${kind}`
   if (mediaType === truth) return address
   const named = synonyms[mediaType] ?? mediaType
   const isOther = named.startsWith('image/') ? telling.has(named) : !unspecific.has(named)
-  if (!isOther || named === (synonyms[truth] ?? truth)) {
-    return `data:${truth};base64,${address.slice(address.indexOf(',') + 1)}`
+  if (isOther && named !== (synonyms[truth] ?? truth)) {
+    const reason = `The data URL says ${mediaType}, but its ${bytes} bytes are ${truth}. Write data:${truth};base64,…`
+    warnings.push({ param, requested: mediaType, applied: truth, reason })
   }
-  const told = `The data URL says ${mediaType}, but its ${bytes} bytes are ${truth}. Write data:${truth};base64,…`
-  throw refusal('invalid_value', told, param)
+  return `data:${truth};base64,${address.slice(address.indexOf(',') + 1)}`
 }

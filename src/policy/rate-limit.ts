@@ -1,5 +1,15 @@
 import type { Caller, UsageLimits } from '../core/caller.ts'
-import type { Admission, Demand, LimitState, Used, WindowKind } from '../core/limits.ts'
+import { GatewayError } from '../core/error.ts'
+import type {
+  Admission,
+  Admit,
+  CountRefused,
+  Demand,
+  LimitState,
+  Used,
+  WindowKind,
+} from '../core/limits.ts'
+import { noUsage } from '../core/price.ts'
 import { createApplyingLimits, type ApplyingLimits, type WindowLimit } from './applying-limits.ts'
 import { hasRoom, shareOf, type Counted, type LimitCounts, type Taken } from './limit-counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'
@@ -136,4 +146,26 @@ function pointsOf({ kind, limit }: WindowLimit, demand: Demand): number {
 function usedOf(kind: WindowKind, { inputTokens, outputTokens, images }: Used): number {
   if (kind === 'requests') return 1
   return kind === 'images' ? images : inputTokens + outputTokens
+}
+
+const statusesOfMalformed = new Set([400, 413, 415])
+const nothing: Demand = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }
+
+/**
+ * Counts malformed calls as requests, so that a key cannot send them without end; those that were let in are
+ * counted already.
+ */
+export function refusedCounter(admit: Admit): CountRefused {
+  return async (thrown, caller) => {
+    if (caller === undefined || !(thrown instanceof GatewayError)) return thrown
+    const { status, progress } = thrown
+    if (!statusesOfMalformed.has(status) || progress.limits !== undefined) return thrown
+    try {
+      const admission = await admit(caller, nothing, 1000)
+      admission.end(noUsage)
+      return thrown
+    } catch (refusal) {
+      return refusal
+    }
+  }
 }

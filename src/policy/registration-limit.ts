@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../core/error.ts'
 
 type Limits = {
-  /** Registrations of one address within an hour. */
+  /** Registrations of one address, or network, within an hour. */
   perAddressMax: number
   /** Registrations of everybody together within an hour. */
   totalMax: number
@@ -15,13 +15,13 @@ type Window = { count: number; startedAtMs: number }
 const windowMs = 3_600_000
 
 /**
- * Counts what strangers register, by their address and together, in this process. The returned function
+ * Counts what strangers register, by their origin (`originOf`) and together, in this process. The returned function
  * throws `rate_limit_exceeded`; what it refuses does not count.
  */
 export function createRegistrationLimit(
   limits: () => Limits,
   monotonic: () => number,
-): (address: string | null) => void {
+): (origin: string) => void {
   const known = new LRUCache<string, Window>({ max: limits().entriesMax })
   let all: Window = { count: 0, startedAtMs: monotonic() }
   const current = (window: Window | undefined): Window => {
@@ -34,14 +34,13 @@ export function createRegistrationLimit(
     const text = 'Too many clients were registered within the hour. Try again later.'
     throw new GatewayError('rate_limit_exceeded', text, { retryAfterSeconds })
   }
-  return (address) => {
+  return (origin) => {
     const { perAddressMax, totalMax } = limits()
-    const name = address ?? ''
-    const own = current(known.get(name))
+    const own = current(known.get(origin))
     all = current(all)
     assertRoom(own, perAddressMax)
     assertRoom(all, totalMax)
-    known.set(name, { ...own, count: own.count + 1 })
+    known.set(origin, { ...own, count: own.count + 1 })
     all = { ...all, count: all.count + 1 }
   }
 }

@@ -21,7 +21,7 @@ export type SignInAttempts = {
 }
 
 /** Of one person from one place, of one person from anywhere, of one place, which may be many people. */
-const freeByPlace = { pair: 5, email: 20, origin: 50, signUp: 10 }
+const freeByPlace = { pair: 5, email: 10, origin: 50, signUp: 10 }
 
 /**
  * Slows down who guesses passwords. What strangers try does not slow a person at a place where they

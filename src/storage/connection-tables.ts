@@ -28,3 +28,13 @@ export type RefusedAttemptsTable = {
   first_at: number
   last_at: number
 }
+
+export type RefusalsTable = {
+  /** Empty, as `key_id`, for calls with a key that does not exist. */
+  account_id: string
+  hour_at: number
+  key_id: string
+  error_code: string
+  calls: number
+  last_at: number
+}

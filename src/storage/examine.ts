@@ -15,6 +15,8 @@ type Options = {
   checkBytesMax: number
   damagedCopiesMax: number
   busyTimeoutMs: number
+  /** Gets the names of the migrations that ran. Throws a StoreError for a store not to be opened. */
+  assertSchema: (ran: readonly string[]) => void
 }
 
 const lookPauseMs = 20
@@ -28,7 +30,10 @@ const restore = 'Put a copy in its place'
 export async function examine(options: Options): Promise<string[]> {
   const { path, checkBytesMax } = options
   const size = sizeOf(path)
-  if (size === 0) return []
+  if (size === 0) {
+    options.assertSchema([])
+    return []
+  }
   const damage = await lastingDamage(`${path}-wal`, checkBytesMax)
   const isChecked = checkFile(options, size)
   const told = isChecked ? [] : [`${path} was not checked, since it has ${size} bytes.`]
@@ -69,7 +74,8 @@ async function lastingDamage(path: string, bytesMax: number): Promise<string | u
 }
 
 /** Whether the file was checked as a whole. Throws a StoreError. */
-function checkFile({ path, checkBytesMax, busyTimeoutMs }: Options, size: number): boolean {
+function checkFile(options: Options, size: number): boolean {
+  const { path, checkBytesMax, busyTimeoutMs, assertSchema } = options
   let database: DatabaseSync | undefined
   try {
     // Without the right to write it moves nothing out of the log.
@@ -81,6 +87,8 @@ function checkFile({ path, checkBytesMax, busyTimeoutMs }: Options, size: number
     if ((id !== 0 && id !== applicationId) || (tables !== 0 && !isOurs)) {
       throw refusal(path, 'it is the file of another program', 'Move it away')
     }
+    const ran = isOurs ? database.prepare('SELECT name FROM kysely_migration').all() : []
+    assertSchema(ran.map(({ name }) => String(name)))
     if (size > checkBytesMax) return false
     const found = one('PRAGMA quick_check(1)')
     if (found === 'ok') return true

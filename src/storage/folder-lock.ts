@@ -15,7 +15,16 @@ export type FolderLock = { release(): void }
 /** What may be done to the folder as a whole. */
 type Change = 'restore' | 'import' | 'migrate'
 /** Who has the folder, as the file beside the lock says. */
-type Holder = { work: 'gateway' | Change; host: string; process: number; since: string }
+type Holder = {
+  work: 'gateway' | Change
+  host: string
+  process: number
+  since: string
+  /** Where a gateway is reached, once it listens. */
+  address?: string
+}
+/** The lock of a gateway, which writes down where it is reached. */
+export type ServedFolder = FolderLock & { listensAt(address: string): void }
 
 /**
  * SQLite's own locks, on a file that stays empty: many may use the folder, one of them serves, and
@@ -51,7 +60,7 @@ type Serving = {
  * Says that this process takes requests with the store of the folder, which one process does at a
  * time; `release` is for when its port closes. Throws a StoreError when another one goes on.
  */
-export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise<FolderLock> {
+export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise<ServedFolder> {
   let isTold = false
   const lock = await lockWithin(waitMs, () => {
     const found = tryLock(dataDir, 'serve')
@@ -70,6 +79,14 @@ export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise
       : 'Wait until it has ended'
   const more = 'Several gateways of one store need WORKERS on one machine, or DATABASE_URL.'
   throw new StoreError(`DATA_DIR: ${dataDir} is in use: ${who}. ${remedy}. ${more}`)
+}
+
+/** The address of the gateway that takes requests with the store of the folder, where one does. */
+export function servedAt(dataDir: string): string | undefined {
+  const idle = tryLock(dataDir, 'serve')
+  idle?.release()
+  // A process that was killed leaves its file.
+  return idle === undefined ? holderOf(dataDir)?.address : undefined
 }
 
 /** Takes the folder for this process alone. Throws a StoreError while others use it. */
@@ -123,7 +140,7 @@ function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undef
 }
 
 /** The same lock, with a file that tells others whose it is. */
-function held(dataDir: string, work: Holder['work'], lock: FolderLock): FolderLock {
+function held(dataDir: string, work: Holder['work'], lock: FolderLock): ServedFolder {
   const path = holderPath(dataDir)
   const since = new Date().toISOString()
   const holder: Holder = { work, host: hostname(), process: process.pid, since }
@@ -134,9 +151,14 @@ function held(dataDir: string, work: Holder['work'], lock: FolderLock): FolderLo
       // A full disk: others are told less.
     }
   }
-  write(() => writeFileSync(path, `${JSON.stringify(holder)}\n`, { mode: 0o600 }))
+  const print = (told: Holder) =>
+    write(() => writeFileSync(path, `${JSON.stringify(told)}\n`, { mode: 0o600 }))
+  print(holder)
   let isHeld = true
   return {
+    listensAt: (address) => {
+      if (isHeld) print({ ...holder, address })
+    },
     release: () => {
       if (!isHeld) return
       isHeld = false

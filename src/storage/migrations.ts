@@ -13,6 +13,7 @@ import { addUsageSavings, createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
 import { createPasswordLinks } from './migrations/password-links.ts'
 import { createPeople } from './migrations/people.ts'
+import { createRefusals } from './migrations/refusals.ts'
 import { addSessionKeys } from './migrations/session-keys.ts'
 import { addUsagePricing } from './migrations/usage-pricing.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
@@ -87,6 +88,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   },
   '0020_key_clients': { up: createKeyClients },
   '0021_password_links': { up: createPasswordLinks },
+  '0022_refusals': { up: createRefusals },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {
@@ -171,6 +173,33 @@ export async function migrate<T>(
 export function toMigrationError(error: unknown): unknown {
   const isNewer = error instanceof Error && error.message.startsWith('corrupted migrations')
   return isNewer ? newer('The store', error) : error
+}
+
+/** What opening a store may do: a start migrates it, a command that writes may make the first one. */
+export type SchemaChange = 'migrate' | 'create' | 'none'
+
+/** No gateway has started with this store yet. */
+export class NoStore extends StoreError {}
+
+/** Throws a StoreError unless the migrations `ran` are those of this version, or may be run. */
+export function assertSchema(
+  ran: readonly string[],
+  { change, place }: { change: SchemaChange; place: string },
+): void {
+  if (change === 'migrate') return
+  assertNotNewer(ran, 'The store')
+  if (ran.length === 0 && change === 'create') return
+  if (ran.length === 0)
+    throw new NoStore(
+      `There is no store in ${place} yet: the first start or \`keys create\` creates it.`,
+    )
+  const lacking = Object.keys(migrationsFor('sqlite')).length - ran.length
+  if (lacking === 0) return
+  const what = `The store in ${place} was written by an older version of the gateway`
+  const remedy = 'Run `npm run -s gateway -- migrate`, or start this version, which does the same.'
+  throw new StoreError(
+    `${what} and lacks ${lacking} migration${lacking === 1 ? '' : 's'}. ${remedy}`,
+  )
 }
 
 /** The name of the newest migration that this version knows. */

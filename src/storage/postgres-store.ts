@@ -1,7 +1,7 @@
 import { Kysely, sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { binaryTexts } from './binary-texts.ts'
-import { migrate, updateRemedy } from './migrations.ts'
+import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
 import { placeOf } from './postgres-address.ts'
 import { cannotOpenDatabase, mayPass, type PostgresPlace } from './postgres-error.ts'
 import { createPool, type PoolOptions } from './postgres-pool.ts'
@@ -36,14 +36,26 @@ type Options = {
 
 const versionMin = 13
 const startPauseMs = 500
+/** Sooner than a silent server is given up, since an operator looks by then. */
+const silenceMs = 1000
 const migrationWaitMs = 600_000
 const readersMax = 2
 
-/** Opens the store on a PostgreSQL: waits for it, and migrates it. Throws a StoreError. */
-export async function openPostgresStore({ url, limits, notice }: Options): Promise<Store> {
+/** Opens the store on a PostgreSQL: waits for it, and migrates it if it may. Throws a StoreError. */
+export async function openPostgresStore({
+  url,
+  limits,
+  notice,
+  schemaChange: change,
+}: Options & { schemaChange: SchemaChange }): Promise<Store> {
   const place = placeOf(url)
   const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
-  await prepare(connection, { place, limits, notice }, (empty) => migrate(empty, 'postgres'))
+  await prepare(connection, { place, limits, notice }, async (found) => {
+    const { host, port, database } = place
+    const where = `the database ${database} on ${host}:${port}`
+    if (change !== 'migrate') assertSchema(await migrationsIn(found), { change, place: where })
+    if (change !== 'none') await migrate(found, 'postgres')
+  })
   const pool = createPool({
     ...connection,
     connectionsMax: limits.databaseConnectionsMax,
@@ -56,6 +68,7 @@ export async function openPostgresStore({ url, limits, notice }: Options): Promi
     dialect: 'postgres',
     db,
     reader,
+    starting: (run) => whileStarting({ place, limits, notice }, run),
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),
     describe: () => describe(db, place),
@@ -140,13 +153,11 @@ async function prepare<T>(
     plugins: [binaryTexts],
   })
   try {
-    await untilThere(db, starting)
-    return await alone(db, starting.notice, run)
-  } catch (error) {
-    const isTold =
-      error instanceof StoreError &&
-      (error.cause === undefined || error.message.endsWith(updateRemedy))
-    throw isTold ? error : cannotOpenDatabase(error, starting.place)
+    return await whileStarting(starting, async (answered) => {
+      await assertNewEnough(db)
+      answered()
+      return alone(db, starting.notice, run)
+    })
   } finally {
     await db.destroy()
   }
@@ -175,28 +186,48 @@ export async function migrateDatabase({
   })
 }
 
-/** A server may start later than the gateway, as in a file of containers. */
-async function untilThere(
-  db: Kysely<Tables>,
-  { place: { host, port, database }, limits, notice }: Starting,
-): Promise<void> {
-  const until = performance.now() + limits.databaseStartWaitMs
-  for (let tries = 1; ; tries++) {
-    try {
-      return await assertNewEnough(db)
-    } catch (error) {
-      const failure = toStoreError(error)
-      if (failure.cause === undefined || !mayPass(failure.cause)) throw error
-      if (performance.now() >= until) throw error
-      if (tries === 1) {
-        const seconds = Math.ceil(limits.databaseStartWaitMs / 1000)
-        const { reason } = failure.told
-        notice(
-          `Waiting up to ${seconds} s for the database ${database} on ${host}:${port}: ${reason}.`,
-        )
+/** The migrations that ran. */
+async function migrationsIn(db: Kysely<Tables>): Promise<string[]> {
+  const { rows: found } = await sql<{ is: number }>`
+    select to_regclass('kysely_migration') is not null as is`.execute(db)
+  if (found[0]?.is !== 1) return []
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/**
+ * Runs what a start needs, again while the server is not there yet or recovers: it may start later than
+ * the gateway, as in a file of containers. Throws a StoreError that names the place.
+ */
+async function whileStarting<T>(
+  { place, limits: { databaseStartWaitMs: waitMs }, notice }: Starting,
+  run: (answered: () => void) => Promise<T>,
+): Promise<T> {
+  const { host, port, database } = place
+  const until = performance.now() + waitMs
+  let isTold = waitMs === 0
+  const tell = (reason: string): void => {
+    if (isTold) return
+    isTold = true
+    const seconds = Math.ceil(waitMs / 1000)
+    notice(`Waiting up to ${seconds} s for the database ${database} on ${host}:${port}: ${reason}.`)
+  }
+  const timer = setTimeout(tell, silenceMs, 'it has not answered yet')
+  const answered = () => clearTimeout(timer)
+  try {
+    for (;;) {
+      try {
+        return await run(answered)
+      } catch (error) {
+        const { cause, message, told } = toStoreError(error)
+        if (cause === undefined || message.endsWith(updateRemedy)) throw error
+        if (!mayPass(cause) || performance.now() >= until) throw cannotOpenDatabase(error, place)
+        tell(told.reason)
+        await sleep(startPauseMs)
       }
-      await sleep(startPauseMs)
     }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

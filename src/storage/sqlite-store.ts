@@ -1,9 +1,9 @@
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { examine } from './examine.ts'
 import { closeToOthers, makeFile } from './folder.ts'
 import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
-import { migrate, updateRemedy } from './migrations.ts'
+import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
 import type { SqlValue, Statement } from './sqlite-file.ts'
 import { openSqliteReader } from './sqlite-reader.ts'
 import { openSqlite } from './sqlite.ts'
@@ -17,6 +17,8 @@ export type SqliteStoreOptions = {
   durability: 'normal' | 'full'
   /** Whether the files are looked at first, which one of several processes does. */
   examines?: boolean
+  /** What may be done to its tables; else all that a start does. */
+  schemaChange?: SchemaChange | undefined
   limits: {
     storeBusyTimeoutMs: number
     storeAnswerTimeoutMs: number
@@ -51,7 +53,13 @@ export async function openSqliteStore(options: SqliteStoreOptions, notice: Notic
 }
 
 async function openFiles(
-  { dataDir, durability, limits, examines = true }: SqliteStoreOptions,
+  {
+    dataDir,
+    durability,
+    limits,
+    examines = true,
+    schemaChange: change = 'migrate',
+  }: SqliteStoreOptions,
   notice: Notice,
 ): Promise<Store> {
   const path = storePath(dataDir)
@@ -59,7 +67,13 @@ async function openFiles(
   const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
   const opened = closeToOthers(dataDir)
   const found = examines
-    ? await examine({ path, checkBytesMax, damagedCopiesMax, busyTimeoutMs })
+    ? await examine({
+        path,
+        checkBytesMax,
+        damagedCopiesMax,
+        busyTimeoutMs,
+        assertSchema: (ran) => assertSchema(ran, { change, place: dataDir }),
+      })
     : []
   makeFile(path)
   const { dialect, commit, ready, restartLog } = openSqlite({
@@ -69,7 +83,9 @@ async function openFiles(
     queueMax,
   })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
-  await migrate(db, 'sqlite').catch(async (error: unknown) => {
+  // Kysely ends the thread only if it has run a query.
+  const begun = change === 'none' ? sql`select 1`.execute(db) : migrate(db, 'sqlite')
+  await begun.catch(async (error: unknown) => {
     // The store's thread would keep the process alive.
     await db.destroy().catch(() => undefined)
     throw withRemedy(error, path)
@@ -91,6 +107,7 @@ async function openFiles(
     dialect: 'sqlite',
     db,
     reader,
+    starting: (run) => run(),
     describe: async () => dataDir,
     look: await watchFiles(path),
     insertions: createInsertions(db),

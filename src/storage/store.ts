@@ -24,6 +24,8 @@ export type Store = {
   /** Whose SQL it speaks. */
   dialect: SqlDialect
   db: Kysely<Tables>
+  /** Runs what a start needs, again while the store may still come. Throws a StoreError. */
+  starting<T>(run: () => Promise<T>): Promise<T>
   /** The statements that insert rows, of which all have the same columns; compiled once per table. */
   insertions<Name extends keyof Tables>(
     table: Name,

@@ -6,7 +6,7 @@ import type {
   PasswordLinksTable,
   SetUpLinksTable,
 } from './people-tables.ts'
-import type { KeyClientsTable, RefusedAttemptsTable } from './connection-tables.ts'
+import type { KeyClientsTable, RefusalsTable, RefusedAttemptsTable } from './connection-tables.ts'
 import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
 
 /** Every table; src/storage/README.md says what each column holds and how long it lives. */
@@ -30,6 +30,7 @@ export type Tables = {
   oauth_artifacts: OauthArtifactsTable
   key_clients: KeyClientsTable
   refused_attempts: RefusedAttemptsTable
+  refusals: RefusalsTable
   write_checks: WriteChecksTable
   gateway_secrets: GatewaySecretsTable
 }

@@ -10,6 +10,7 @@ import { shortened } from '../core/shortened.ts'
 import { causeOf, codeOf, textLengthMax } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { createRefusals } from './refusals.ts'
 
 type Reloaded = components['schemas']['Reload']
 
@@ -33,9 +34,10 @@ const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', '
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
+  const refusals = createRefusals(() => log)
   const exchanged = (exchange: Exchange): void => {
     const endedAt = Date.now()
-    log.defer(() => printExchange({ log, metrics }, exchange, endedAt))
+    log.defer(() => printExchange({ log, metrics, refusals }, exchange, endedAt))
     if (exchange.error !== undefined) log.settle()
   }
   /** For lines that are printed at once, after the deferred ones. */
@@ -45,6 +47,10 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
   return {
     ...serverEvents(now, metrics),
+    stopped(): void {
+      refusals.settle()
+      now().info('stopped')
+    },
     /** A request was answered, or its caller left. */
     exchanged,
     /** What was no request, or came too late to be read, was answered with an error. */
@@ -64,6 +70,11 @@ export function createEvents(log: Log, metrics: Metrics) {
         now().error(fields, 'provider account')
       else now().warn(fields, 'attempt failed')
     },
+    /** A caller left a call that goes on; or such a call has ended. */
+    left(change: 1 | -1): void {
+      metrics.leftCalls.inc(change)
+      if (change > 0) metrics.left.inc()
+    },
     /** A call was recorded in the ledger. */
     recorded(row: UsageRow): void {
       log.defer(() => metrics.recorded(row))
@@ -82,7 +93,7 @@ export function createEvents(log: Log, metrics: Metrics) {
       const { accountId, keyId } = caller
       const fields = { requestId, tool, code, accountId, keyId }
       if (wasCancelled(error)) now().info({ requestId, tool, accountId, keyId }, 'tool cancelled')
-      else if (isExpected(error)) now().warn(fields, 'tool refused')
+      else if (status === 503) refusals.refused(now(), fields, error, 'tool refused')
       else if (status >= 500) now().error({ ...fields, cause: causeOf(error) }, 'tool failed')
       else now().info(fields, 'tool refused')
     },
@@ -125,9 +136,6 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     ...limitEvents(now, metrics),
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
-    },
-    stopped(): void {
-      now().info('stopped')
     },
     /** A worker is alone, and ends. */
     primaryEnded(): void {
@@ -258,8 +266,10 @@ function limitEvents(now: () => Log, metrics: Metrics) {
   }
 }
 
+type Printing = { log: Log; metrics: Metrics; refusals: ReturnType<typeof createRefusals> }
+
 function printExchange(
-  { log, metrics }: { log: Log; metrics: Metrics },
+  { log, metrics, refusals }: Printing,
   exchange: Exchange,
   endedAt: number,
 ): void {
@@ -280,13 +290,8 @@ function printExchange(
     keyId: caller?.keyId,
   }
   if (error === undefined) return log.info(fields, 'request')
+  if (status === 503) return refusals.refused(log, fields, error, 'request refused')
   const code = error instanceof GatewayError ? error.code : 'internal_error'
-  if (isExpected(error)) return log.warn({ ...fields, code }, 'request refused')
   if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
   return log.info({ ...fields, code }, 'request refused')
-}
-
-/** Refusals of a gateway that takes no more: many, and why is told once elsewhere. */
-function isExpected(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'overloaded' && error.cause === undefined
 }

@@ -62,6 +62,23 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       labelNames: ['work'],
       registers,
     }),
+    ...createCallMetrics(registers),
+  }
+}
+
+/** Calls under way: of providers, and without their callers. */
+function createCallMetrics(registers: Registry[]) {
+  return {
+    left: new Counter({
+      name: 'gateway_calls_left_total',
+      help: 'Calls whose caller left when a provider was at work on a whole answer; they go on.',
+      registers,
+    }),
+    leftCalls: new Gauge({
+      name: 'gateway_left_calls',
+      help: 'Those of them that have not ended yet.',
+      registers,
+    }),
     attempts: new Counter({
       name: 'gateway_upstream_attempts_total',
       help: 'Tries of a provider by outcome.',

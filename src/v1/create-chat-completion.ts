@@ -32,8 +32,10 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   const { gateway, routes } = options
   return async (call) => {
     const { texts } = call
-    const body = checkedPictures(withoutEmpty(call.body), texts, options.checkPicture)
-    const context = contextOf(call, 'chat')
+    const asked = withoutEmpty(call.body)
+    const corrected = checkedPictures(asked, texts, options.checkPicture)
+    const body = corrected?.request ?? asked
+    const context = contextOf(call, 'chat', corrected?.warnings)
     // A name that is not known is told by the gateway, which counts it as a call.
     const model = routes.peek(body.model, call.caller)
     const draws = model !== undefined && isForPictures(model, body)

@@ -63,9 +63,11 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
   createChatCompletion: async (asked, call, options) => {
     assertValid(bodyChecks.createChatCompletion, asked)
     const { texts, caller } = call
-    const body = checkedPictures(withoutEmpty(asked), texts, options.checkPicture)
+    const given = withoutEmpty(asked)
+    const corrected = checkedPictures(given, texts, options.checkPicture)
+    const body = corrected?.request ?? given
     const model = options.routes.peek(body.model, caller)
-    const context = contextOf(call, 'chat')
+    const context = contextOf(call, 'chat', corrected?.warnings)
     const draws = model !== undefined && isForPictures(model, body)
     assertFallbacks(body, draws, { call, options })
     const request: ChatRequest = withTexts(body, texts, call.hold)

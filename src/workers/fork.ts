@@ -21,6 +21,7 @@ export function createFork({ lines, onFault, onExit, othersAnswer }: Options) {
   cluster.setupPrimary({
     exec: join(import.meta.dirname, '../worker.ts'),
     args: [],
+    execArgv: [...process.execArgv, '--require', join(import.meta.dirname, 'orphan.ts')],
     serialization: 'advanced',
   })
   cluster.on('exit', ({ id }, code: number | null, signal: NodeJS.Signals | null) => {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { workerCount, type Loaded } from '../config.ts'
+import { siteAddress, workerCount, type Loaded } from '../config.ts'
 import { lineLimits } from '../peers/line.ts'
 import { relayAnnouncements } from '../peers/line-channel.ts'
 import { createWorkerLines, workerEnded, type WorkerLines } from '../peers/worker-lines.ts'
@@ -41,6 +41,7 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   const log = createLog(config.logLevel)
   const events = createPrimaryEvents(log)
   const lock = await takeFolder(settings, events.folderTaken)
+  lock?.listensAt(siteAddress(config))
   const lines = createWorkerLines({
     limits: lineLimits(limits),
     monotonic,
@@ -68,9 +69,10 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
     },
     othersAnswer: (id) => supervisor.answering().some((one) => one.id !== id),
   })
+  let allListen = false
   const supervisor = createSupervisor({
     count: workerCount(config),
-    fork: (isFirst) => fork({ ...kept.inForce(), isFirst }),
+    fork: (isFirst) => fork({ ...kept.inForce(), isFirst, allListen }),
     monotonic,
     setTimer: setTimeout,
     events,
@@ -82,6 +84,9 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
   lines.on(topics.started, (version, worker) => {
     supervisor.started(worker.id)
     kept.begun(worker, Number(version))
+    if (allListen || supervisor.answering().length < workerCount(config)) return
+    allListen = true
+    lines.tell(topics.allListen, null)
   })
   lines.on(topics.leaving, (_message, { id }) => supervisor.leaving(id))
   lines.on(topics.portClosed, (_message, { id }) => {

@@ -9,6 +9,8 @@ export type Start = {
     version: number
     /** Whether it makes what the first start makes, and tells of it. */
     isFirst: boolean
+    /** Whether all workers have listened once. */
+    allListen: boolean
   }
 }
 
@@ -16,6 +18,8 @@ export type Start = {
 export const topics = {
   /** A worker answers, with the version of its settings. */
   started: 'worker_started',
+  /** All of them listen. */
+  allListen: 'workers_listen',
   /** It will end, and takes no new work. */
   leaving: 'worker_leaving',
   /** It accepts no more connections. */

@@ -124,23 +124,10 @@ forEachStore('budgets', () => {
     expect((await stateOf(key)).budget.spent.nano_usd).to.equal(await costs())
   })
 
-  it('get back what failed calls and cancelled ones held', async () => {
+  it('get back what failed calls held', async () => {
     const key = await keyWith(1.5 * 1000 * nanoPerToken)
     own.upstream.answer({ status: 500, body: { error: { message: 'broken' } } })
     expect(await statusOf(ask(key))).to.equal(502)
-    expect((await stateOf(key)).budget.reserved.nano_usd).to.equal(0)
-    own.upstream.answer({ hang: true })
-    const leaving = new AbortController()
-    const left = own.gateway.post(
-      '/v1/chat/completions',
-      { model: 'gpt-5-mini', messages: hello, max_completion_tokens: 1000 },
-      { key, signal: leaving.signal },
-    )
-    while ((await reservations()).length === 0)
-      await new Promise((resolve) => setImmediate(resolve))
-    leaving.abort()
-    await left.catch(() => undefined)
-    while ((await reservations()).length > 0) await new Promise((resolve) => setImmediate(resolve))
     const { budget } = await stateOf(key)
     expect([budget.reserved.nano_usd, budget.spent.nano_usd]).to.deep.equal([0, 0])
   })

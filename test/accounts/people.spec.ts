@@ -142,7 +142,12 @@ forEachStore('people', () => {
 
   it('are told before they sign in whether there is anybody, and whether they may sign up', async () => {
     const told = async () => (await gateway.fetch('/api/entrance', { key: null })).json()
-    expect(await told()).to.deep.equal({ object: 'entrance', sign_up: 'open', is_set_up: false })
+    expect(await told()).to.deep.equal({
+      object: 'entrance',
+      sign_up: 'open',
+      is_set_up: false,
+      is_signed_in: false,
+    })
     await setUp()
     expect(await told()).to.deep.include({ is_set_up: true })
   })

@@ -16,6 +16,7 @@ type Key = {
   hint: string
   expires_at: string
   account_id: string
+  budget: object | null
 }
 
 const hourMs = 3_600_000
@@ -179,10 +180,29 @@ forEachStore("a session's key", () => {
     const { key: otherKey } = await keyOf(member, `?account_id=${other}`)
     const open = await stream(key)
     const removed = await send('DELETE', `/api/members/${member.personId}`, owner)
-    expect(removed.status).to.equal(204)
+    expect(removed.status).to.equal(200)
     await expectError(await draw(key), over)
     expect((await draw(otherKey)).status).to.equal(200)
     expect(await open.text()).to.contain('expired_api_key')
+  })
+
+  it('has its budget and what was spent of it, also after its end and another membership', async () => {
+    const first = await keyOf(member, '', 'live')
+    const budget = { usd: '0.5', period: 'total' }
+    const set = await send('PATCH', `/api/keys/${first.id}`, owner, { budget, models: ['gpt-5'] })
+    expect(set.status).to.equal(200)
+    await send('DELETE', `/api/keys/${first.id}`, owner)
+    await send('DELETE', `/api/members/${member.personId}`, owner)
+    await gateway.people.join(member.personId, accountId, 'member')
+    const again = await gateway.people.signInAgain(member)
+    const second = await keyOf(again, '', 'live')
+    expect(second.id).not.to.equal(first.id)
+    expect(second).to.have.deep.property('models', ['gpt-5'])
+    expect(second.budget).to.deep.include({ owner_id: first.id, period: 'total' })
+    await send('DELETE', `/api/keys/${second.id}`, owner)
+    const third = await keyOf(again, '', 'live')
+    expect(third.budget).to.deep.include({ owner_id: first.id, period: 'total' })
+    expect((await keyOf(again)).budget).to.equal(null)
   })
 
   it('has what administrators set for it, through each renewal, and ends when they revoke it', async () => {
@@ -201,6 +221,8 @@ forEachStore("a session's key", () => {
     await expectError(await draw(renewed.key), noKey)
     const next = await keyOf()
     expect(next.id).not.to.equal(id)
+    // They belong to the person, and what is counted too.
+    await expectError(await draw(next.key), { status: 429, code: 'rate_limit_exceeded' })
     await until('both are told', async () => (await listed('?kind=session')).length === 2)
   })
 })

@@ -173,7 +173,23 @@ forEachStore('exports of usage', () => {
 
   it('are CSV that spreadsheets read as text, whatever a name holds', async () => {
     const bad = fc.oneof(
-      fc.constantFrom('=1+1', '+1', '-1', '@x', '\t=1', '\r=1', '"', ',', '\r\n', "'", '<b>'),
+      fc.constantFrom(
+        '=1+1',
+        '+1',
+        '-1',
+        '@x',
+        '\t=1',
+        '\r=1',
+        '＝1',
+        '＋1',
+        '－1',
+        '＠x',
+        '"',
+        ',',
+        '\r\n',
+        "'",
+        '<b>',
+      ),
       fc.string({ unit: 'grapheme', maxLength: 20 }),
     )
     const names = fc.sample(bad, { numRuns: 200, seed: 5 })
@@ -183,7 +199,7 @@ forEachStore('exports of usage', () => {
     const [head, ...lines] = parsedCsv(text)
     const at = head!.indexOf('model')
     expect(lines.map((cells) => cells[at])).to.deep.equal(
-      names.map((name) => (/^[=+\-@\t\r]/.test(name) ? `'${name}` : name)),
+      names.map((name) => (/^[=+\-@\t\r＝＋－＠]/.test(name) ? `'${name}` : name)),
     )
   })
 

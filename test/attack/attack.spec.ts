@@ -4,16 +4,18 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { attacks as all } from '../../scripts/attack/attacks.ts'
 import { startDoubles } from '../../scripts/attack/doubles.ts'
+import { leaving } from '../../scripts/attack/leaving.ts'
 import { money } from '../../scripts/attack/money.ts'
 import { runAttacks } from '../../scripts/attack/run.ts'
 import type { Row } from '../../scripts/attack/table.ts'
 import { startTarget } from '../../scripts/attack/target.ts'
-import { makeFolder } from '../support/folder.ts'
-import { projectFolder } from '../support/program.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
 
 // The attacks of `npm run attack` in small doses. Others that kill and starve gateways of their own have specs
 // of their own among the tests.
-const attacks = all.filter((attack) => attack.startsOwn !== true || attack === money)
+const attacks = all.filter(
+  (attack) => attack.startsOwn !== true || attack === money || attack === leaving,
+)
 const runs = [
   { seed: 20_261_122, attacks },
   // What is found by chance is found again by the seed in its name.

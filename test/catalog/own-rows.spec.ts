@@ -35,6 +35,7 @@ describe('the prices and models of an operator', () => {
             capabilities: { tools: false },
             pricing: { input_per_million_tokens: '1000', output_per_million_tokens: 2000.5 },
           },
+          'gemini-2.5-flash-lite': { pricing: { input_per_million_tokens: 7 } },
           'own/old': { status: 'deactivated', successor: 'own/seer' },
           'openai/gpt-new': { pricing: { ...free, output_per_million_tokens: 1 } },
         },
@@ -75,6 +76,17 @@ describe('the prices and models of an operator', () => {
       output_per_million_tokens: '8',
     })
     expect(await costOf('gpt-4.1')).to.equal('0.000095')
+  })
+
+  it('of text are those of pictures and sound that cost what text does', async () => {
+    const answer = await gateway.fetch('/v1/models/gemini-2.5-flash-lite')
+    const { pricing } = (await answer.json()) as { pricing: object }
+    expect(pricing).to.include({
+      input_per_million_tokens: '7',
+      image_input_per_million_tokens: '7',
+      // The catalog's is another than that of text.
+      audio_input_per_million_tokens: '0.3',
+    })
   })
 
   it('are listed, by the HTTP API and by the tool', async () => {

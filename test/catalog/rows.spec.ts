@@ -5,7 +5,7 @@ import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
 import { costOf } from '../../src/core/cost.ts'
 import { nanoUsd, noUsage, readPrices } from '../../src/core/price.ts'
 import { settingFor } from '../../src/providers/index.ts'
-import { projectFolder } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 
 const rows = readCatalogRows()
 const images = rows.filter(({ image }) => image !== undefined)
@@ -151,6 +151,13 @@ describe('the prices of the catalog', () => {
     }
   })
 
+  it('have a date on which they end where the note says that they do', () => {
+    const ending = rows.filter(({ note = '' }) => /introductory|promotion|until/i.test(note))
+    expect(ending.map(({ id }) => id)).to.include('gemini-4-argon')
+    const without = ending.filter(({ price_changes: changes = [] }) => changes.length === 0)
+    expect(without.map(({ id }) => id)).to.deep.equal([])
+  })
+
   it('are multiplied for tiers by something, each once', () => {
     for (const { id, pricing } of eachPricing()) {
       const tiers = pricing.service_tiers ?? []
@@ -175,6 +182,39 @@ describe('the prices of the catalog', () => {
       ).to.deep.equal(thresholds)
       expect(duplicates(thresholds.map(String)), id).to.deep.equal([])
     }
+  })
+
+  it('of Gemini’s pictures are those of tokens, which the price of a picture estimates', () => {
+    const drawn = images.filter(({ provider }) => provider === 'google')
+    expect(drawn).to.have.length.above(5)
+    for (const { id, pricing } of drawn) {
+      expect(pricing.per_image_is_estimate, id).to.equal(true)
+      expect(pricing, id).to.include.any.keys('image_output_per_million_tokens')
+      expect(pricing.image_input_per_million_tokens, id).to.equal(pricing.input_per_million_tokens)
+    }
+  })
+
+  it('are doubtful where the note says that they are of a reseller, or not known', () => {
+    const unsure = rows.filter(
+      ({ note = '', pricing }) =>
+        Object.keys(pricing).length > 0 && /price[^;.]*(?:resell|not known)/i.test(note),
+    )
+    expect(unsure).to.have.length.above(5)
+    const sure = unsure.filter(({ doubtful = [] }) => !doubtful.includes('pricing'))
+    expect(sure.map(({ id }) => id)).to.deep.equal([])
+  })
+
+  it('have in each tier what they have below it', () => {
+    for (const { id, pricing } of eachPricing()) {
+      const names = Object.keys(pricing).filter((name) => /(?:input|write|output)_per/.test(name))
+      for (const tier of pricing.tiers ?? []) expect(tier, id).to.include.all.keys(names)
+    }
+  })
+
+  it('of Alibaba, which differ by region and length, have a source or are doubtful', () => {
+    const qwen = rows.filter(({ provider, image }) => provider === 'alibaba' && image === undefined)
+    const without = qwen.filter(({ doubtful, sources = [] }) => !doubtful && sources.length === 0)
+    expect(without.map(({ id }) => id)).to.deep.equal([])
   })
 
   it('ask no more for a cached token than for a plain one', () => {

@@ -30,7 +30,7 @@ describe('doctor', () => {
   it('finds nothing wrong where nothing is configured, and says what to set', async () => {
     const { code, stdout } = await run('doctor')
     expect(code).to.equal(0)
-    expect(stdout).to.include('does not exist yet')
+    expect(stdout).to.include('There is no store in')
     expect(stdout).to.include('No provider is configured')
     expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
   })

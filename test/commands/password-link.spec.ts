@@ -4,6 +4,7 @@ import { createAccounts } from '../../src/accounts/accounts.ts'
 import { createAudit } from '../../src/accounts/audit.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
+import { startServer } from '../support/server-process.ts'
 import { openTestStore } from '../support/store.ts'
 
 const person = {
@@ -45,6 +46,18 @@ describe('the command people password-link', () => {
       .execute()
     await store.close()
     expect(links).to.deep.equal([{ digest: digestOf(token), person_id: person.id }])
+  })
+
+  it('prints the address of the gateway that has DATA_DIR, as long as it runs', async () => {
+    const printed = async () => /: (\S+)\/dashboard/.exec((await run([person.email])).stdout)?.[1]
+    const server = await startServer({
+      folder: folder.path,
+      variables: { DATA_DIR: folder.path, HOST: '127.0.0.1' },
+    })
+    expect(await printed()).to.equal(server.url)
+    server.kill('SIGKILL')
+    await server.ended
+    expect(await printed()).to.equal('http://127.0.0.1:8080')
   })
 
   it('says what is wrong with its words', async () => {

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import { freePort } from '../../scripts/free-port.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
+import { startServer } from '../support/server-process.ts'
 import { openTestStore } from '../support/store.ts'
 
 describe('the command setup-link', () => {
@@ -25,4 +27,21 @@ describe('the command setup-link', () => {
     expect(links).to.deep.equal([{ digest: digestOf(token) }])
     expect(accounts).to.deep.equal([{ is_operator: 1 }])
   })
+
+  for (const [name, more] of [
+    ['that it names in BASE_URL', { BASE_URL: 'https://gateway.example' }],
+    ['of its workers', { WORKERS: '2' }],
+  ] as const) {
+    it(`prints the address of the gateway that has DATA_DIR, ${name}`, async () => {
+      const variables = { DATA_DIR: folder.path, PORT: String(await freePort()), ...more }
+      const server = await startServer({ folder: folder.path, variables })
+      const { stdout } = await runProgram('src/command-line.ts', ['setup-link'], {
+        folder: folder.path,
+        variables: { DATA_DIR: folder.path },
+      })
+      server.kill('SIGTERM')
+      await server.ended
+      expect(stdout).to.include(`once: ${server.url}/dashboard/setup#token=`)
+    })
+  }
 })

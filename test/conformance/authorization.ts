@@ -7,7 +7,8 @@ import { freePort } from '../../scripts/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
 import { registered } from '../support/oauth-client.ts'
 import { sayYes } from '../support/oauth-person.ts'
-import { projectFolder, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 
 const gateway = await startGateway()
 const port = String(await freePort())

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import { makeFolder } from '../support/folder.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
 import { startGateway } from '../support/gateway.ts'
-import { projectFolder, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 import { startKeyProxy } from './key-proxy.ts'
 import { conformanceTools } from './tool-pack.ts'
 

@@ -66,7 +66,9 @@ describe('every operation of a gateway in trouble', () => {
   })
 
   it('answers 503 as promised when it is busy', async () => {
-    gateway = await startGateway({ file: { limits: { concurrent_requests_max: 1 } } })
+    // The call that is left goes on, and would keep the gateway from stopping.
+    const limits = { concurrent_requests_max: 1, drain_timeout_ms: 100 }
+    gateway = await startGateway({ file: { limits } })
     const leaving = new AbortController()
     const { signal } = leaving
     // Whichever comes first is let in: it may be the question whether it is busy.

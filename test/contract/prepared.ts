@@ -71,6 +71,10 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
       const { id } = await gateway.people.invite(newEmail(), await accountOf(gateway, key))
       return { path: { id } }
     },
+    describeInvitation: async ({ people }) => {
+      const { token } = await people.invite(newEmail())
+      return { body: { token } }
+    },
     acceptInvitation: async ({ people }) => {
       const { token } = await people.invite(newEmail())
       return { body: { ...person, token } }

@@ -63,6 +63,20 @@ describe('the schemas that tools/list tells', () => {
     })
   }
 
+  it('describe the pictures to edit by one object, since LangChain keeps one of several', () => {
+    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+    const [address, part, ...others] = properties!['images']!.items!.anyOf!
+    expect([address!.type, others]).to.deep.equal(['string', []])
+    expect(part!.properties!['type']!.enum).to.deep.equal(['image_url', 'image'])
+    expect(Object.keys(part!.properties!)).to.have.members([
+      'type',
+      'image_url',
+      'data',
+      'mimeType',
+    ])
+    expect(part!.required).to.deep.equal(['type'])
+  })
+
   it('have as few optional members and alternatives as Anthropic takes', () => {
     const all = told.flatMap(({ inputSchema }) =>
       placesIn(inputSchema as unknown as Place['schema']),

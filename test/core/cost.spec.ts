@@ -149,18 +149,20 @@ describe('the price of what is heard', () => {
   const row: Row = { pricing: { ...flat, audio_input_per_million_tokens: '5' } }
   const heard: Usage = { ...noUsage, inputTokens: 1_000_000, audioInputTokens: 200_000 }
 
-  it('is that of audio, and of text for a model that makes no difference', () => {
+  it('is that of audio', () => {
     // 800 000 tokens at $2 and 200 000 at $5 a million.
     const found = cost(row, heard)
     expect(found).to.include({ nanoUsd: 2_600_000_000, status: 'exact' })
     expect(found.details).to.include({ usd_per_million_audio_tokens: 5 })
-    expect(cost({ pricing: flat }, heard)).to.include({ nanoUsd: 2_000_000_000, status: 'exact' })
   })
 
-  it('is an estimate where a part was cached, since nobody counts which', () => {
+  it('is an estimate where a part was cached, of which the class is not counted', () => {
     const cached = { ...heard, cachedInputTokens: 100_000 }
-    expect(cost(row, cached).status).to.equal('estimated')
-    expect(cost({ pricing: flat }, cached).status).to.equal('exact')
+    const priced = { ...flat, cached_input_per_million_tokens: '1' }
+    const status = (audio: string) =>
+      cost({ pricing: { ...priced, audio_input_per_million_tokens: audio } }, cached).status
+    expect(status('5')).to.equal('estimated')
+    expect(status(flat.input_per_million_tokens)).to.equal('exact')
   })
 })
 

@@ -2,6 +2,7 @@ import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createDeadlines } from '../../src/core/deadline.ts'
+import { Ending } from '../../src/core/ending.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
 
 const timeoutMs = 50
@@ -29,7 +30,7 @@ describe('deadlines', () => {
         const seen: (number | undefined)[] = []
         for (const [index, { afterMs, timeoutMs, lastsMs = Infinity }] of steps.entries()) {
           passMs(afterMs)
-          const ending = new AbortController()
+          const ending = new Ending()
           const begunAt = Date.now()
           ending.signal.addEventListener('abort', () => {
             seen[index] = Date.now() - begunAt
@@ -46,7 +47,7 @@ describe('deadlines', () => {
   })
 
   it('tell why they end a call, and when they will', () => {
-    const ending = new AbortController()
+    const ending = new Ending()
     const { signal, endsAt } = createDeadlines({ now: Date.now })(ending, timeoutMs, 1000)
     mock.timers.tick(timeoutMs)
     expect(endsAt).to.equal(1000 + timeoutMs)

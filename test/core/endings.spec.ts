@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { ChatAdapter, ChatRequest, ChatTurn } from '../../src/core/chat/chat.ts'
 import { callerLeft } from '../../src/core/deadline.ts'
+import { Ending } from '../../src/core/ending.ts'
 import { ProviderFailure } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
 import { contextOf, gatewayWith } from '../support/core-gateway.ts'
@@ -78,9 +79,9 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
     onFault: (fault) => void faults.push(fault),
   })
   const call = async ({ question, leaves, sharesAnswers }: Asked): Promise<string> => {
-    const ending = new AbortController()
+    const ending = new Ending()
     const cache = { recall: sharesAnswers, remember: true, ttlMs: undefined }
-    if (leaves) void soon('leaves').then(() => ending.abort(callerLeft()))
+    if (leaves) void soon('leaves').then(() => ending.leave(callerLeft()))
     const answer = gateway.chat({ ...asked, user: question }, contextOf({ caller, ending, cache }))
     return answer.then(
       () => 'answered',
@@ -175,18 +176,18 @@ describe('a stream', () => {
         admit: limits.admit,
         record: () => (one.isKept ? Promise.resolve() : Promise.reject(new Error('Disk full.'))),
       })
-      const ending = new AbortController()
+      const ending = new Ending()
       const { pipe } = await gateway.chatStream(asked, contextOf({ caller, ending }))
       expect(left()[1]).to.equal(99)
-      if (one.leaves === 'before') ending.abort(callerLeft())
+      if (one.leaves === 'before') ending.leave(callerLeft())
       const ended = one.taken ? pipe(sink) : undefined
       gate.resolve()
       await ended
-      if (one.leaves === 'after' || ended === undefined) ending.abort(callerLeft())
+      if (one.leaves === 'after' || ended === undefined) ending.leave(callerLeft())
       await turn()
       expect(left()[1], 'it has ended').to.equal(100)
       expect(1_000_000 - left()[0]!, 'tokens that were used').to.be.within(0, 2)
-      ending.abort(callerLeft())
+      ending.leave(callerLeft())
       await pipe(sink)
       expect(left()[1], 'it ends once').to.equal(100)
     })
@@ -207,9 +208,9 @@ describe('a stream', () => {
 
   it('that nobody takes is recorded when its caller leaves, and ended for who takes it then', async () => {
     const { gateway, rows } = gatewayWith([routeOf('one', { chat })])
-    const ending = new AbortController()
+    const ending = new Ending()
     const { pipe } = await gateway.chatStream(asked, contextOf({ ending }))
-    ending.abort(callerLeft())
+    ending.leave(callerLeft())
     await turn()
     expect(rows.map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
     expect((await pipe(sink)).error).to.include({ code: 'timeout' })

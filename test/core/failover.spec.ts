@@ -62,6 +62,7 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
     ready,
     attempt: answer,
     attempts,
+    tries: [],
     deadline: { signal, endsAt },
     monotonic: clock,
     begunAt: now,

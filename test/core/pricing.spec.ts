@@ -23,6 +23,7 @@ const tokenPrices = {
   cached_input_per_million_tokens: decimal,
   cache_write_per_million_tokens: decimal,
   output_per_million_tokens: decimal,
+  thinking_output_per_million_tokens: decimal,
   audio_input_per_million_tokens: decimal,
   audio_output_per_million_tokens: decimal,
   image_input_per_million_tokens: decimal,

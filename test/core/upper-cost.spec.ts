@@ -8,11 +8,12 @@ import { upperCost } from '../../src/core/upper-cost.ts'
 const price = fc.bigInt({ min: 0n, max: 100_000_000_000n })
 const tokenPrices: fc.Arbitrary<TokenPrices> = fc.record({
   input: price,
-  cachedInput: price,
-  cacheWrite: price,
-  output: price,
-  audioInput: price,
-  imageInput: price,
+  cachedInput: fc.option(price),
+  cacheWrite: fc.option(price),
+  audioInput: fc.option(price),
+  imageInput: fc.option(price),
+  output: fc.option(price),
+  thinkingOutput: fc.option(price),
   imageOutput: price,
   audioOutput: fc.option(price),
 })
@@ -142,6 +143,7 @@ function usageWithin(most: Most, may: May, of: number[], tier: string | undefine
     audioInputTokens: may.hears ? partOf(of[5]!, inputTokens) : 0,
     imageOutputTokens,
     audioOutputTokens: may.speaks ? outputTokens - imageOutputTokens : 0,
+    reasoningTokens: partOf(of[7]!, outputTokens),
     images: 0,
     estimated: false,
     ...(tier === undefined ? {} : { serviceTier: tier }),

@@ -31,6 +31,7 @@ describe('a gateway that answers badly', () => {
   before(async () => {
     await makeUpAccount(dashboard.gateway, { now: suiteClock(), days: 1 })
     page = await dashboard.open('/you', { stays: true })
+    await ready(page)
   })
   afterEach(() => page.unrouteAll())
 

@@ -64,10 +64,16 @@ describe('the entrance of the dashboard', () => {
 
   it('lets in who is invited, and never tells the server of the link', async () => {
     const { gateway } = dashboard
-    const { link, token } = await gateway.people.invite('grace@example.com')
+    const { headers } = dashboard.owner
+    const asked = { email: 'grace@example.com', role: 'member' }
+    const invited = await gateway.post('/api/members', asked, { key: null, headers })
+    const { link, token } = (await invited.json()) as { link: string; token: string }
     const page = await dashboard.open(pathOf(link), { as: null })
     await heading(page, 'Accept the invitation')
     await page.waitForURL(/\/dashboard\/invitations$/)
+    const offer =
+      'Ada Lovelace invites you to default, as a member, with the e-mail grace@example.com.'
+    await page.getByText(offer).waitFor()
     await expectGoodLooks(page)
     // Loaded anew it still knows the link.
     await page.reload()
@@ -88,8 +94,8 @@ describe('the entrance of the dashboard', () => {
     const person = await people.signIn()
     const wrong = await people.invite('somebody-else@example.com', accountId)
     const page = await dashboard.open(pathOf(wrong.link), { as: person })
-    await page.getByRole('button', { name: 'Join' }).click()
-    await page.getByRole('alert').getByText('for another e-mail than yours').waitFor()
+    await page.getByText('this invitation is for another e-mail').waitFor()
+    expect(await page.getByRole('button', { name: 'Join' }).count()).to.equal(0)
     const right = await people.invite(person.email, accountId, 'admin')
     const other = await dashboard.open(pathOf(right.link), { as: person })
     await other.getByText(`You are signed in as`).waitFor()
@@ -172,6 +178,38 @@ describe('the entrance of the dashboard', () => {
     expect(await page.getByLabel('Name').inputValue()).to.equal('build server')
     await page.getByRole('button', { name: 'Create the key' }).click()
     await heading(page, 'build server')
+  })
+
+  it('asks for the password again where the cookie is gone, as in another tab', async () => {
+    const { gateway, owner } = dashboard
+    const signedIn = await gateway.post('/api/sessions', credentialsOf(owner), { key: null })
+    const token = /=([^;]+)/.exec(signedIn.headers.get('set-cookie')!)![1]!
+    const page = await dashboard.open('/keys', { as: { token } })
+    await heading(page, 'API keys')
+    const tab = await page.context().newPage()
+    await tab.goto(page.url())
+    await tab.getByRole('button', { name: 'Sign out' }).click()
+    await heading(tab, 'Sign in')
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.waitFor()
+    expect(await page.getByText('API key is').count()).to.equal(0)
+    expect(await page.getByText('POST /api').count()).to.equal(0)
+    await dialog.getByLabel('Password', { exact: true }).fill(owner.password)
+    await dialog.getByRole('button', { name: 'Sign in again' }).click()
+    await page.getByRole('link', { name: 'Create an API key' }).waitFor()
+  })
+
+  it('logs no error in a browser where nobody is signed in', async () => {
+    const page = await dashboard.open('/nowhere', { as: null })
+    const errors: string[] = []
+    page.on('console', (one) => void (one.type() === 'error' && errors.push(one.text())))
+    for (const path of ['', '/overview', '/setup', '/sign-up']) {
+      await page.goto(`${dashboard.gateway.url}/dashboard${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
+    }
+    expect(errors).to.deep.equal([])
   })
 
   it('waits for a gateway that is started anew, and then goes on', async () => {

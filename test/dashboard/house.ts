@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import ts from 'typescript'
-import { projectFolder } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 import {
   circlesOf,
   filesImportedBy,

@@ -5,8 +5,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
-import { makeFolder } from '../support/folder.ts'
-import { projectFolder } from '../support/program.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { callTool, connectClient } from '../support/mcp-client.ts'
 
@@ -28,6 +27,15 @@ describe('the API keys of the dashboard', () => {
     return page.getByRole('region', { name, exact: true }).innerText()
   }
   const keyOf = (page: Page) => page.getByRole('region', { name: 'the key' }).innerText()
+
+  it('are test keys at first where no provider is set up, and say what is missing', async () => {
+    const page = await dashboard.open('/keys/new')
+    await page.getByText('No provider is set up').waitFor()
+    expect(await page.getByRole('radio', { name: 'Test' }).isChecked()).to.equal(true)
+    await page.getByRole('radio', { name: 'Live' }).check()
+    expect(await page.getByRole('radio', { name: 'Live' }).isChecked()).to.equal(true)
+    await page.getByRole('link', { name: 'Providers' }).last().waitFor()
+  })
 
   it('teach what a key is for where there are none', async () => {
     const { gateway } = dashboard
@@ -113,6 +121,11 @@ describe('the API keys of the dashboard', () => {
     expect(newKey).to.not.equal(oldKey)
     expect([await statusOf(oldKey), await statusOf(newKey)]).to.deep.equal([200, 200])
     await created.getByRole('link', { name: 'About this key' }).click()
+    const other = await dashboard.open('/keys')
+    const old = other.getByRole('row').filter({ hasText: 'replaced by its successor' })
+    await old.getByText(/ends in 2[34] hours, replaced by its successor/).waitFor()
+    await old.getByRole('link', { name: 'budgeted' }).click()
+    await other.getByText(/^ends in 2[34] hours, replaced by its successor$/).waitFor()
     await created.getByRole('button', { name: 'Revoke…' }).click()
     await created.getByText('It cannot be undone').waitFor()
     await created.getByRole('button', { name: 'Revoke for good' }).click()

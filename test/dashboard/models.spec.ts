@@ -73,16 +73,20 @@ describe('the page of models', () => {
 
   it('sorts by the price, up and down, with unknown prices last', async () => {
     const page = await dashboard.open('/models?type=image')
-    const heading = page.getByRole('columnheader', { name: 'Price' })
+    const heading = page.getByRole('columnheader', { name: 'Price out' })
     const prices = async () => {
-      const cells = await page.getByRole('row').locator('td:nth-child(3)').allInnerTexts()
+      const cells = await page.getByRole('row').locator('td:nth-child(4)').allInnerTexts()
       return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
     }
     await heading.getByRole('button').click()
     expect(await heading.getAttribute('aria-sort')).to.equal('ascending')
-    const rising = (await prices()).map(Number)
+    const texts = await prices()
+    expect(texts).to.include('0.035')
+    const rising = texts.map(Number)
     expect(rising).to.deep.equal(rising.toSorted((a, b) => a - b))
     expect(await page.getByRole('row').last().innerText()).to.include('unknown')
+    const pointsAt = await page.evaluate<number[]>(pointsAtOf('.models td:nth-child(4) .money'))
+    expect([...new Set(pointsAt)]).to.have.length(1)
     await heading.getByRole('button').click()
     expect(await heading.getAttribute('aria-sort')).to.equal('descending')
     expect(await page.getByRole('row').last().innerText()).to.include('unknown')
@@ -107,3 +111,14 @@ describe('the page of models', () => {
     await page.getByText('The catalog has no model %E0%A4').waitFor()
   })
 })
+
+/** Where the decimal points of amounts are, in whole pixels. */
+function pointsAtOf(selector: string): string {
+  return `[...document.querySelectorAll('${selector}')].map((one) => {
+    const range = document.createRange()
+    const at = one.firstChild.data.indexOf('.')
+    range.setStart(one.firstChild, at)
+    range.setEnd(one.firstChild, at + 1)
+    return Math.round(range.getBoundingClientRect().left)
+  })`
+}

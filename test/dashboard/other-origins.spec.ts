@@ -19,8 +19,7 @@ describe('a page of another origin, in the browser of who is signed in', () => {
   let owner: SignedInPerson
   let context: BrowserContext
   before(async function () {
-    browser = await openBrowser()
-    if (browser === undefined) return this.skip()
+    browser = await openBrowser(this)
     await buildDashboard()
     gateway = await startGateway()
     attacker = createServer((_request, response) => {

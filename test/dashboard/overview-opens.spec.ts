@@ -99,6 +99,8 @@ describe('the first page of the dashboard', () => {
   it('is silent about what nobody may see', async () => {
     const page = await dashboard.open('/you', { as: null })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    // Somebody was signed in here, whose session has ended since.
+    await page.evaluate("localStorage.setItem('gateway_audience', 'everybody')")
     const alerts = await countAlerts(page)
     const answered = page.waitForResponse('**/api/usage?*')
     await page.route('**/api/sessions/current', async (route) => {

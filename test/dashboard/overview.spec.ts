@@ -6,7 +6,7 @@ import { usageRow } from '../support/usage-row.ts'
 const dayMs = 86_400_000
 
 describe("the dashboard's overview", () => {
-  const dashboard = useDashboard()
+  const dashboard = useDashboard({ variables: { OPENAI_API_KEY: 'sk-of-no-account' } })
 
   it('teaches the first steps where nothing was used', async () => {
     const page = await dashboard.open('/overview')
@@ -66,6 +66,29 @@ describe("the dashboard's overview", () => {
     await models.getByRole('link', { name: 'dear' }).click()
     await page.getByRole('region', { name: 'Requests' }).waitFor()
     await page.waitForURL(/[?&]model=dear(&|$)/)
+  })
+
+  it('shows calls that were refused, though no request has a row', async () => {
+    const { gateway } = dashboard
+    const key = await gateway.createKey('live')
+    await gateway.allow({ budget_nano_usd: 0, budget_period: 'total' }, key)
+    const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] }
+    for (const status of [402, 402]) {
+      expect((await gateway.post('/v1/chat/completions', body, { key })).status).to.equal(status)
+    }
+    await gateway.post('/v1/chat/completions', { ...body, model: 'no-such-model' }, { key })
+    await gateway.post('/v1/chat/completions', body, { key: 'mag_live_wrong' })
+    const page = await dashboard.open('/overview')
+    await page.getByText('3 calls were refused: budget spent (2), unknown model (1)').click()
+    const refused = page.getByRole('region', { name: 'Refused calls' })
+    await refused
+      .getByRole('row', { name: /^budget spent Raise the budget .* live key 2 / })
+      .waitFor()
+    await expectGoodLooks(page)
+    await refused.getByRole('link', { name: 'live key' }).first().click()
+    await page.getByText('3 calls were refused: ').waitFor()
+    const errors = await dashboard.open('/requests/errors')
+    await errors.getByRole('row', { name: /^wrong key .* does not exist 1 / }).waitFor()
   })
 
   it('waits for its turn among the reports of the account', async () => {

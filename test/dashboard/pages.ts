@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { projectFolder } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 
 const list = readFileSync(join(projectFolder, 'dashboard/src/pages/index.ts'), 'utf8')
 

@@ -91,7 +91,7 @@ describe('the playground', () => {
     const page = await opened('tab=chat&chat_model=gpt-5-mini,gemini-3-pro-image')
     const html = '<img src=x onerror=alert(1)> <b>bold</b>'
     await say(page, 'Message', html)
-    await page.getByRole('button', { name: 'Send for at most' }).click()
+    await page.getByRole('button', { name: /^Send for at most \$/ }).click()
     const spoken = column(page, 'Answer 1 of gpt-5-mini')
     await spoken.getByText('tokens in').waitFor()
     await column(page, 'Answer 1 of gemini-3-pro-image').getByRole('img').waitFor()
@@ -101,10 +101,47 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Remove gemini-3-pro-image' }).click()
     await Promise.all([
       page.getByRole('button', { name: 'Stop' }).click(),
-      page.getByRole('button', { name: 'Send for at most' }).click(),
+      page.getByRole('button', { name: /^Send for about \$[\d.]+, at most \$/ }).click(),
     ])
     await page.getByText('Stopped.').waitFor()
     await expectGoodLooks(page)
+  })
+
+  it('compares with a model that can do what is asked, and says what one cannot', async () => {
+    const page = await opened('tab=chat&chat_model=gpt-5-mini')
+    await page.getByLabel('Pictures to show').setInputFiles([picture])
+    await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
+    await page.getByRole('button', { name: 'Compare with another model' }).click()
+    const second = page.getByLabel('Model 2')
+    await second.waitFor()
+    expect(await page.getByText('that is left out').count()).to.equal(0)
+    await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
+    await second.selectOption('groq/llama-3.1-8b-instant')
+    await page
+      .getByText('8b-instant cannot see pictures: that is left out for all of them.')
+      .waitFor()
+    await expectGoodLooks(page)
+    await second.selectOption('claude-sonnet-5')
+    await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
+    const drawn = await opened(`image_model=${flare}`)
+    await drawn.getByLabel('Size').selectOption('1536x1024')
+    await drawn.getByRole('button', { name: 'Compare with another model' }).click()
+    await drawn.getByLabel('Model 2').waitFor()
+    expect(await drawn.getByText('that is left out').count()).to.equal(0)
+    expect(await drawn.getByLabel('Size').inputValue()).to.equal('1536x1024')
+  })
+
+  it('begins with a good model, whichever is the first of the list', async () => {
+    const chat = await opened('tab=chat')
+    const model = chat.getByLabel('Model', { exact: true })
+    expect(await model.inputValue()).to.equal('gpt-5.4-mini')
+    const pictures = await opened('')
+    const first = await pictures.getByLabel('Model', { exact: true }).inputValue()
+    const { data } = (await (await dashboard.gateway.fetch('/v1/models')).json()) as {
+      data: { id: string; capabilities: Record<string, boolean> }[]
+    }
+    const { capabilities } = data.find(({ id }) => id === first)!
+    expect(capabilities).to.include({ image_generation: true, image_edit: true })
   })
 
   it('asks for another key once where another tab has got one', async () => {

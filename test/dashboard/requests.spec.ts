@@ -41,7 +41,7 @@ describe("the dashboard's page of requests", () => {
         { at: old, model: 'an-old-model' },
         { at: now - 3 * hourMs, ...failed },
         { at: now - 2 * hourMs, ...failed },
-        { at: now - hourMs, model: name },
+        { at: now - hourMs, model: name, cost_nano_usd: 12_300_000 },
       ].map((one) => ({ ...usageRow(idAt(one.at)), account_id: accountId, mode: 'live', ...one })),
     )
   })
@@ -56,6 +56,19 @@ describe("the dashboard's page of requests", () => {
     await page.clock.runFor(6000)
     await rowsOf(page).nth(before).waitFor()
     await expectGoodLooks(page)
+  })
+
+  it('opens a request from anywhere in its row, with its exact cost within sight of a telephone', async () => {
+    const page = await dashboard.open('/requests', { width: 390 })
+    const cell = page.getByRole('row').filter({ hasText: name }).getByRole('cell').last()
+    await cell.waitFor()
+    expect(await cell.innerText()).to.equal('$0.0123')
+    const { x, width } = (await cell.boundingBox())!
+    expect(x + width).to.be.at.most(390)
+    await cell.click()
+    await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor()
+    const id = idAt(now - hourMs)
+    await page.waitForFunction(`document.title === '${id} · Requests · Model-Access Gateway'`)
   })
 
   it('asks for none while nobody sees the page', async () => {

@@ -6,9 +6,8 @@ import { expect } from 'chai'
 import { buildDashboard } from '../../scripts/dashboard.ts'
 import { cpuMs } from '../support/cpu-time.ts'
 import { expectError } from '../support/expect-error.ts'
-import { makeFolder } from '../support/folder.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { projectFolder } from '../support/program.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 
 const built = join(projectFolder, 'dashboard/dist')

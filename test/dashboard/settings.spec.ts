@@ -24,7 +24,8 @@ describe('the settings of an account', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await said(page, 'The budget and the limits are changed')
     await page.getByText('$0.00 spent of $1,000,000.00 a month').waitFor()
-    await page.getByText('5,000').waitFor()
+    await page.getByText('5,000, set for this account').waitFor()
+    await page.getByText('6,000, by the settings of the gateway').waitFor()
     await page.getByText('The cache is on.').waitFor()
     await expectGoodLooks(page)
     const [account] = await dashboard.gateway.db
@@ -59,15 +60,23 @@ describe('the settings of an account', () => {
     await page.getByRole('button', { name: 'Withdraw…' }).click()
     await page.getByRole('button', { name: 'Withdraw it' }).click()
     await said(page, 'The invitation of lin@example.com is withdrawn.')
+    const created = await gateway.fetch('/api/keys', {
+      method: 'POST',
+      key: null,
+      headers: { ...grace.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'nightly', mode: 'test', scopes: ['inference', 'admin'] }),
+    })
+    expect(created.status).to.equal(201)
     await row.getByRole('button', { name: 'Remove…' }).click()
     await page.getByRole('dialog', { name: 'Remove Somebody' }).waitFor()
+    await page.getByText('nightly (inference, admin)').waitFor()
     await expectGoodLooks(page)
     // Who leaves it goes on from where they were.
     await page.keyboard.press('Escape')
     await page.locator('button:focus', { hasText: 'Remove…' }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Remove the member' }).click()
-    await said(page, 'Somebody is no member any more.')
+    await said(page, 'Somebody is no member any more. Keys that stay: nightly.')
     await row.waitFor({ state: 'detached' })
     // The last owner can neither remove nor demote themselves here.
     const own = page.getByRole('row').filter({ hasText: dashboard.owner.email })
@@ -89,11 +98,11 @@ describe('the settings of an account', () => {
     await expectGoodLooks(page)
     await page.getByLabel('What was done').selectOption('key.create')
     await acts.filter({ hasText: 'came in' }).waitFor({ state: 'detached' })
-    await acts.nth(3).waitFor()
-    expect(await acts.count()).to.equal(4)
+    await acts.filter({ hasText: 'created the key two' }).waitFor()
     await page.getByRole('button', { name: 'two', exact: true }).click()
-    await acts.nth(2).waitFor({ state: 'detached' })
+    await acts.filter({ hasText: 'created the key one' }).waitFor({ state: 'detached' })
     await acts.nth(1).waitFor()
+    expect(await acts.count()).to.equal(2)
     await page.waitForURL(/action=key.create&target=key_/)
     await acts.getByText('What changed').click()
     await acts.getByText('test', { exact: true }).waitFor()

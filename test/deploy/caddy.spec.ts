@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { caddyConfiguration } from '../support/deploy/composed.ts'
 import { startCaddy, type TestCaddy } from '../support/servers/caddy.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 describe('Caddy before gateways that come and go', function () {

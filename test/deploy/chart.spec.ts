@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
-import { pathOf } from '../../scripts/test-servers/programs.ts'
-import { projectFolder } from '../support/program.ts'
+import { loadConfig } from '../../src/config.ts'
+import { projectFolder } from '../support/folder.ts'
+import { programPath } from '../support/program-path.ts'
 
 const folder = join(projectFolder, 'deploy/helm')
 const read = (name: string) => readFileSync(join(folder, name), 'utf8')
@@ -14,7 +15,20 @@ const defaults = parse(read('values.yaml')) as Record<string, unknown>
 const check = new Ajv({ strict: false }).compile(JSON.parse(read('values.schema.json')) as object)
 const spread = { secrets: { DATABASE_URL: 'postgres://a:b@c/d', METRICS_TOKEN: 'm' } }
 
-type Manifest = { apiVersion: string; kind: string; metadata: { name: string } }
+type Container = {
+  image: string
+  args?: string[]
+  env: { name: string; valueFrom?: { secretKeyRef: object } }[]
+  envFrom: object[]
+  volumeMounts: object[]
+}
+type Pod = { initContainers: Container[]; containers: Container[] }
+type Manifest = {
+  apiVersion: string
+  kind: string
+  metadata: { name: string }
+  spec?: { template?: { spec: Pod } }
+}
 type Model = new (data: object) => { validate(): void }
 
 /** Helm's own library of templates, as Debian has it; Helm is not in a registry that tests can reach. */
@@ -42,7 +56,7 @@ describe('the chart', () => {
   describe('with the template engine of Helm (go, golang-github-masterminds-sprig-dev, golang-k8s-sigs-yaml-dev)', function () {
     this.timeout(60_000)
     before(function () {
-      if (pathOf('go') === undefined) this.skip()
+      programPath('go', this)
     })
 
     const cases: [string, object, string[]][] = [
@@ -89,18 +103,58 @@ describe('the chart', () => {
       })
     }
 
-    it('refuses replicas without a store for all, and a time to end that is too short', () => {
-      expect(() => render({})).to.throw('More than one replica needs one store')
-      expect(() => render({ ...spread, terminationGracePeriodSeconds: 16 })).to.throw(
-        'has to be at least',
-      )
+    const persistence = { enabled: true, size: '1Gi' }
+
+    it('refuses what would lose the ledger, and a time to end that is too short', () => {
+      for (const empty of [{}, { secrets: { DATABASE_URL: '' } }, { persistence }])
+        expect(() => render(empty)).to.throw('More than one replica needs one store')
+      for (const alone of [{}, { secrets: { OPENAI_API_KEY: 'k' } }])
+        expect(() => render({ replicas: 1, ...alone })).to.throw('One replica keeps its store in')
+      expect(render({ replicas: 1, persistence }).map(({ kind }) => kind)).to.include('StatefulSet')
       expect(() => render({ ...spread, existingSecret: 'one' })).to.throw(
         "either 'existingSecret' or 'secrets'",
       )
-      expect(render({ replicas: 1 }).map(({ kind }) => kind)).to.include('Deployment')
+    })
+
+    it('gives a pod the time to end that limits.drain_timeout_ms takes', () => {
+      const { drainTimeoutMs } = loadConfig({}).config.limits
+      const least = 5 + drainTimeoutMs / 1000 + 15
+      const ending = (seconds: number, config: object = {}) =>
+        render({ ...spread, config, terminationGracePeriodSeconds: seconds })
+      expect(() => ending(least - 1)).to.throw(`has to be at least ${least}`)
+      expect(ending(least)).to.not.deep.equal([])
+      const config = { limits: { drain_timeout_ms: 120_001 } }
+      expect(() => ending(140, config)).to.throw('has to be at least 141')
+      expect(ending(141, config)).to.not.deep.equal([])
+    })
+
+    it('starts no pod where a Secret of others lacks the store of all', () => {
+      const reference = { name: 'DATABASE_URL', from: { name: 'gateway', key: 'DATABASE_URL' } }
+      const found = (values: object) =>
+        containersOf(render({ existingSecret: 'gateway', ...values })).map(({ env }) => {
+          const { name, valueFrom } = env.find((one) => one.name === 'DATABASE_URL') ?? {}
+          return name === undefined ? undefined : { name, from: valueFrom?.secretKeyRef }
+        })
+      expect(found({})).to.deep.equal([reference, reference])
+      expect(found({ replicas: 1 })).to.deep.equal([reference, reference])
+      expect(found({ replicas: 1, persistence })).to.deep.equal([undefined, undefined])
+    })
+
+    it('migrates in a container that no probe ends, before the gateway starts', () => {
+      const [migrate, gateway] = containersOf(render(spread))
+      expect(migrate).to.deep.include({ args: ['src/command-line.ts', 'migrate'] })
+      for (const same of ['image', 'env', 'envFrom', 'volumeMounts'] as const)
+        expect(migrate?.[same]).to.deep.equal(gateway?.[same])
     })
   })
 })
+
+/** What runs in a pod, in that order. */
+function containersOf(manifests: Manifest[]): Container[] {
+  const { spec } = manifests.find(({ spec: found }) => found?.template !== undefined)!
+  const { initContainers, containers } = spec!.template!.spec
+  return [...initContainers, ...containers]
+}
 
 function render(values: object): Manifest[] {
   const seen = {

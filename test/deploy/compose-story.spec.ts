@@ -7,7 +7,7 @@ import { startComposed, type Composed } from '../support/deploy/composed.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startCallers } from '../support/lasting-callers.ts'
 import { look } from '../support/pictures.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 const bodyBytesMax = 50_331_648

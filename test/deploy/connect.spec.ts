@@ -6,7 +6,7 @@ import { startScriptedProxy } from '../support/connect/scripted-proxy.ts'
 import { caddyConfiguration, nginxConfiguration, replaced } from '../support/deploy/composed.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startCaddy } from '../support/servers/caddy.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startNginx } from '../support/servers/nginx.ts'
 import { until } from '../support/until.ts'
 

@@ -11,9 +11,8 @@ import {
   replayImage,
   type ReplayedImage,
 } from '../support/deploy/replayed-image.ts'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import { look } from '../support/pictures.ts'
-import { projectFolder } from '../support/program.ts'
 
 // gcr.io/distroless/cc-debian12: what Debian calls the installed sizes of its packages, the C and C++
 // libraries above all.

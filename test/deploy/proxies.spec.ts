@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsTable } from '../../src/config.ts'
 import { nginxConfiguration, writeNginxTls } from '../support/deploy/composed.ts'
-import { makeFolder } from '../support/folder.ts'
-import { projectFolder } from '../support/program.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
+import { programPath } from '../support/program-path.ts'
 
 const read = (name: string) => readFileSync(join(projectFolder, 'deploy/proxies', name), 'utf8')
 const settings = settingsTable()

@@ -4,9 +4,8 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { settingsTable } from '../../src/config.ts'
-import { makeFolder } from '../support/folder.ts'
-import { projectFolder } from '../support/program.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { makeFolder, projectFolder } from '../support/folder.ts'
+import { programPath } from '../support/program-path.ts'
 
 const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
 const unitPath = 'deploy/systemd/model-access-gateway.service'

@@ -1,3 +1,5 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { keyRemedy } from '../../src/core/key-remedy.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -29,12 +31,70 @@ describe('authentication', () => {
     expect((await ask({ authorization: `bEARER   ${gateway.testKey}  ` })).status).to.equal(200)
   })
 
-  it('goes by the bearer token when both headers are there', async () => {
-    const both = { authorization: `Bearer ${gateway.testKey}`, 'x-api-key': elsewhere }
-    expect((await ask(both)).status).to.equal(200)
-    const reversed = { authorization: `Bearer ${elsewhere}`, 'x-api-key': gateway.testKey }
-    await expectError(await ask(reversed), { status: 401, code: 'invalid_api_key' })
-  })
+  const [bearer, apiKey] = ['authorization', 'x-api-key']
+  const twice: {
+    name: string
+    headers: (key: string, other: string) => string[]
+    status: number
+  }[] = [
+    {
+      name: 'a key in both headers',
+      headers: (key) => [bearer, `Bearer ${key}`, apiKey, key],
+      status: 200,
+    },
+    {
+      name: 'a key twice as a bearer',
+      headers: (key) => [bearer, `Bearer ${key}`, bearer, `bearer  ${key}`],
+      status: 200,
+    },
+    { name: 'a key twice as x-api-key', headers: (key) => [apiKey, key, apiKey, key], status: 200 },
+    {
+      name: 'a key beside an empty x-api-key',
+      headers: (key) => [bearer, `Bearer ${key}`, apiKey, ''],
+      status: 200,
+    },
+    {
+      name: 'two keys that work',
+      headers: (key, other) => [bearer, `Bearer ${key}`, apiKey, other],
+      status: 400,
+    },
+    {
+      name: 'two bearers',
+      headers: (key, other) => [bearer, `Bearer ${key}`, bearer, `Bearer ${other}`],
+      status: 400,
+    },
+    {
+      name: 'two of x-api-key',
+      headers: (key, other) => [apiKey, key, apiKey, other],
+      status: 400,
+    },
+    {
+      name: 'a key beside one of somewhere else',
+      headers: (key) => [bearer, `Bearer ${key}`, apiKey, elsewhere],
+      status: 400,
+    },
+    {
+      name: 'one of somewhere else before a key',
+      headers: (key) => [bearer, `Bearer ${elsewhere}`, apiKey, key],
+      status: 400,
+    },
+    {
+      name: 'a password beside a key',
+      headers: (key) => [bearer, `Basic ${btoa(`user:${key}`)}`, apiKey, key],
+      status: 400,
+    },
+  ]
+  for (const path of ['/v1/models', '/mcp', '/api/keys']) {
+    for (const { name, headers, status } of twice) {
+      it(`${status === 200 ? 'takes' : 'refuses'} ${name} at ${path}`, async () => {
+        const key = await gateway.createKey('test', { scopes: ['admin', 'inference'] })
+        const sent = headers(key, gateway.testKey)
+        const answer = await rawRequest(gateway.url, path, sent)
+        expect(answer.status, answer.text).to.equal(status)
+        if (status === 400) expect(answer.text).to.contain('different credentials. Send one')
+      })
+    }
+  }
 
   const rows: { name: string; headers: () => Record<string, string>; code: string }[] = [
     { name: 'no key', headers: () => ({}), code: 'missing_api_key' },
@@ -175,3 +235,15 @@ describe('authentication', () => {
     expect(message).to.contain('revoked')
   })
 })
+
+/** A request whose headers are sent as they stand, also those that are there twice. */
+function rawRequest(url: string, path: string, headers: string[]) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const { host } = new URL(url)
+    const sent = request(url + path, { headers: ['host', host, ...headers] }, (response) => {
+      const { statusCode: status } = response
+      void text(response).then((body) => resolve({ status, text: body }), reject)
+    })
+    sent.once('error', reject).end()
+  })
+}

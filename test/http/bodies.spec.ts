@@ -122,12 +122,32 @@ describe('request bodies', () => {
     'application/problem+json',
     'text/json',
     'text/plain; charset=utf-8',
+    'application/json, application/json',
+    'application/json; charset=utf-8 ,application/json; charset=utf-8',
   ]) {
     it(`reads ${type}`, async () => {
       const response = await post(good, { headers: { 'content-type': type } })
       expect(response.status).to.equal(200)
     })
   }
+
+  it('reads a content type that is there twice', async () => {
+    const lines = 'content-type: application/json\r\n'
+    const head = postHead(path, own.gateway.testKey, { 'content-length': String(good.length) })
+    const twice = head.replace(lines, lines + lines)
+    expect(await sendRaw(own.gateway.url, twice + good)).to.match(/^HTTP\/1.1 200 /)
+    const form = new FormData()
+    form.set('model', 'gpt-image-2')
+    const { headers } = new Request('http://localhost', { method: 'POST', body: form })
+    const type = headers.get('content-type')!
+    const response = await own.gateway.fetch('/v1/images/edits', {
+      method: 'POST',
+      body: '--x--\r\n',
+      headers: { 'content-type': `${type}, ${type}` },
+    })
+    // The form is read, and says too little.
+    expect(response.status).to.equal(400)
+  })
 
   it('passes a key called __proto__ on as a key', async () => {
     const body = good.replace('gpt-5-mini', 'own/x').replace('{', '{"__proto__":{"polluted":1},')

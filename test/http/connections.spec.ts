@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { completion, textChunk } from '../support/chat-answers.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { metric } from '../support/metric.ts'
 import { hello, startOwnEndpoint } from '../support/own-endpoint.ts'
 import { openConnection, postHead } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
@@ -10,12 +11,6 @@ import { until } from '../support/until.ts'
 const getHealth = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
 const getLarge = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
 
-/** The value of a metric; 0 when there is none. */
-async function metric(gateway: TestGateway, name: string): Promise<number> {
-  const text = await (await gateway.fetch('/metrics')).text()
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
-  return Number(line?.split(' ')[1] ?? 0)
-}
 /** Connections are counted from time to time. */
 const untilClosedFor = (gateway: TestGateway, reason: string): Promise<void> =>
   until(`one is closed as ${reason}`, async () => {

@@ -47,6 +47,7 @@ describe('what others than the contract answer', () => {
       addressOf: () => null,
       actFor: nobody,
       claimKey: nobody,
+      countRefused: (thrown) => Promise.resolve(thrown),
       limits: {
         requestBytesMax: 1000,
         oauthRequestBytesMax: 1000,
@@ -68,6 +69,7 @@ describe('what others than the contract answer', () => {
       },
       errorAnswerAt: () => errorAnswer,
       allowCrossOrigin: () => false,
+      onLate: () => undefined,
       onDrain: () => undefined,
       budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
       followKey: () => () => undefined,

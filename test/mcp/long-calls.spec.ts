@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import {
   callTool,
@@ -9,6 +10,7 @@ import {
   textOf,
   toolCall,
 } from '../support/mcp-client.ts'
+import { countLeft } from '../support/metric.ts'
 import { openMessageStream } from '../support/message-stream.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { Upstream } from '../support/upstream.ts'
@@ -41,6 +43,12 @@ describe('a long call of a tool', () => {
     openMessageStream((signal) =>
       gateway.post('/mcp', message, { headers: { accept }, signal, key }),
     )
+  /** The vendor answers when the returned function is called. */
+  const answerLater = () => {
+    const gate = Promise.withResolvers<void>()
+    upstream.answer({ ...completion('late'), after: gate.promise })
+    return gate.resolve
+  }
   const withToken = (message: object, progressToken: string | number) => {
     const { params, ...rest } = message as { params: object }
     return { ...rest, params: { ...params, _meta: { progressToken } } }
@@ -138,8 +146,9 @@ describe('a long call of a tool', () => {
       }
     })
 
-    it('a cancelled call aborts the upstream call and is recorded', async () => {
-      upstream.answer({ hang: true })
+    it('a cancelled call goes on to its end and is recorded', async () => {
+      const left = await countLeft(gateway)
+      const release = answerLater()
       const live = await connectClient(gateway, gateway.liveKey)
       const leaving = new AbortController()
       const call = callTool(live, 'chat', chatArgs('cancelled', 'own/house'), {
@@ -151,9 +160,11 @@ describe('a long call of a tool', () => {
         () => expect.fail('It was answered.'),
         () => undefined,
       )
-      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
-      await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
-      expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', model: 'own/house' })
+      await left.until(1)
+      release()
+      await until('its row', async () => (await gateway.usage()).at(-1)?.model === 'own/house')
+      expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', outcome: 'ok' })
+      expect(upstream.requests[0]!.aborted).to.equal(false)
       await live.close()
     })
   })
@@ -171,17 +182,23 @@ describe('a long call of a tool', () => {
         '*/*',
         gateway.liveKey,
       )
-    beforeEach(() => upstream.answer({ hang: true }))
+    let left: Awaited<ReturnType<typeof countLeft>>
+    let release: () => void
+    beforeEach(async () => {
+      left = await countLeft(gateway)
+      release = answerLater()
+    })
 
     it('ends with an empty answer', async () => {
       const waiting = start('to-cancel')
       await until('the upstream call', () => upstream.requests.length === 1)
       const { response } = await cancel('to-cancel')
       expect(response.status).to.equal(202)
+      release()
       const ended = await waiting
       await ended.ended
       expect([ended.response.status, ended.text()]).to.deep.equal([202, ''])
-      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+      expect(await left.count()).to.equal(1)
     })
 
     it('goes on when another key, or another kind of id, cancels', async () => {
@@ -190,10 +207,11 @@ describe('a long call of a tool', () => {
       await cancel('41')
       await cancel(41, gateway.testKey)
       await cancel(undefined)
-      expect(upstream.requests[0]!.aborted).to.equal(false)
+      expect(await left.count()).to.equal(0)
       await cancel(41)
+      await left.until(1)
+      release()
       await waiting
-      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
     })
 
     it('is the youngest of those with one id, and each is still answered', async () => {
@@ -210,12 +228,12 @@ describe('a long call of a tool', () => {
       )
       await until('the second', () => upstream.requests.length === 2)
       await cancel(5)
-      await until('the end of the second', () => upstream.requests[1]!.aborted)
-      await second
-      expect(upstream.requests[0]!.aborted).to.equal(false)
-      await cancel(5)
-      await until('the end of the first', () => upstream.requests[0]!.aborted)
-      await first
+      await left.until(1)
+      release()
+      const answers = await Promise.all([first, second])
+      await Promise.all(answers.map(({ ended }) => ended))
+      expect(answers[0].text()).to.contain('late')
+      expect(answers[1].text()).to.equal('')
     })
   })
 
@@ -224,8 +242,9 @@ describe('a long call of a tool', () => {
       ['while it is JSON', undefined],
       ['while it streams', 'token'],
     ] as const) {
-      it(`aborts the upstream call and is recorded, ${how}`, async () => {
-        upstream.answer({ hang: true })
+      it(`goes on to its end and is recorded, ${how}`, async () => {
+        const left = await countLeft(gateway)
+        const release = answerLater()
         const before = (await gateway.usage()).length
         const message = toolCall('chat', chatArgs(`leaves ${how}`, 'own/house'))
         const accept = token === undefined ? '*/*' : both
@@ -241,14 +260,18 @@ describe('a long call of a tool', () => {
         await until('the upstream call', () => upstream.requests.length === 1)
         leaving.abort()
         await call
-        await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
+        await left.until(1)
+        release()
         await until('its row', async () => (await gateway.usage()).length === before + 1)
-        expect((await gateway.usage()).at(-1)!.outcome).to.equal('cancelled')
+        expect((await gateway.usage()).at(-1)!.outcome).to.equal('ok')
+        expect(upstream.requests[0]!.aborted).to.equal(false)
       })
     }
 
-    it('aborts every call of a batch, and starts no further one', async () => {
-      upstream.answer({ hang: true })
+    it('leaves each call of a batch that was asked for to its end, and starts no further one', async () => {
+      const left = await countLeft(gateway)
+      const before = (await gateway.usage()).length
+      const release = answerLater()
       const leaving = new AbortController()
       const batch = Array.from({ length: 20 }, (_, id) =>
         toolCall('chat', chatArgs(`batch ${id}`, 'own/house'), id),
@@ -259,7 +282,9 @@ describe('a long call of a tool', () => {
       await until('the first calls', () => upstream.requests.length === 8)
       leaving.abort()
       await call
-      await until('their end', () => upstream.requests.every(({ aborted }) => aborted))
+      await left.until(8)
+      release()
+      await until('their rows', async () => (await gateway.usage()).length === before + 8)
       expect(upstream.requests).to.have.length(8)
     })
   })

@@ -4,6 +4,8 @@ import type { TestGateway } from '../support/gateway.ts'
 import { postMessages, type RpcAnswer } from '../support/mcp-client.ts'
 import { openMessageStream, type MessageStream } from '../support/message-stream.ts'
 import { modernHeaders, modernRequest } from '../support/modern-mcp.ts'
+import { completion } from '../support/chat-answers.ts'
+import { countLeft } from '../support/metric.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { Upstream } from '../support/upstream.ts'
 import { until } from '../support/until.ts'
@@ -80,26 +82,42 @@ describe('revision 2026-07-28 of /mcp', () => {
     }
 
     it('a time-out of one ends its own call, and leaves that of another with the same ids', async () => {
-      upstream.answer({ hang: true })
+      const left = await countLeft(gateway)
+      const gate = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('at last'), after: gate.promise })
       const clients = await Promise.all([1, 2].map(() => connect('auto', gateway.liveKey)))
       const [impatient, patient] = clients.map((client, index) =>
         client
           .callTool(saying(`wait ${index}`, 'own/house'), { timeout: index === 0 ? 400 : 10_000 })
-          .catch((error: Error) => error.message),
+          .then(JSON.stringify, (error: Error) => error.message),
       )
       await until('both calls', () => upstream.requests.length === 2)
       expect(await impatient).to.match(/timed out/)
-      await until('the end of one', () => upstream.requests.some(({ aborted }) => aborted))
-      await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
-      expect(upstream.requests.filter(({ aborted }) => aborted)).to.have.length(1)
+      await left.until(1)
+      gate.resolve()
+      expect(await patient).to.contain('at last')
+      expect(await left.count()).to.equal(1)
       for (const client of clients) await client.close()
-      void patient
     })
   })
 
+  for (const [method, member] of [
+    ['prompts/list', 'prompts'],
+    ['resources/list', 'resources'],
+    ['resources/templates/list', 'resourceTemplates'],
+  ] as const) {
+    it(`${method}: nothing, though it is not offered`, async () => {
+      const { result } = await ask(method)
+      expect(result).to.deep.include({ [member]: [], resultType: 'complete', cacheScope: 'public' })
+      expect((await ask(method, { cursor: 'x' })).error).to.include({ code: -32602 })
+    })
+  }
+
   describe('cancellation', () => {
     it('is the end of the connection, and no notification of any era', async () => {
-      upstream.answer({ hang: true })
+      const left = await countLeft(gateway)
+      const gate = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('late'), after: gate.promise })
       const key = gateway.liveKey
       const call = open('tools/call', saying('wait', 'own/house'), { key })
       await until('the upstream call', () => upstream.requests.length === 1)
@@ -109,10 +127,12 @@ describe('revision 2026-07-28 of /mcp', () => {
       await postMessages(gateway, older, { key })
       await postMessages(gateway, { ...newer, id: undefined }, { key, headers: {} })
       const stream = await call
-      expect(upstream.requests[0]!.aborted).to.equal(false)
+      expect(await left.count()).to.equal(0)
       stream.leave()
-      await until('the end of the upstream call', () => upstream.requests[0]!.aborted)
-      await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
+      await left.until(1)
+      gate.resolve()
+      await until('its row', async () => (await gateway.usage()).at(-1)?.face === 'mcp')
+      expect((await gateway.usage()).at(-1)).to.include({ outcome: 'ok', model: 'own/house' })
     })
   })
 
@@ -123,7 +143,12 @@ describe('revision 2026-07-28 of /mcp', () => {
       const always = ['resultType', '_meta', 'ttlMs', 'cacheScope']
       expect(result).to.have.all.keys([...said, ...always])
       expect(result!['supportedVersions']).to.deep.equal([modern])
-      expect(result!['capabilities']).to.deep.equal({ tools: { listChanged: true }, logging: {} })
+      expect(result!['capabilities']).to.deep.equal({
+        tools: { listChanged: true },
+        logging: {},
+        prompts: {},
+        resources: {},
+      })
       const meta = result!['_meta'] as Record<string, object>
       expect(meta['io.modelcontextprotocol/serverInfo']).to.include({
         name: 'model-access-gateway',

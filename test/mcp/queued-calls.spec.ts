@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { completion } from '../support/chat-answers.ts'
 import { postMessages, toolCall } from '../support/mcp-client.ts'
 import { openMessageStream } from '../support/message-stream.ts'
+import { countLeft } from '../support/metric.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
 
@@ -51,6 +52,7 @@ describe('calls of tools of one key', () => {
   })
 
   it('are not started for a client that has left', async () => {
+    const left = await countLeft(own.gateway)
     const leaving = new AbortController()
     const sent = own.gateway.post('/mcp', [chat(1), chat(2), chat(3)], {
       key: own.gateway.liveKey,
@@ -59,7 +61,7 @@ describe('calls of tools of one key', () => {
     sent.catch(() => undefined)
     await asked(1)
     leaving.abort()
-    await own.upstream.requests[0]!.closed
+    await left.until(1)
     release()
     // There is room again for as many.
     await until('the others are given up', async () => {

@@ -2,8 +2,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect } from 'chai'
 import { completion } from '../support/chat-answers.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { countLeft } from '../support/metric.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
-import { until } from '../support/until.ts'
 import type { Upstream } from '../support/upstream.ts'
 
 describe('two clients of version 2 of the SDK with one key, which count from 0', () => {
@@ -40,14 +40,14 @@ describe('two clients of version 2 of the SDK with one key, which count from 0',
       // The newest revision has no sessions, and its calls are ended by closing their answers.
       const hasSession = typeof hasty.transport.sessionId === 'string'
       expect(hasSession).to.equal(mode === 'legacy')
+      const left = await countLeft(gateway)
       const answered = Promise.withResolvers<void>()
       upstream.answer({ ...completion('at last'), after: answered.promise })
       const ends = [`hasty ${JSON.stringify(mode)}`, `patient ${JSON.stringify(mode)}`] as const
       const leaving = call(hasty.client, ends[0], 500).catch((error: Error) => error.message)
       const waiting = call(patient.client, ends[1], 20_000)
       expect(await leaving).to.contain('timed out')
-      await until('its call is ended', () => upstream.requests.some(({ aborted }) => aborted))
-      expect(upstream.requests.filter(({ aborted }) => aborted)).to.have.length(1)
+      await left.until(1)
       answered.resolve()
       expect(JSON.stringify(await waiting)).to.contain('at last')
       for (const { client } of [hasty, patient]) await client.close()

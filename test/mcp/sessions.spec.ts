@@ -9,6 +9,7 @@ import {
   toolCall,
   type ClientSession,
 } from '../support/mcp-client.ts'
+import { countLeft } from '../support/metric.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { cancelInTurn } from '../support/same-ids.ts'
 import { initialize, sessionCalls, sessionHeader } from '../support/tool-sessions.ts'
@@ -37,14 +38,15 @@ describe('a session of the tool server', () => {
   })
   after(() => own.stop())
 
-  /** Starts a call that hangs upstream. */
+  let left: Awaited<ReturnType<typeof countLeft>>
+  beforeEach(async () => void (left = await countLeft(gateway)))
+  /** Starts a call that waits upstream. */
   const start = async (content: string, id: string | undefined, rpcId: unknown = 1) => {
-    upstream.answer({ hang: true })
+    const gate = Promise.withResolvers<void>()
+    upstream.answer({ ...completion('late'), after: gate.promise })
     const answer = calls.post(toolCall('chat', said(content), rpcId), id)
-    const find = () =>
-      upstream.requests.find(({ body }) => JSON.stringify(body).includes(`"${content}"`))
-    await until('the upstream call', () => find() !== undefined)
-    return { answer, asked: find()! }
+    await until('the upstream call', () => upstream.requests.length === 1)
+    return { answer, release: gate.resolve }
   }
 
   describe('is given by initialize', () => {
@@ -130,7 +132,7 @@ describe('a session of the tool server', () => {
     it('with two clients of the SDK, one key and the same ids, a hundred times', async () => {
       const connect = () => connectSession(gateway, gateway.liveKey)
       const two: [ClientSession, ClientSession] = [await connect(), await connect()]
-      for (let round = 0; round < 100; round++) await cancelInTurn(two, upstream, round)
+      for (let round = 0; round < 100; round++) await cancelInTurn(two, { left, upstream, round })
       for (const { client } of two) await client.close()
     })
 
@@ -141,18 +143,15 @@ describe('a session of the tool server', () => {
       ]
       const answered = Promise.withResolvers<void>()
       upstream.answer({ ...completion('at last'), after: answered.promise })
-      const before = upstream.requests.length
       const waiting = callTool(patient.client, 'chat', said('patient'))
       const leaving = callTool(hasty.client, 'chat', said('hasty'), { timeout: 1000 })
-      const left = leaving.then(
+      const leftBy = leaving.then(
         () => expect.fail('It was answered.'),
         (error: Error) => expect(error.message).to.contain('timed out'),
       )
-      await until('both are asked', () => upstream.requests.length === before + 2)
-      const asked = upstream.requests.slice(before)
-      await left
-      await until('its call is ended', () => asked.some(({ aborted }) => aborted))
-      expect(asked.filter(({ aborted }) => aborted)).to.have.length(1)
+      await until('both are asked', () => upstream.requests.length === 2)
+      await leftBy
+      await left.until(1)
       answered.resolve()
       expect(textOf(await waiting)).to.contain('at last')
       for (const { client } of [hasty, patient]) await client.close()
@@ -162,27 +161,27 @@ describe('a session of the tool server', () => {
       const id = await calls.begin()
       const [within, without] = [await start('within', id), await start('without', undefined)]
       await calls.cancel(1)
-      await without.answer
-      await until('the one without is ended', () => without.asked.aborted)
-      expect(within.asked.aborted).to.equal(false)
+      await left.until(1)
+      without.release()
+      expect((await without.answer).response.status).to.equal(202)
       await calls.cancel(1)
       await calls.cancel(1, await calls.begin())
-      expect(within.asked.aborted).to.equal(false)
+      expect(await left.count()).to.equal(1)
       await calls.cancel(1, id)
+      await left.until(2)
+      within.release()
       expect((await within.answer).response.status).to.equal(202)
-      await until('it is ended', () => within.asked.aborted)
     })
 
     it('beside other keys of the account that send its id', async () => {
       const id = await calls.begin()
-      const { answer, asked } = await start('mine', id)
+      const { answer, release } = await start('mine', id)
       const other = await gateway.createKey('live')
       expect((await calls.cancel(1, id, other)).response.status).to.equal(202)
       expect((await calls.end(id, other)).status).to.equal(204)
-      expect(asked.aborted).to.equal(false)
       expect((await calls.post(request('ping'), id)).response.status).to.equal(200)
-      await calls.cancel(1, id)
-      await answer
+      release()
+      expect(textOf((await answer).answer.result!)).to.contain('late')
     })
 
     it('of which one that is used twice at once names both, each answered by itself', async () => {
@@ -190,8 +189,9 @@ describe('a session of the tool server', () => {
       const one = await start('twice one', id, 'same')
       const two = await start('twice two', id, 'same')
       await calls.cancel('same', id)
-      await Promise.all([one.answer, two.answer])
-      await until('both are ended', () => one.asked.aborted && two.asked.aborted)
+      await left.until(2)
+      for (const { release } of [one, two]) release()
+      for (const { answer } of [one, two]) expect((await answer).response.status).to.equal(202)
       upstream.answer(({ body }) => completion(JSON.stringify(body).slice(-40)))
       const contents = ['red', 'green', 'blue']
       const answers = await Promise.all(
@@ -242,14 +242,14 @@ describe('a session of the tool server', () => {
       const foreign = await start('a call of another', other)
       expect((await calls.end(id)).status).to.equal(204)
       await stream.ended
+      await left.until(1)
+      own.release()
       expect((await own.answer).response.status).to.equal(202)
-      await until('its call is ended', () => own.asked.aborted)
-      expect(foreign.asked.aborted).to.equal(false)
       gateway.announceToolsChanged()
       await kept.untilMessages(1)
       kept.leave()
-      await calls.cancel(1, other)
-      await foreign.answer
+      foreign.release()
+      expect(textOf((await foreign.answer).answer.result!)).to.contain('late')
     })
 
     it('is 404 from then on', async () => {
@@ -274,22 +274,22 @@ describe('a session of the tool server', () => {
     })
 
     it('is nothing where none is named', async () => {
-      const { answer, asked } = await start('goes on', undefined)
+      const { answer, release } = await start('goes on', undefined)
       expect((await calls.end(undefined)).status).to.equal(204)
-      expect(asked.aborted).to.equal(false)
-      await calls.cancel(1)
-      await answer
+      release()
+      expect(textOf((await answer).answer.result!)).to.contain('late')
     })
   })
 
   it('leaves a row of each call that it gave up, with what it cost, and no failure in the log', async () => {
     const id = await calls.begin()
-    const { answer } = await start('given up', id)
+    const before = (await gateway.usage()).length
+    const { answer, release } = await start('given up', id)
     await calls.cancel(1, id)
+    release()
     await answer
-    expect(gateway.logText()).to.contain('"msg":"tool cancelled"').and.not.contain('tool failed')
-    await until('its row', async () => (await gateway.usage()).at(-1)?.outcome === 'cancelled')
-    expect((await gateway.usage()).at(-1)).to.include({ face: 'mcp', cost_nano_usd: 0 })
+    expect(gateway.logText()).not.to.contain('tool failed')
+    expect((await gateway.usage()).slice(before)[0]).to.include({ face: 'mcp', outcome: 'ok' })
   })
 })
 

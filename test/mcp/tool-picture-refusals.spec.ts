@@ -37,7 +37,6 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
   const rows: [string, unknown, RegExp][] = [
     ['text that says it is a PNG', part(text), /not a PNG/],
     ['text in a data URL', url(`data:image/png;base64,${text}`), /not a PNG/],
-    ['a JPEG that is a PNG', part(base64, 'image/jpeg'), /image\/jpeg.*are image\/png/],
     ['an SVG', part(Buffer.from('<svg/>').toString('base64'), 'image/svg+xml'), /not a PNG/],
     ['a picture that breaks off', part(broken), /broken|not a PNG/],
     ['wrong base64', part('§§§ this is no base64 at all §§§'), /not in base64/],
@@ -49,10 +48,15 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
     ['a file', url('file:///etc/passwd'), /no https address/],
     ['a bare path', url('/etc/passwd'), /no https address/],
   ]
+  it('chat: a JPEG that is a PNG is taken, and called what it is', async () => {
+    const content = [{ type: 'text', text: 'A hat' }, part(base64, 'image/jpeg')]
+    const answer = await call('chat', { model: editor, messages: [{ role: 'user', content }] })
+    expect(answer.isError, textOf(answer)).to.not.equal(true)
+    expect(textOf(answer)).to.match(/image\/jpeg.*are image\/png/)
+  })
+
   for (const [name, image, says] of rows) {
     for (const tool of ['chat', 'generate-image']) {
-      // A label that the images API does not read is told by chat alone.
-      if (tool === 'generate-image' && name === 'a JPEG that is a PNG') continue
       it(`${tool}: ${name}`, async () => {
         const asked: unknown = JSON.parse(JSON.stringify(image).replace('PORT', String(host.port)))
         const content = [{ type: 'text', text: 'A hat' }, asked]
@@ -78,7 +82,14 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
     ['null among them', [null], /'images\[0\]' must be/],
     ['a picture without a list', dataUrl, /Put it in a list/],
     ['a number', [4], /'images\[0\]' must be/],
-    ['a part without data', [{ type: 'image' }], /'images\[0\]\.\w+'/],
+    ['a part without data', [{ type: 'image' }], /'images\[0\]\.data' is required/],
+    ['a part without an address', [{ type: 'image_url' }], /'images\[0\]\.image_url' is required/],
+    ['an unknown part', [{ type: 'input_image' }], /must be one of: image_url, image/],
+    [
+      'a member with nearly the right name',
+      [{ type: 'image_url', image_urls: { url: dataUrl } }],
+      /image_urls' is .*image_url/,
+    ],
   ]
   for (const [name, images, says] of shapes) {
     it(`generate-image: ${name}`, async () => {

@@ -258,7 +258,7 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(entry('zai/cogview-4')).to.not.contain('edits')
       expect(entry('gpt-image-1.5')).to.contain('; deprecated until 2026-12-01, then ')
       expect(entry('gemini-3-pro-image-preview')).to.match(
-        /Price:\*\* \$0.134 per request, up to \$0.24 by size$/,
+        /Price:\*\* \$0.134 per request, up to \$0.24 by size \(estimated\)$/,
       )
       expect(entry('gpt-image-1.5')).to.match(/per request, up to \$\S+ by size and quality/)
       expect(entry('bytedance/seedream-5-5')).to.match(

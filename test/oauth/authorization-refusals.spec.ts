@@ -53,6 +53,13 @@ describe('an authorization request', () => {
       })
     }
 
+    it('no address of a client that has one', async () => {
+      const { client_id: id } = await registered(gateway)
+      const answer = await ask({ client_id: id, redirect_uri: undefined })
+      expect(answer.status).to.equal(400)
+      expect(await answer.json()).to.include({ error: 'invalid_request' })
+    })
+
     it('as a page for a browser, and in the words of OAuth for a program', async () => {
       const url = `${gateway.url}/oauth/authorize?client_id=nobody&redirect_uri=https://evil.example`
       const page = await getAs(url, { accept: 'text/html' })

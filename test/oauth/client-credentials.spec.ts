@@ -79,6 +79,25 @@ forEachStore('client credentials', () => {
     })
   }
 
+  for (const path of ['token', 'revoke', 'introspect', 'register']) {
+    it(`answers errors of /oauth/${path} as JSON, whatever Accept says`, async () => {
+      const answer = await gateway.fetch(`/oauth/${path}`, {
+        method: 'POST',
+        key: null,
+        headers: {
+          accept: 'text/html',
+          'content-type':
+            path === 'register' ? 'application/json' : 'application/x-www-form-urlencoded',
+        },
+        body: path === 'register' ? '{}' : 'grant_type=authorization_code&client_id=nobody&token=a',
+      })
+      const text = await answer.text()
+      expect(answer.status, text).to.be.within(400, 401)
+      expect(answer.headers.get('content-type')).to.match(/^application\/json/)
+      expect(JSON.parse(text)).to.have.property('error')
+    })
+  }
+
   it('are what the client of the SDK signs in with, by address alone', async () => {
     const { client_id: clientId, client_secret: clientSecret } = await made()
     const authProvider = new ClientCredentialsProvider({
@@ -143,6 +162,23 @@ forEachStore('client credentials', () => {
       await expectRefused(await guess('wrong', 'post'), 401, 'invalid_client')
     })
   }
+
+  it('are not guessed by many guesses at once, which are counted before they are checked', async () => {
+    const client = await made()
+    const { client_secret: right, ...wrong } = client
+    const statuses = async (secret: string, count: number) => {
+      const all = await Promise.all(
+        Array.from({ length: count }, () => ask({ ...wrong, client_secret: secret })),
+      )
+      const found = Map.groupBy(all, ({ status }) => status)
+      return Object.fromEntries([...found].map(([status, { length }]) => [status, length]))
+    }
+    expect(await statuses(right!, 40)).to.deep.equal({ 200: 40 })
+    expect(await statuses('wrong', 100)).to.deep.equal({ 401: 5, 429: 95 })
+    expect(await statuses(right!, 1)).to.deep.equal({ 429: 1 })
+    now += 60_000
+    expect(await statuses(right!, 40)).to.deep.equal({ 200: 40 })
+  })
 
   it('end with the client, and its tokens with them', async () => {
     const client = await made()

@@ -61,6 +61,16 @@ describe('the registration of clients', () => {
           response_types: ['code'],
         },
       ],
+      [
+        'an application with a reversed domain name as its scheme',
+        { redirect_uris: ['com.example.app:/oauth/callback', 'COM.Example-1.app://cb'] },
+        { application_type: 'native' },
+      ],
+      [
+        'an editor of the same family',
+        { redirect_uris: ['vscode://publisher.extension/cb', 'vscode-insiders://a.b/cb'] },
+        { application_type: 'native' },
+      ],
       ['a program on IPv6', { redirect_uris: ['http://[::1]/cb'] }, { application_type: 'native' }],
       [
         'a name in several lines, with marks that turn the rest',
@@ -126,6 +136,18 @@ describe('the registration of clients', () => {
       ['backslashes', 'https:\\\\app.example\\cb'],
       ['a line break', 'https://app.example/\r\nset-cookie: a=b'],
       ['a wildcard of another alphabet', 'https://аpp.example/cb'],
+      ['https without a host', 'https:///cb'],
+      ['https without slashes', 'https:cb'],
+      ['http without a host', 'http:///localhost/cb'],
+      ['http without slashes', 'http:localhost/cb'],
+      ['a scheme with an empty label', 'com..app:/cb'],
+      ...(
+        'about afp calculator content facetime feed ftp intent itms-apps jar ldap mailto market ' +
+        'ms-appinstaller ms-msdt ms-settings ms-word myapp nfs onenote search search-ms sftp shell sms smb ' +
+        'ssh steam tel telnet view-source ws wss'
+      )
+        .split(' ')
+        .map((scheme): [string, string] => [`the scheme ${scheme}`, `${scheme}://evil.example/cb`]),
       ['no scheme', '//app.example/cb'],
       ['a path', '/cb'],
       ['nothing', ''],
@@ -239,11 +261,40 @@ describe('the registration of clients', () => {
     for (let one = 0; one < 4; one++) statuses.push((await from('203.0.113.1')).status)
     expect(statuses).to.deep.equal([201, 201, 429, 429])
     expect((await from('203.0.113.2')).status).to.equal(201)
+    now += 600_000
     const { status, retryAfter, body } = await from('203.0.113.3')
     expect(status).to.equal(429)
-    expect(Number(retryAfter)).to.be.greaterThan(0)
+    expect(retryAfter).to.equal('3000')
     expect(body).to.include({ error: 'temporarily_unavailable' })
-    now += 3_600_000
+    now += 3_000_000
     expect((await from('203.0.113.1')).status).to.equal(201)
+  })
+
+  it('is limited by the network of 64 bits for IPv6', async () => {
+    let now = 0
+    await using limited = await startGateway({
+      file: {
+        trusted_proxies: ['127.0.0.1'],
+        limits: {
+          oauth_registrations_per_hour_max: 2,
+          oauth_registrations_total_per_hour_max: 500,
+        },
+      },
+      monotonic: () => now,
+    })
+    const from = (address: string) =>
+      fetch(`${limited.url}/oauth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+        body: JSON.stringify({ redirect_uris: [loopback] }),
+      })
+    const statuses: number[] = []
+    for (const address of ['2001:db8:0:7::1', '2001:DB8::7:0:0:0:2', '[2001:db8:0:7:ffff::3]:443'])
+      statuses.push((await from(address)).status)
+    expect(statuses).to.deep.equal([201, 201, 429])
+    now += 3_599_000
+    const refused = await from('2001:db8:0:7::4')
+    expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '1'])
+    expect((await from('2001:db8:0:8::1')).status).to.equal(201)
   })
 })

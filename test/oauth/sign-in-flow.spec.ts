@@ -157,6 +157,7 @@ describe('a client that signs a person in', () => {
         () => ({ redirect_uri: 'http://127.0.0.1:1/callback' }),
         'invalid_grant',
       ],
+      ['without the address that was named', () => ({ redirect_uri: '' }), 'invalid_request'],
       ['for another resource', () => ({ resource: 'https://evil.example/mcp' }), 'invalid_target'],
     ]
     for (const [name, changes, error] of wrong) {
@@ -174,15 +175,13 @@ describe('a client that signs a person in', () => {
     it('gets nothing for a code that was used, and loses what it got for it', async () => {
       const code = await newCode()
       const { access_token: token } = await tokensOf(await exchange(code))
-      await expectRefused(await exchange(code), 'invalid_grant')
       expect(await listModels(token)).to.equal(200)
-      aheadMs += 11_000
       await expectRefused(await exchange(code), 'invalid_grant')
       expect(await listModels(token)).to.equal(401)
     })
 
     it('gets one answer for four exchanges of one code at once, each time', async () => {
-      for (let time = 0; time < 100; time++) await exchangeAtOnce()
+      for (let time = 0; time < 40; time++) await exchangeAtOnce()
     })
     const exchangeAtOnce = async () => {
       const code = await newCode()

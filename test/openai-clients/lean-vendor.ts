@@ -16,8 +16,8 @@ export const said = {
 }
 
 /**
- * A vendor whose answers have nothing but what it has to say: no ids, types, indexes and ends, arguments as an
- * object. What clients need besides is the gateway's to add.
+ * A vendor whose answers have nothing but what it has to say: no ids, types and indexes, arguments as an object;
+ * whole answers have no end, and streams two. What clients need besides is the gateway's to add.
  */
 export function leanVendor({ body }: ReceivedRequest): ScriptedAnswer {
   const { stream = false, ...asked } = body as Body
@@ -26,7 +26,8 @@ export function leanVendor({ body }: ReceivedRequest): ScriptedAnswer {
   const words = typeof message.content === 'string' ? message.content.split(/(?<= )/) : []
   const deltas = words.length > 0 ? words.map((content) => ({ content })) : [message]
   const events = deltas.map((delta) => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`)
-  return { pieces: [': wait\n\n', ...events, 'data: [DONE]\n\n'] }
+  const end = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\n`
+  return { pieces: [': wait\n\n', ...events, end, end, 'data: [DONE]\n\n'] }
 }
 
 function messageTo({ tools = [], response_format: format, messages }: Omit<Body, 'stream'>): {

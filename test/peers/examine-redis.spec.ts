@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { examineRedis } from '../../src/peers/examine-redis.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 
 const limits = {

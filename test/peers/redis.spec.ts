@@ -6,7 +6,7 @@ import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/pr
 import { expect } from 'chai'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
 import { freePort } from '../../scripts/free-port.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 

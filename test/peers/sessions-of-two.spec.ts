@@ -1,9 +1,11 @@
 import { expect } from 'chai'
+import { completion } from '../support/chat-answers.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { connectSession, postMessages, request, toolCall } from '../support/mcp-client.ts'
+import { countLeft } from '../support/metric.ts'
 import { ownProvider } from '../support/own-endpoint.ts'
 import { cancelInTurn } from '../support/same-ids.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 import { sessionCalls } from '../support/tool-sessions.ts'
 import { until } from '../support/until.ts'
@@ -41,10 +43,15 @@ for (const over of ['Redis', 'primary'] as const) {
 
     it('begins at the one, is known at the other, and cancels its own calls alone, a hundred times', async () => {
       const sessions = [await connectTo([b, a]), await connectTo([b, a])] as const
-      for (let round = 0; round < 50; round++) await cancelInTurn(sessions, upstream, round)
+      const left = await countLeft(a, b)
+      for (let round = 0; round < 50; round++) {
+        await cancelInTurn(sessions, { left, upstream, round })
+      }
       // Calls of the same id at both processes.
       const apart = [sessions[0], await connectTo([a, b])] as const
-      for (let round = 50; round < 100; round++) await cancelInTurn(apart, upstream, round)
+      for (let round = 50; round < 100; round++) {
+        await cancelInTurn(apart, { left, upstream, round })
+      }
       for (const { client } of [...sessions, ...apart]) await client.close()
     })
 
@@ -64,15 +71,18 @@ for (const over of ['Redis', 'primary'] as const) {
       const key = a.liveKey
       const [id, other] = [await begin(key), await begin(key)]
       const [stream, kept] = [await listen(id, key), await listen(other, key)]
-      upstream.answer({ hang: true })
+      const left = await countLeft(b)
+      const gate = Promise.withResolvers<void>()
+      upstream.answer({ ...completion('late'), after: gate.promise })
       const messages = [{ role: 'user', content: 'ends at both' }]
       const call = toolCall('chat', { model: 'own/house-1', messages })
       const answer = sessionCalls(b).post(call, id, key)
       await until('the upstream call', () => upstream.requests.length === 1)
       expect((await sessionCalls(a).end(id, key)).status).to.equal(204)
       await stream.ended
+      await left.until(1)
+      gate.resolve()
       expect((await answer).response.status).to.equal(202)
-      await until('its call is ended', () => upstream.requests[0]!.aborted)
       const again = await sessionCalls(b).post(request('ping'), id, key)
       expect(again.response.status).to.equal(404)
       b.announceToolsChanged()

@@ -7,7 +7,7 @@ import { countAttemptsOnRedis, createFarAttempts } from '../../src/policy/far-at
 import { sharedRedis } from '../support/far-limits.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { postForm } from '../support/oauth-client.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }

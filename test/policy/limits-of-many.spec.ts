@@ -9,7 +9,7 @@ import {
   type TestReplica,
 } from '../support/far-limits.ts'
 import { callerWith, demandOf, nothing, refusal } from '../support/limits.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 /** What becomes of many calls that come at once, by turns to each process. */

@@ -1,7 +1,7 @@
 import { createClient } from '@redis/client'
 import { expect } from 'chai'
 import { hello } from '../support/own-endpoint.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 import { until } from '../support/until.ts'

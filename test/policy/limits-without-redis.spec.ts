@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startReplicas, type TestReplica } from '../support/far-limits.ts'
 import { callerWith, demandOf, nothing, refusal } from '../support/limits.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { callTool, connectClient, textOf } from '../support/mcp-client.ts'
 import { hello } from '../support/own-endpoint.ts'
 import { startPublicHost } from '../support/public-host.ts'
 
@@ -16,6 +17,9 @@ describe('the limit of requests a minute', () => {
   const spend = async () => {
     for (let turn = 0; turn < 3; turn++) expect((await ask()).status).to.equal(200)
   }
+
+  const sendText = (path: string, text: string, type = 'application/json') =>
+    gateway.fetch(path, { method: 'POST', body: text, headers: { 'content-type': type } })
 
   it('refuses what is beyond it, and says when to come back', async () => {
     await spend()
@@ -64,6 +68,60 @@ describe('the limit of requests a minute', () => {
       expect((await gateway.fetch('/v1/models')).status).to.equal(200)
     }
     await spend()
+  })
+
+  const malformed: { name: string; send: () => Promise<Response> }[] = [
+    {
+      name: 'no JSON',
+      send: () => sendText('/v1/chat/completions', '{"model":'),
+    },
+    {
+      name: 'a chat without messages',
+      send: () => gateway.post('/v1/chat/completions', { model: 'gpt-5-mini' }),
+    },
+    {
+      name: 'a chat whose tool result has no call',
+      send: () => {
+        const messages = [...hello, { role: 'tool', tool_call_id: 'call_1', content: 'Yes.' }]
+        return gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages })
+      },
+    },
+    {
+      name: 'a picture with too many of them',
+      send: () => gateway.post('/v1/images/generations', { prompt: 'a fox', n: 1000 }),
+    },
+    {
+      name: 'an edit in a text',
+      send: () => sendText('/v1/images/edits', 'a fox', 'text/plain'),
+    },
+    {
+      name: 'a wrong header',
+      send: () => {
+        const headers = { 'x-gateway-strict': 'perhaps' }
+        return gateway.post('/v1/chat/completions', body, { headers })
+      },
+    },
+    { name: 'no message of the tool server', send: () => sendText('/mcp', '{"jsonrpc":') },
+  ]
+  for (const { name, send } of malformed) {
+    it(`counts what is malformed: ${name}`, async () => {
+      for (let turn = 0; turn < 3; turn++) expect((await send()).status).to.be.oneOf([400, 415])
+      expect((await send()).status).to.equal(429)
+      expect((await ask()).status).to.equal(429)
+    })
+  }
+
+  it('counts arguments of a tool that are malformed, and a request that was let in once', async () => {
+    const client = await connectClient(gateway, gateway.testKey)
+    const wrong = () => callTool(client, 'chat', { messages: 'Hello' })
+    const first = await wrong()
+    expect(first.isError).to.equal(true)
+    const unknown = { model: 'gpt-9-nothing', messages: hello }
+    const response = await gateway.post('/v1/chat/completions', unknown)
+    expect(response.headers.get('x-ratelimit-remaining-requests')).to.equal('1')
+    await wrong()
+    expect(textOf(await wrong())).to.contain('may make 3 requests a minute')
+    await client.close()
   })
 
   it('has no picture fetched for who is over it', async () => {

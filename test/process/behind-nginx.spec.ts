@@ -4,7 +4,7 @@ import pg from 'pg'
 import { startFleet, type Fleet } from '../../scripts/chaos/fleet.ts'
 import { completion } from '../support/chat-answers.ts'
 import { nginxConfiguration } from '../support/deploy/composed.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startNginx, type TestNginx } from '../support/servers/nginx.ts'
 
 const tokens = 1000

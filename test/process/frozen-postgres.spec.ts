@@ -5,7 +5,7 @@ import { faultsOf, readBooks } from '../../scripts/chaos/books.ts'
 import { ask, type Answer } from '../../scripts/chaos/calls.ts'
 import { startFleet, type Fleet } from '../../scripts/chaos/fleet.ts'
 import { completion } from '../support/chat-answers.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }

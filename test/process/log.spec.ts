@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
@@ -47,5 +49,29 @@ describe('the log of a running server', () => {
     expect(requests()[0]!.time >= from).to.equal(true)
     expect(new Set(requests().map(({ time }) => time))).to.have.length.above(20)
     expect(lines().at(-1)!.msg).to.equal('stopped')
+  })
+
+  it('has one line and a count for what one cause refuses, and no stack', async () => {
+    const words = ['keys', 'create', '--mode', 'live', '--name', 'mine']
+    const variables = { DATA_DIR: join(folder.path, 'data') }
+    const options = { folder: folder.path, variables }
+    const { stdout: key } = await runProgram('src/command-line.ts', words, options)
+    for (const model of ['gpt-5-mini', 'claude-opus-5', 'gpt-5-mini', 'gpt-5-mini']) {
+      const answer = await fetch(`${server.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key.trim()}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+      })
+      const { error } = (await answer.json()) as { error: { message: string } }
+      expect(answer.status).to.equal(503)
+      expect(error.message).to.include('reads .env again on SIGHUP').and.to.include('dashboard')
+    }
+    server.kill('SIGTERM')
+    await server.ended
+    expect(requests().map(({ status }) => status)).to.deep.equal([503, 503])
+    const counts = lines().filter(({ msg }) => msg === 'refused again')
+    expect(counts).to.have.length(1)
+    expect(counts[0]).to.include({ level: 'warn', code: 'no_provider_configured', count: 2 })
+    expect(server.stderr()).to.not.include('"stack"').and.to.not.include('"level":"error"')
   })
 })

@@ -7,12 +7,13 @@ import {
   replaced,
   writeNginxTls,
 } from '../support/deploy/composed.ts'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import type { Facts } from '../support/https-client.ts'
-import { projectFolder, runProgram } from '../support/program.ts'
+import { runProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { startCaddy } from '../support/servers/caddy.ts'
-import { programPath, type Daemon } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
+import type { Daemon } from '../support/servers/daemon.ts'
 import { startNginx } from '../support/servers/nginx.ts'
 
 /** It has signed itself. */

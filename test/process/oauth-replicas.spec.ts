@@ -5,7 +5,7 @@ import { connectSession } from '../support/mcp-client.ts'
 import { openMessageStream } from '../support/message-stream.ts'
 import { callback, createPkce, postForm, registered } from '../support/oauth-client.ts'
 import { startReplicas, startWorkers, type OneAddress } from '../support/one-address.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 type ApiKey = components['schemas']['ApiKey']

@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openConnection, postHead } from '../support/raw-connection.ts'
-import { projectFolder } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 

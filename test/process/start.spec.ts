@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import sharp from 'sharp'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { projectFolder, runProgram, startProgram } from '../support/program.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram, startProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 
 describe('the first start', () => {

@@ -4,18 +4,19 @@ import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { connectSession, type ClientSession } from '../support/mcp-client.ts'
+import { countLeft } from '../support/metric.ts'
 import { ownProvider } from '../support/own-endpoint.ts'
 import { runProgram } from '../support/program.ts'
 import { cancelInTurn } from '../support/same-ids.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { sharedPostgres } from '../support/servers/postgres.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { workersOf } from '../support/worker-processes.ts'
 
-const rounds = 30
+const rounds = 8
 
 describe('two clients of one key that count from 0', () => {
   let folder: TemporaryFolder
@@ -72,7 +73,11 @@ describe('two clients of one key that count from 0', () => {
   const cancelOften = async () => {
     const key = await liveKey()
     const sessions: [ClientSession, ClientSession] = [await connect(key), await connect(key)]
-    for (let round = 0; round < rounds; round++) await cancelInTurn(sessions, upstream, round)
+    const measured = servers.map(({ url }) => ({ fetch: (path: string) => fetch(url + path) }))
+    const left = await countLeft(...measured)
+    for (let round = 0; round < rounds; round++) {
+      await cancelInTurn(sessions, { left, upstream, round })
+    }
     for (const { client } of sessions) await client.close()
   }
 

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
+import { freePort } from '../../scripts/free-port.ts'
+import { childrenOf } from '../support/child-processes.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram, startProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
-import { loggedLines, workersOf } from '../support/worker-processes.ts'
+import { loggedLines, workersOf, type LoggedLine } from '../support/worker-processes.ts'
 
 describe('several workers', () => {
   let folder: TemporaryFolder
@@ -39,6 +42,45 @@ describe('several workers', () => {
     const models = await fetch(`${server.url}/v1/models`, { headers: key })
     expect(models.status).to.equal(200)
   })
+
+  it('are ready when all of them listen', async () => {
+    const port = String(await freePort())
+    const program = startProgram(process.execPath, [`${projectFolder}/src/main.ts`], {
+      folder: folder.path,
+      variables: { ...variables, WORKERS: '4', PORT: port, DATA_DIR: join(folder.path, 'data') },
+    })
+    server = { ...program, url: `http://127.0.0.1:${port}` }
+    const ready = () => fetch(`${server.url}/ready`).catch(() => undefined)
+    await until('it is ready', async () => (await ready())?.status === 200, 30_000)
+    const timesOf = (is: (line: LoggedLine) => boolean) =>
+      loggedLines(server)
+        .filter(is)
+        .map(({ time }) => String(time))
+    const readyAt = () => timesOf(({ path, status }) => path === '/ready' && status === 200)
+    await until('the lines are here', () => workersOf(server).length === 4 && readyAt().length > 0)
+    const lastAt = timesOf(({ msg }) => msg === 'worker answers')
+      .toSorted()
+      .at(-1)!
+    expect(readyAt().toSorted()[0]! >= lastAt).to.equal(true)
+  })
+
+  for (const afterMs of [0, 300, 600]) {
+    it(`end in a sentence when the primary is killed ${afterMs} ms after their start`, async () => {
+      const DATABASE_URL = `postgres://gateway@127.0.0.1:${await freePort()}/none`
+      const program = startProgram(process.execPath, [`${projectFolder}/src/main.ts`], {
+        folder: folder.path,
+        variables: { ...variables, DATA_DIR: folder.path, DATABASE_URL },
+      })
+      server = { ...program, url: '' }
+      await until('a worker starts', () => childrenOf(program.processId).length > 0)
+      await sleep(afterMs)
+      program.kill('SIGKILL')
+      // Its pipes are those of the worker too.
+      const { stderr } = await program.ended
+      expect(stderr).to.match(/^The gateway cannot start: The primary process ended\. /m)
+      expect(stderr).to.not.match(/^\s+at /m)
+    })
+  }
 
   it('are replaced when they die, and the others go on', async () => {
     await start()

@@ -154,6 +154,7 @@ const models = [
   'moonshot/kimi-k3',
   'moonshot/kimi-k2.6',
   'together/any',
+  'openrouter/any',
 ]
 /** What a model can be shown. */
 function partsOf(model: string): fc.Arbitrary<object> {

@@ -6,7 +6,8 @@ import { answerComplaints, received } from '../support/answers.ts'
 import { operations, resolve, type OperationRow, type ResponseObject } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel, pixelFile } from '../support/pixel.ts'
-import { projectFolder, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 import { contract } from './clients.ts'
 
 type Call = { name: string; method?: string; path: string; headers?: object; body?: object }

@@ -11,7 +11,7 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { storePath } from '../../src/storage/store.ts'
 import { runIn } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { sharedPostgres } from '../support/servers/postgres.ts'
 
 const old = '0006_audit_events'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { StoreError } from '../../src/storage/store-error.ts'
 import { useDatabase } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
 import { openTestStore } from '../support/store.ts'
 

@@ -12,7 +12,7 @@ import { accountRow } from '../support/callers.ts'
 import { runIn } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { contentOf, insertRows, rowsFor } from '../support/random-rows.ts'
-import { programPath } from '../support/servers/daemon.ts'
+import { programPath } from '../support/program-path.ts'
 import { sharedPostgres } from '../support/servers/postgres.ts'
 
 describe('a store that moves to PostgreSQL and back', () => {

@@ -1,12 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { chromium, type Browser, type Page } from 'playwright-core'
+import { programPath } from './program-path.ts'
 
-const executablePath = '/usr/bin/chromium'
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** The machine's own Chromium; undefined where it has none. */
-export async function openBrowser(): Promise<Browser | undefined> {
-  if (!existsSync(executablePath)) return undefined
+/** The machine's own Chromium; the suite of `context` is left out where it has none. */
+export async function openBrowser(context?: Mocha.Context): Promise<Browser> {
+  const executablePath = programPath('chromium', context)
   // Its sandbox does not take the superuser, as whom containers run tests.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] })
 }

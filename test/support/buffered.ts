@@ -1,10 +1,10 @@
 import type { TestGateway } from './gateway.ts'
+import { metric } from './metric.ts'
 import { until } from './until.ts'
 
 /** What the gateway says that it holds, in bytes. */
-export async function bufferedBytes({ fetch }: Pick<TestGateway, 'fetch'>): Promise<number> {
-  const text = await (await fetch('/metrics')).text()
-  return Number(/^gateway_buffered_bytes (\d+)$/m.exec(text)?.[1])
+export function bufferedBytes(gateway: Pick<TestGateway, 'fetch'>): Promise<number> {
+  return metric(gateway, 'gateway_buffered_bytes')
 }
 
 /** Waits until it holds nothing any more. */

@@ -77,20 +77,13 @@ const functionHistory: readonly Members[] = [
   { role: 'function', name: 'weather', content: 'Warm.' },
 ]
 
-const says = (
-  name: string,
-  messages: readonly Members[],
-  needs: readonly Need[] = [],
-): ChatCase => ({
-  name,
-  request: { messages },
-  needs,
-})
 const asks = (name: string, members: Members, needs: readonly Need[] = []): ChatCase => ({
   name,
   request: { messages: ask, ...members },
   needs,
 })
+const says = (name: string, messages: readonly Members[], needs?: readonly Need[]) =>
+  asks(name, { messages }, needs)
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 const forced = { type: 'function', function: { name: 'weather' } }
 const allowed = (mode: string) => ({
@@ -135,6 +128,20 @@ const conversations: readonly ChatCase[] = [
   ]),
   says('a known file', shown(text, { type: 'file', file: { file_id: 'file-1' } }), ['file']),
   says('two steps of tools', twoSteps, ['tools']),
+  says('words of the user after results', [...twoSteps, ...ask], ['tools']),
+  says(
+    'instructions after results',
+    [...twoSteps, { role: 'system', content: 'Be kind.' }, ...ask],
+    ['tools'],
+  ),
+  says('instructions at the end', [...ask, { role: 'system', content: 'Be kind.' }]),
+  says('calls without results', [...twoSteps.slice(0, 4), ...ask], ['tools']),
+  says(
+    'results that come late',
+    [...twoSteps.slice(0, 3), ...ask, ...twoSteps.slice(3)],
+    ['tools'],
+  ),
+  says('an old call without a result', [...functionHistory.slice(0, 2), ...ask], ['tools']),
   says('an answer of refusal', [
     ...ask,
     { role: 'assistant', content: null, refusal: 'No.' },

@@ -19,7 +19,7 @@ export type ChatVendor = { id: 'openai' | 'anthropic' | 'google'; model: string;
 export const chatVendors: readonly ChatVendor[] = [
   { id: 'openai', model: 'gpt-4.1', double: openAiDouble },
   { id: 'anthropic', model: 'claude-sonnet-4-6', double: anthropicDouble },
-  { id: 'google', model: 'gemini-3.5-flash', double: geminiDouble },
+  { id: 'google', model: 'gemini-3-flash-preview', double: geminiDouble },
 ]
 
 /** A gateway in front of a double of each vendor. */

@@ -1,5 +1,6 @@
 import { createBudget } from '../../src/bytes/budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
+import { createLeftCalls, Ending } from '../../src/core/ending.ts'
 import { createDeadlines } from '../../src/core/deadline.ts'
 import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
@@ -19,7 +20,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
     caller: callerOf(),
     requestId: 'req_1',
     face: 'chat',
-    ending: new AbortController(),
+    ending: new Ending(),
     hold: budget.open(),
     cache: { recall: true, remember: true, ttlMs: undefined },
     strict: false,
@@ -55,6 +56,7 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
+    leftCalls: createLeftCalls(() => undefined),
     reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),
     recall: () => undefined,

@@ -1,8 +1,7 @@
 import pg from 'pg'
 import { loadConfig } from '../../src/config.ts'
 import { openStore } from '../../src/storage/open-store.ts'
-import { programPath } from './servers/daemon.ts'
-import { sharedPostgres } from './servers/postgres.ts'
+import { programPath } from './program-path.ts'
 
 /** The stores that there are. */
 const kinds = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
@@ -10,9 +9,13 @@ export type StoreKind = keyof typeof kinds
 
 let current: StoreKind = 'sqlite'
 
-/** Declares the same suite for each store: what it starts and opens uses that store. */
+/**
+ * Declares the same suite for each store: what it starts and opens uses that store. `TEST_STORES`
+ * names the only one (scripts/test.ts).
+ */
 export function forEachStore(name: string, suite: (kind: StoreKind) => void): void {
   for (const kind of Object.keys(kinds) as StoreKind[]) {
+    if ((process.env['TEST_STORES'] ?? kind) !== kind) continue
     describe(`${name}, on ${kinds[kind]}`, () => {
       before(function () {
         if (kind === 'postgres') programPath('postgres', this)
@@ -58,13 +61,19 @@ async function emptyDatabase(): Promise<string> {
     await runIn(await again, truncation)
     return again
   }
-  const { createDatabase } = await sharedPostgres()
+  const { createDatabase } = await startedPostgres()
   template ??= migrated()
   return createDatabase({ template: nameIn(await template) })
 }
 
+// Imported when it is needed: what starts no PostgreSQL starts no program (scripts/test.ts).
+async function startedPostgres() {
+  const { sharedPostgres } = await import('./servers/postgres.ts')
+  return sharedPostgres()
+}
+
 async function migrated(): Promise<string> {
-  const url = await (await sharedPostgres()).createDatabase()
+  const url = await (await startedPostgres()).createDatabase()
   const { config } = loadConfig({})
   const store = await openStore(config, { databaseUrl: url })
   await store.close()

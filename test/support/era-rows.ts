@@ -237,7 +237,7 @@ export const contradictions: EraRow[] = [
     headers: modernHeaders('tools/list'),
     outcome: refused(-32600, /no batches/),
   },
-  ...['ping', 'initialize', 'logging/setLevel', 'resources/list', 'unknown/method'].map(
+  ...['ping', 'initialize', 'logging/setLevel', 'resources/read', 'unknown/method'].map(
     (method): EraRow => ({
       name: `the method ${method}`,
       body: modernRequest(method),

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { forgetDatabase } from './each-store.ts'
 
+/** The root of this repository. */
+export const projectFolder = join(import.meta.dirname, '../..')
+
 /** An empty folder, to be removed when the test is over. */
 export type TemporaryFolder = { path: string; remove(): void }
 

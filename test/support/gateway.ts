@@ -159,7 +159,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     clock,
     moreTools,
     publicNet,
-    worker: primary && { primary, isFirst: true },
+    worker: primary && { primary, isFirst: true, allListen: () => true },
     ...(monotonic === undefined ? {} : { monotonic }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),

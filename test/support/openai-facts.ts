@@ -33,6 +33,12 @@ const call = {
   ],
 }
 const reasons = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
+/** `ServiceTier`; the members below it have no null. */
+const beside = {
+  service_tier: { enum: ['auto', 'default', 'flex', 'scale', 'priority', 'fast', null] },
+  system_fingerprint: text,
+}
+const said = { annotations: { type: 'array' }, function_call: { type: 'object' } }
 /** `CreateChatCompletionResponse`, its `choices`, and `ChatCompletionResponseMessage`. */
 const completion = object(
   {
@@ -52,14 +58,14 @@ const completion = object(
               content: nullable('string'),
               refusal: nullable('string'),
             },
-            { tool_calls: { ...list(call), minItems: 1 } },
+            { tool_calls: { ...list(call), minItems: 1 }, ...said },
           ),
         }),
       ),
       minItems: 1,
     },
   },
-  { usage },
+  { usage, ...beside },
 )
 /** `ChatCompletionMessageToolCallChunk`. */
 const callPiece = object(
@@ -89,6 +95,7 @@ const chunk = object(
               content: nullable('string'),
               refusal: nullable('string'),
               tool_calls: { ...list(callPiece), minItems: 1 },
+              ...said,
             },
           ),
         },
@@ -96,7 +103,7 @@ const chunk = object(
       ),
     ),
   },
-  { usage: { anyOf: [usage, { type: 'null' }] } },
+  { usage: { anyOf: [usage, { type: 'null' }] }, ...beside },
 )
 /** `ErrorResponse` and `Error`. */
 const failure = object({
@@ -147,6 +154,7 @@ export function openAiComplaints(path: string, { status, type, text: body }: Rec
 
 type Piece = { index: number; id?: string; type?: string; function?: { name?: string } }
 type Chunk = {
+  id: string
   choices: {
     index: number
     delta: { role?: string; tool_calls?: Piece[] }
@@ -160,6 +168,7 @@ function streamComplaints(body: string): string[] {
   const found: string[] = []
   const begun = new Set<string>()
   const finished = new Set<number>()
+  const ids = new Set<string>()
   for (const { name: kind, data } of events) {
     if (data === '[DONE]') continue
     const parsed: unknown = JSON.parse(data!)
@@ -167,9 +176,12 @@ function streamComplaints(body: string): string[] {
     const wrong = complaintsOf(kind === 'error' ? checks.failure : checks.chunk, parsed)
     found.push(...wrong)
     if (kind === 'error' || wrong.length > 0) continue
-    for (const { index, delta, finish_reason: reason } of (parsed as Chunk).choices) {
-      if (!begun.has(`${index}`) && delta.role === undefined)
-        found.push(`Choice ${index} has no role.`)
+    const { id, choices } = parsed as Chunk
+    ids.add(id)
+    for (const { index, delta, finish_reason: reason } of choices) {
+      if (begun.has(`${index}`) !== (delta.role === undefined))
+        found.push(`Choice ${index} has no role, or two.`)
+      if (finished.has(index)) found.push(`Choice ${index} goes on after its end.`)
       begun.add(`${index}`)
       if (reason !== null) finished.add(index)
       for (const piece of delta.tool_calls ?? []) {
@@ -180,6 +192,7 @@ function streamComplaints(body: string): string[] {
       }
     }
   }
+  if (ids.size > 1) found.push('The chunks have several ids.')
   // A caller who leaves has no end.
   if (events.at(-1)?.data === '[DONE]' && finished.size === 0) found.push('No choice has an end.')
   if (/^(?:id|retry):|\r|^\uFEFF/m.test(body)) found.push('A line is none of OpenAI.')

@@ -61,7 +61,11 @@ export const chatProperties: Readonly<Record<Exclude<keyof Chat, Ours>, Probe>> 
 }
 
 const user = { role: 'user', content: 'Hello' }
-const messages = (...given: Members[]): Members => ({ messages: [...given, user] })
+/** The model answers results; to everything else the user adds something. */
+const messages = (...given: Members[]): Members => {
+  const answers = ['tool', 'function'].includes(String(given.at(-1)?.['role']))
+  return { messages: answers ? given : [...given, user] }
+}
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
 const customCall = { id: 'call_1', type: 'custom', custom: { name: 'shell', input: 'ls' } }
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'Warm.' }

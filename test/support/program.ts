@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Variables } from '../../src/config.ts'
-
-export const projectFolder = join(import.meta.dirname, '../..')
+import { projectFolder } from './folder.ts'
 
 const startTimeoutMs = 30_000
 
@@ -25,24 +24,33 @@ export type Program = {
   /** Kept when the program is gone and all that it printed is here. */
   ended: Promise<Ended>
   kill(signal: NodeJS.Signals): void
+  /** Ends it and what it started, if it has a group of its own. */
+  killGroup(): void
   /** Resolves once `pattern` is on stdout; rejects when the program ends or takes too long. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
+  printed(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
 }
 type Options = {
   /** The working folder, where a `.env` would be read. */
   folder: string
   variables?: Variables
+  /** Whether it begins a process group, which a signal of the terminal does not reach. */
+  isGroup?: boolean
 }
 
 /** Starts a program with no variables but those that are given and the way to find programs. */
 export function startProgram(
   command: string,
   words: readonly string[],
-  { folder, variables }: Options,
+  { folder, variables, isGroup = false }: Options,
 ): Program {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...variables }
-  const child = spawn(command, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, words, {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: isGroup,
+  })
   const text = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (text.stdout += piece))
   child.stderr.setEncoding('utf8').on('data', (piece: string) => (text.stderr += piece))
@@ -51,13 +59,13 @@ export function startProgram(
     signal: signal as NodeJS.Signals | null,
     ...text,
   }))
-  const printed = (pattern: RegExp) =>
+  const printed = (pattern: RegExp, timeoutMs = startTimeoutMs) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
       const fail = (why: string) =>
         reject(new Error(`${why}\nstdout: ${text.stdout}\nstderr: ${text.stderr}`))
       const limit = setTimeout(
         () => fail(`It did not print ${String(pattern)} in time.`),
-        startTimeoutMs,
+        timeoutMs,
       )
       const look = () => {
         const found = pattern.exec(text.stdout)
@@ -78,6 +86,13 @@ export function startProgram(
     stderr: () => text.stderr,
     ended,
     kill: (signal) => void child.kill(signal),
+    killGroup: () => {
+      try {
+        process.kill(-child.pid!, 'SIGKILL')
+      } catch {
+        // All of it is gone.
+      }
+    },
     printed,
   }
 }

@@ -1,23 +1,27 @@
 import { expect } from 'chai'
-import { callTool, type ClientSession } from './mcp-client.ts'
-import type { ReceivedRequest, Upstream } from './upstream.ts'
+import { completion } from './chat-answers.ts'
+import { callTool, textOf, type ClientSession } from './mcp-client.ts'
+import type { countLeft } from './metric.ts'
+import type { Upstream } from './upstream.ts'
 import { until } from './until.ts'
 
+type Round = {
+  /** Of all rounds. */
+  left: Awaited<ReturnType<typeof countLeft>>
+  upstream: Upstream
+  round: number
+}
+
 /**
- * Calls a tool with two clients that both count their requests from 0, and cancels the call of one
- * after the other: each ends its own alone.
+ * Calls a tool with two clients that both count their requests from 0, and cancels the call of one,
+ * which is left to itself: the other is answered.
  */
 export async function cancelInTurn(
   sessions: readonly [ClientSession, ClientSession],
-  upstream: Upstream,
-  round: number,
+  { left, upstream, round }: Round,
 ): Promise<void> {
-  upstream.answer({ hang: true })
-  const before = upstream.requests.length
-  const of = (index: number): ReceivedRequest | undefined =>
-    upstream.requests
-      .slice(before)
-      .find(({ body }) => JSON.stringify(body).includes(`client ${index} round ${round}`))
+  const gate = Promise.withResolvers<void>()
+  upstream.answer({ ...completion('late'), after: gate.promise })
   const calls = sessions.map(({ client }, index) => {
     const leaving = new AbortController()
     const messages = [{ role: 'user', content: `client ${index} round ${round}` }]
@@ -26,14 +30,12 @@ export async function cancelInTurn(
     ended.catch(() => undefined)
     return { ended, leave: () => leaving.abort() }
   })
-  await until('both are at work', () => of(0) !== undefined && of(1) !== undefined)
+  await until('both are at work', () => upstream.requests.length === 2)
   // The first, in every other round the second: which is the younger must not matter.
   const [first, second] = round % 2 === 0 ? [0, 1] : [1, 0]
   calls[first]!.leave()
-  await until('it is ended', () => of(first)!.aborted)
-  expect(of(second)!.aborted, `client ${second}`).to.equal(false)
-  calls[second]!.leave()
-  await until('the other is ended', () => of(second)!.aborted)
-  for (const { ended } of calls)
-    expect(await ended.catch((error: unknown) => error)).to.be.an('error')
+  await left.until(round + 1)
+  gate.resolve()
+  expect(textOf(await calls[second]!.ended), `client ${second}`).to.contain('late')
+  expect(await calls[first]!.ended.catch((error: unknown) => error)).to.be.an('error')
 }

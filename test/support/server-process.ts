@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Variables } from '../../src/config.ts'
-import { projectFolder, startProgram, type Program } from './program.ts'
+import { startProgram, type Program } from './program.ts'
+import { projectFolder } from './folder.ts'
 
 /** The real server in a process of its own. */
 export type ServerProcess = Program & { url: string }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { projectFolder } from './program.ts'
+import { projectFolder } from './folder.ts'
 
 /** A file of the project, by its path in it, parsed. */
 export type SourceFile = { name: string; text: string; tree: ts.SourceFile }

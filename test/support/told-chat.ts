@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { checkConversation, modelProblems } from '../../src/core/chat/check.ts'
 import { isIdle, withoutEmpty } from '../../src/core/chat/idle.ts'
+import { settledCalls } from '../../src/core/chat/settled-calls.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Problem, Warning } from '../../src/core/model.ts'
 import { write } from './chat-wire.ts'
@@ -22,8 +23,15 @@ export function tell(model: string, request: Members): Told {
   // Cases are what clients send, the contract's shape or not.
   const whole = structuredClone({ model, ...request }) as unknown as ChatRequest
   const asked = withoutEmpty(whole)
-  const { body, warnings, problems } = write({ model, request: asked })
-  const all = [...refusalOf(asked), ...modelProblems(asked, modelOf(model)), ...problems]
+  const refused = refusalOf(asked)
+  const settled = refused.length === 0 ? settledCalls(asked.messages) : undefined
+  const written = write({
+    model,
+    request: settled ? { ...asked, messages: settled.messages } : asked,
+  })
+  const { body, problems } = written
+  const warnings = [...(settled?.warnings ?? []), ...written.warnings]
+  const all = [...refused, ...modelProblems(asked, modelOf(model)), ...problems]
   const sent = JSON.parse(JSON.stringify(body)) as Members
   return { asked: { ...asked }, sent, warnings, problems: all }
 }

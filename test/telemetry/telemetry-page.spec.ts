@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { attribute, metricName } from '../../src/telemetry/open-telemetry/names.ts'
-import { projectFolder } from '../support/program.ts'
+import { projectFolder } from '../support/folder.ts'
 
 describe('the page on traces and metrics', () => {
   const page = readFileSync(join(projectFolder, 'docs/telemetry.md'), 'utf8')

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
+import { expectError } from '../support/expect-error.ts'
 import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { pixel } from '../support/pixel.ts'
@@ -144,6 +145,104 @@ describe('a conversation that goes on', () => {
       const marks =
         JSON.stringify(asked.sent).split('"cache_control":{"type":"ephemeral"}').length - 1
       expect(marks).to.equal(id === 'anthropic' ? 4 : 0)
+    })
+  }
+
+  const asked = (id: string): OpenAI.ChatCompletionAssistantMessageParam => ({
+    role: 'assistant',
+    tool_calls: [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }],
+  })
+  const result = (id: string): Messages[0] => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: 'A dot.',
+  })
+  const oldCall: Messages[0] = {
+    role: 'assistant',
+    function_call: { name: 'look', arguments: '{}' },
+  }
+  const unsettled: { name: string; messages: Messages; params: string[] }[] = [
+    {
+      name: 'a call without its result',
+      messages: [...hello, asked('a'), ...hello],
+      params: ['messages[1].tool_calls[0]'],
+    },
+    {
+      name: 'an old call without its result',
+      messages: [...hello, oldCall, ...hello],
+      params: ['messages[1].function_call'],
+    },
+    {
+      name: 'a result that comes late',
+      messages: [...hello, asked('a'), ...hello, result('a')],
+      params: ['messages[3]'],
+    },
+    {
+      name: 'calls of messages side by side',
+      messages: [...hello, asked('a'), asked('b'), result('a'), result('b'), ...hello],
+      params: ['messages[3]'],
+    },
+  ]
+  const models = [...chatVendors.map(({ model }) => model), 'sandbox']
+  for (const { name, messages, params } of unsettled) {
+    for (const model of models) {
+      it(`takes ${name} to ${model}, with a warning that a strict caller is refused by`, async () => {
+        for (const { id } of chatVendors) says(id, { text: ['Well.'] })
+        const key = model === 'sandbox' ? house.gateway.testKey : house.gateway.liveKey
+        const named = model === 'sandbox' ? 'gpt-4.1' : model
+        const post = (headers: Record<string, string>) =>
+          house.gateway.post(
+            '/v1/chat/completions',
+            { model: named, messages, tools: [look] },
+            { key, headers },
+          )
+        const response = await post({})
+        const text = await response.text()
+        expect(response.status, text).to.equal(200)
+        const { warnings = [] } = JSON.parse(text) as { warnings?: { param: string }[] }
+        const told = warnings.map(({ param }) => param).filter((param) => param !== 'messages[2]')
+        expect(told).to.deep.equal(params)
+        const refused = await post({ 'x-gateway-strict': 'true' })
+        const { error } = (await refused.json()) as { error: { message: string } }
+        expect(refused.status).to.equal(400)
+        expect(error.message).to.contain(params[0])
+      })
+    }
+  }
+
+  const refused: { name: string; messages: Messages; param: string }[] = [
+    {
+      name: 'a call at the end',
+      messages: [...hello, asked('a')],
+      param: 'messages[1].tool_calls[0]',
+    },
+    {
+      name: 'one of two calls at the end',
+      messages: [
+        ...hello,
+        { ...asked('a'), tool_calls: [...asked('a').tool_calls!, ...asked('b').tool_calls!] },
+        result('a'),
+      ],
+      param: 'messages[1].tool_calls[1]',
+    },
+    {
+      name: 'an old call at the end',
+      messages: [...hello, oldCall],
+      param: 'messages[1].function_call',
+    },
+    {
+      name: 'a second result',
+      messages: [...hello, asked('a'), result('a'), result('a')],
+      param: 'messages[3].tool_call_id',
+    },
+  ]
+  for (const { name, messages, param } of refused) {
+    it(`refuses ${name} by name, with a test key too`, async () => {
+      for (const key of [house.gateway.liveKey, house.gateway.testKey]) {
+        const body = { model: 'gpt-4.1', messages, tools: [look] }
+        const response = await house.gateway.post('/v1/chat/completions', body, { key })
+        await expectError(response, { status: 400, code: 'invalid_value', param })
+      }
     })
   }
 

@@ -46,7 +46,7 @@ describe('a chat with an image model', () => {
       expect(withImages[0]).to.have.length(2)
       for (const { image_url: made } of withImages[0]!) await lookAtUrl(made.url)
       const costs = chunks.map((chunk) => chunk.usage?.cost)
-      expect(costs).to.deep.equal([undefined, undefined, undefined, ...(usage ? [0.268] : [])])
+      expect(costs).to.deep.equal([undefined, undefined, undefined, ...(usage ? [0.27166] : [])])
       const choices = chunks.flatMap((chunk) => chunk.choices)
       expect(choices[0]).to.deep.include({
         delta: { role: 'assistant', content: '', refusal: null },

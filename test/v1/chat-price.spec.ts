@@ -6,6 +6,7 @@ import {
   finishChunk,
   streamed,
   textChunk,
+  usageChunk,
 } from '../support/chat-answers.ts'
 import { readChunks } from '../support/event-stream.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -22,7 +23,7 @@ describe('the price of an answer of a language model', () => {
   let now = offPeak
   before(async () => {
     upstream = await startUpstream()
-    const names = ['OPENAI', 'DEEPSEEK', 'GROQ', 'ZAI']
+    const names = ['OPENAI', 'DEEPSEEK', 'GROQ', 'ZAI', 'DASHSCOPE']
     const variables = names.map((name) => [
       [`${name}_API_KEY`, `sk-${name.toLowerCase()}`],
       [`${name}_BASE_URL`, `${upstream.url}/v1`],
@@ -115,7 +116,9 @@ describe('the price of an answer of a language model', () => {
   ]
   for (const { name, model, usage, nanoUsd } of rows) {
     it(name, async () => {
-      upstream.answer(completion('Hi.', { usage }))
+      // A text beside no output tokens would be an estimate.
+      const text = usage['completion_tokens'] === 0 ? '' : 'Hi.'
+      upstream.answer(completion(text, { usage }))
       const response = await ask(model)
       const answer = (await response.json()) as Answer
       const row = (await gateway.usage()).at(-1)!
@@ -123,6 +126,50 @@ describe('the price of an answer of a language model', () => {
       expect(Math.round(answer.usage.cost * 1e9)).to.equal(nanoUsd)
       expect(Number(response.headers.get('x-gateway-cost-usd'))).to.equal(nanoUsd / 1e9)
     })
+  }
+
+  const thoughts = [
+    { what: 'an answer', tokens: 100, reasoning: undefined, usd: 0.00016, status: 'exact' },
+    { what: 'an answer with reasoning', tokens: 100, reasoning: 60, usd: 0.00044, status: 'exact' },
+    {
+      what: 'an answer with reasoning to a long input',
+      tokens: 256_001,
+      reasoning: 60,
+      usd: 0.3084012,
+      status: 'exact',
+    },
+    {
+      what: 'an answer with reasoning that was not counted',
+      tokens: undefined,
+      reasoning: 60,
+      // Two tokens in, and four out.
+      usd: 0.0000168,
+      status: 'estimated',
+    },
+  ]
+  for (const { what, tokens, reasoning, usd, status } of thoughts) {
+    for (const stream of [false, true]) {
+      it(`is that of reasoning for all of ${what}${stream ? ' in a stream' : ''}`, async () => {
+        const counts = {
+          prompt_tokens: tokens,
+          completion_tokens: 100,
+          completion_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+        }
+        const usage = tokens === undefined ? null : counts
+        const said = { role: 'assistant', content: '12345678' }
+        const message = reasoning === undefined ? said : { ...said, reasoning_content: '12345678' }
+        const delta = chunk({ choices: [{ index: 0, delta: message, finish_reason: null }] })
+        const end = [finishChunk(), ...(usage === null ? [] : [usageChunk(usage)]), doneEvent]
+        const { body } = completion('', { usage })
+        const choices = [{ index: 0, message, finish_reason: 'stop' }]
+        upstream.answer(
+          stream ? { pieces: [delta, ...end] } : { body: { ...(body as object), choices } },
+        )
+        await (await ask('alibaba/qwen-plus', { stream })).text()
+        const row = (await gateway.usage()).at(-1)!
+        expect(row).to.include({ cost_nano_usd: Math.round(usd * 1e9), cost_status: status })
+      })
+    }
   }
 
   it('is the same in the last chunk of a stream', async () => {
@@ -172,7 +219,7 @@ describe('the price of an answer of a language model', () => {
 
   const counted = { prompt_tokens: 1_000_000, completion_tokens: 0 }
   const whole = (model: string, more: object) => {
-    const { body } = completion('Hi.', { usage: counted })
+    const { body } = completion('', { usage: counted })
     upstream.answer({ body: { ...(body as object), ...more } })
     return ask(model)
   }
@@ -217,7 +264,7 @@ describe('the price of an answer of a language model', () => {
         const first = place === 'the event with the counts' ? {} : told
         const last = place === 'the first event alone' ? {} : told
         const ending = chunk({ choices: [], usage: counted, ...last })
-        upstream.answer({ pieces: [textChunk('Hi.', first), finishChunk(), ending, doneEvent] })
+        upstream.answer({ pieces: [textChunk('', first), finishChunk(), ending, doneEvent] })
         const stream_options = { include_usage: true }
         const response = await ask(model, { stream: true, stream_options })
         expect(readChunks(await response.text()).at(-1)!.usage).to.include(expected)

@@ -27,7 +27,7 @@ const counts = { input: 1200, output: 90, cached: 1000, reasoning: 40 }
 const prices: Record<string, [number, number, number]> = {
   openai: [2, 0.5, 8],
   anthropic: [3, 0.3, 15],
-  google: [1.5, 0.15, 9],
+  google: [0.5, 0.05, 3],
 }
 
 function costUsd(id: string, { input, cached, output }: typeof counts): number {

@@ -236,13 +236,13 @@ describe('failing over from one provider to the next', () => {
       expect(rows[0]).to.include({ images: 3, cost_nano_usd: 30_000_000, outcome: 'ok' })
     })
 
-    it('gives all of them or an error, and bills nothing for the rest', async () => {
+    it('gives all of them or an error, which costs what was made', async () => {
       first.answer((_request, index) => (index === 1 ? refusal(503) : picture))
       second.answer(refusal(500))
       await expectError(await paint(), { status: 502, code: 'all_providers_failed' })
       const rows = await gateway.usage()
       expect(rows).to.have.length(1)
-      expect(rows[0]).to.include({ outcome: 'failed', cost_nano_usd: 0 })
+      expect(rows[0]).to.include({ outcome: 'failed', cost_nano_usd: 10_000_000 })
       // The third is not begun when the second has failed.
       expect(first.requests.length + second.requests.length).to.equal(3)
     })

@@ -80,7 +80,8 @@ describe('answers in formats of their own', () => {
       })
     }
 
-    for (const finishReason of ['SAFETY', 'PROHIBITED_CONTENT', 'RECITATION', 'IMAGE_SAFETY']) {
+    const filtered = ['SAFETY', 'PROHIBITED_CONTENT', 'RECITATION', 'IMAGE_SAFETY', 'MODEL_ARMOR']
+    for (const finishReason of filtered) {
       it(`${how}: ${finishReason} without content says that it was filtered, and why`, async () => {
         house.upstreams.google.answer(gives({ finishReason, finishMessage: 'Too wild.' }, stream))
         const { message, finish_reason: reason } = await choiceOf(gemini)
@@ -138,11 +139,13 @@ describe('answers in formats of their own', () => {
   }
 
   it('a prompt that is blocked is the error of content', async () => {
-    const feedback = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }
-    for (const answer of [{ body: feedback }, { pieces: sse(feedback) }]) {
-      house.upstreams.google.answer(answer)
-      const response = await ask(gemini, { stream: 'pieces' in answer })
-      await expectError(response, { status: 400, code: 'content_policy_violation' })
+    for (const blockReason of ['PROHIBITED_CONTENT', 'MODEL_ARMOR', 'JAILBREAK']) {
+      const feedback = { promptFeedback: { blockReason } }
+      for (const answer of [{ body: feedback }, { pieces: sse(feedback) }]) {
+        house.upstreams.google.answer(answer)
+        const response = await ask(gemini, { stream: 'pieces' in answer })
+        await expectError(response, { status: 400, code: 'content_policy_violation' })
+      }
     }
   })
 

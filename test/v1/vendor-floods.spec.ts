@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { wholeEvents } from '../../src/providers/wire/event-source.ts'
@@ -166,17 +166,58 @@ describe('a vendor that floods', () => {
     }
   })
 
-  it('says nothing in packed bytes that nobody asked for', async () => {
-    const body = gzipSync('{"error":{"message":"Packed."}}')
-    house.upstream.answer({ status: 400, body, headers: { 'content-encoding': 'gzip' } })
-    for (const stream of [false, true]) {
-      const response = await house.ask('own/house-1', stream)
-      expect(await response.json()).to.have.nested.property(
-        'error.message',
-        'The provider answered 400.',
-      )
+  const packings = {
+    gzip: gzipSync,
+    deflate: deflateSync,
+    br: brotliCompressSync,
+    zstd: zstdCompressSync,
+  }
+  for (const [encoding, pack] of Object.entries(packings)) {
+    const headers = { 'content-encoding': encoding }
+    const packed = (status: number, text: string | Buffer, type: string): ScriptedAnswer => {
+      const bytes = pack(text)
+      const half = Math.ceil(bytes.length / 2)
+      const pieces = [bytes.subarray(0, half), bytes.subarray(half)]
+      return { status, pieces, headers: { ...headers, 'content-type': type } }
     }
-  })
+
+    it(`is unpacked where it is packed with ${encoding}, whole, as a stream and as an error`, async () => {
+      const ended = { content: { parts: [{ text: 'Packed.' }] }, finishReason: 'STOP' }
+      const streams = {
+        [models.own]: [textChunk('Packed.'), finishChunk(), doneEvent].join(''),
+        [models.google]: data({ candidates: [ended] }),
+      }
+      for (const [model, events] of Object.entries(streams)) {
+        house.upstream.answer(packed(200, events, 'text/event-stream'))
+        const streamed = await (await house.ask(model, true)).text()
+        expect(streamed).to.contain('Packed.').and.to.contain('data: [DONE]')
+      }
+      const message = { role: 'assistant', content: 'Packed.' }
+      const whole = JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] })
+      house.upstream.answer(packed(200, whole, 'application/json'))
+      const answer = await (await house.ask(models.own, false)).json()
+      expect(answer).to.have.nested.property('choices[0].message.content', 'Packed.')
+      house.upstream.answer(packed(400, '{"error":{"message":"Packed."}}', 'application/json'))
+      for (const stream of [false, true]) {
+        const refused = await (await house.ask(models.own, stream)).json()
+        expect(refused).to.have.nested.property('error.message', 'Packed.')
+      }
+    })
+
+    it(`is cut off where what is packed with ${encoding} has too many bytes, or is none`, async () => {
+      const zeros = Buffer.alloc(64 * megabyte)
+      for (const stream of [false, true]) {
+        for (const status of [200, 400]) {
+          house.upstream.answer(packed(status, zeros, 'text/event-stream'))
+          const response = await house.ask(models.own, stream)
+          expect(response.status).to.equal(status === 200 ? 502 : 400)
+          await response.text()
+        }
+        house.upstream.answer({ body: '{"choices":[]}', headers })
+        expect((await house.ask(models.own, stream)).status).to.equal(502)
+      }
+    })
+  }
 
   it('has no holes in the list of its calls', async () => {
     const call = (index: unknown, id: string) => ({ index, id, function: { name: 'f' } })

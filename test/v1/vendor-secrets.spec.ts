@@ -38,6 +38,7 @@ const keyOf = (id: string) => `${id}7Q.x9Z3mN5p+R2tV8w/${id.split('').toReversed
 const each = (text: string, write: (code: number) => string) =>
   Array.from(text, (letter) => write(letter.codePointAt(0)!)).join('')
 const hex = (code: number) => code.toString(16)
+const hexOf = (text: string) => Buffer.from(text).toString('hex')
 const basicOf = (key: string) => Buffer.from(`user:${key}`).toString('base64')
 
 /** What a vendor may say that nobody is to read, in texts that are short enough to be told whole. */
@@ -47,6 +48,7 @@ function secretsOf(id: string): string[] {
     key,
     each(key, (code) => String.raw`\u00${hex(code)}`),
     each(key, (code) => `%${hex(code)}`),
+    `${hexOf(key)} ${hexOf(key).toUpperCase()} ${hexOf(key.slice(0, 14))} x${hexOf(key.slice(-14))}`,
     [
       `Bearer ${key}`,
       `Basic ${basicOf(key)}`,
@@ -71,7 +73,8 @@ function secretsOf(id: string): string[] {
 function tellTales(id: string): RegExp {
   const key = keyOf(id)
   const core = basicOf(key).slice(8, -4)
-  const texts = [key.slice(0, 12), key.slice(-12), core, '12345678', '10.0.0.7', 'llm.internal']
+  const ends = [key.slice(0, 12), key.slice(-12)]
+  const texts = [...ends, ...ends.map(hexOf), core, '12345678', '10.0.0.7', 'llm.internal']
   const masked = String.raw`\b${id}7Q(?:\.x9Z)?[.*]|(?:\\+u00|%)[0-9a-f]{2}`
   return new RegExp([...texts, 'hidden'].map(RegExp.escape).concat(masked).join('|'), 'i')
 }

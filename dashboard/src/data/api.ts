@@ -105,9 +105,13 @@ export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
   if (response.ok && data === undefined && response.status !== 204) throw strangeAnswer()
   if (response.ok) return data as T
   const refusal = refusalOf(error, response)
-  if (refusal.code === 'invalid_session') onSignedOut()
-  throw refusal
+  if (!signedOutCodes.has(refusal.code)) throw refusal
+  onSignedOut()
+  throw new Refusal('Your session has ended. Sign in again.', refusal)
 }
+
+/** What pages get without the cookie of a session: they have no key that could be missing. */
+const signedOutCodes: ReadonlySet<string> = new Set(['invalid_session', 'missing_api_key'])
 
 /** What is no JSON was not answered by the gateway. */
 function toStrangeAnswer(thrown: unknown): never {

@@ -104,7 +104,7 @@ export async function leave(): Promise<void> {
   try {
     await bodyOf(DELETE('/api/sessions/current'))
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'invalid_session') throw error
+    if (!(error instanceof Refusal) || error.status !== 401) throw error
   }
   forget()
 }
@@ -122,9 +122,14 @@ export function forget(): void {
   tellKnown()
 }
 
-/** Asks who is signed in. */
+/** Whether somebody may be signed in: somebody was in this browser, or the gateway says so. */
+export const isSomebody = signal(lastAudience !== undefined)
+
+/** Asks who is signed in; where nobody was, first whether anybody is: browsers log each 401 as an error. */
 export async function look(): Promise<void> {
   try {
+    isSomebody.value ||= (await bodyOf(GET('/api/entrance'))).is_signed_in
+    if (!isSomebody.value) return forget()
     enter(await bodyOf(GET('/api/sessions/current')))
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) sessionError.value = error as Refusal

@@ -1,12 +1,28 @@
-import { exactUsd, shortUsd } from '../data/money.ts'
+import { decimalsOf, exactUsd, shortUsd } from '../data/money.ts'
 
-/** An amount as people read it; the exact one is its title. Null where nobody knows it. */
-export function Money({ usd }: { usd: string | null | undefined }) {
+type Props = {
+  usd: string | null | undefined
+  /** In a column of exact amounts: the decimals of the longest of them. */
+  places?: number
+}
+
+/** An amount as people read it, with the exact one as its title, or exactly. Null where nobody knows it. */
+export function Money({ usd, places }: Props) {
   if (usd === null || usd === undefined) return <span class="quiet">unknown</span>
-  const [short, exact] = [shortUsd(usd), exactUsd(usd)]
+  const exact = exactUsd(usd)
+  const text = places === undefined ? shortUsd(usd) : exact
   return (
-    <data class="money" value={usd} title={short === exact ? undefined : exact}>
-      {short}
+    <data
+      class="money"
+      value={usd}
+      title={text === exact ? undefined : exact}
+      style={
+        places === undefined
+          ? undefined
+          : { paddingRight: `${Math.max(0, places - decimalsOf(exact))}ch` }
+      }
+    >
+      {text}
     </data>
   )
 }

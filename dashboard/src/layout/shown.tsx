@@ -5,6 +5,7 @@ import { Waiting } from '../elements/waiting.tsx'
 import { toRefusal } from '../data/load.ts'
 import { accountQuery, isFor, signedIn } from '../data/session.ts'
 import { loadPart } from '../data/version.ts'
+import { partTitle } from '../data/title.ts'
 import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
 import { pages, type Page } from '../pages/index.ts'
@@ -30,8 +31,9 @@ export function Shown() {
       ({ Page }) => setReady({ page, Page }),
       (thrown: unknown) => setError(toRefusal(thrown)),
     )
-    document.title = `${page.title} · Model-Access Gateway`
   }, [page])
+  const title = [partTitle.value, page?.title, 'Model-Access Gateway'].filter(Boolean).join(' · ')
+  useEffect(() => void (document.title = title), [title])
   const isKnown = signedIn.value !== undefined
   if (page === undefined) return isKnown ? <Nowhere /> : <Waiting />
   if (isKnown && !isFor(page.for)) return <NotForYou page={page} />

@@ -75,9 +75,7 @@ export function artifactPayload(
     // Written by `artifactRow`.
     ...(JSON.parse(payload) as ArtifactPayload),
     ...(id === undefined ? {} : { jti: id }),
-    ...(consumedAt !== null && isUsed(consumedAt)
-      ? { consumed: Math.floor(consumedAt / 1000) }
-      : {}),
+    ...(consumedAt !== null && isUsed(consumedAt) ? { consumed: true } : {}),
   }
 }
 

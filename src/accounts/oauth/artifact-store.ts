@@ -36,7 +36,11 @@ export type ArtifactStore = {
   findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
   /** Uses a code or refresh token. Throws a StoreRefusal `already_used` for all but the first. */
   consume(kind: ArtifactKind, id: string): Promise<void>
+  /** Notes that the tokens of a code were given: from now on `find` returns the code as consumed. */
+  finishExchange(code: string): Promise<void>
   destroy(kind: ArtifactKind, id: string): Promise<void>
+  /** Whether a connection of the client, with this redirect host, exists that was not revoked. */
+  isConnected(clientId: string, redirectHost: string): Promise<boolean>
   /** Ends the connection, with all its tokens; they are over everywhere within two seconds. */
   revokeByGrantId(grantId: string): Promise<void>
 }
@@ -58,10 +62,12 @@ type Options = {
 }
 
 /**
- * Who exchanges a code twice at once is refused by `consume`, and keeps what the first one got: only a
- * code that comes again behind this is told to have been used, which ends its connection.
+ * The longest time for an exchange of a code that never finishes. Until then, or `finishExchange`, `find`
+ * does not return the code as consumed: a second exchange at once is refused by `consume` and ends nothing.
  */
-const repeatedMs = 10_000
+const exchangeMs = 10_000
+/** The `consumed_at` of a code that was exchanged; in the past whatever the clock of a process says. */
+const longAgo = 0
 
 /** What oidc-provider keeps, in the store: one use is one use, however many ask at once. */
 export function createArtifactStore(options: Options): ArtifactStore {
@@ -76,7 +82,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const graceMsOf = (kind: string) =>
     kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
   const tell = (row: OauthArtifactsTable, id?: string) => {
-    const graceMs = row.kind === 'AuthorizationCode' ? repeatedMs : (graceMsOf(row.kind) ?? 0)
+    const graceMs = row.kind === 'AuthorizationCode' ? exchangeMs : (graceMsOf(row.kind) ?? 0)
     const isUsed = (at: number) => at <= clock() - graceMs
     return artifactPayload(row, { ...(id === undefined ? {} : { id }), isUsed })
   }
@@ -104,12 +110,14 @@ export function createArtifactStore(options: Options): ArtifactStore {
       const digest = artifactDigest(kind, id)
       if (!(await use(db, digest, { now: clock(), graceMs: graceMsOf(kind) }))) throw alreadyUsed()
     },
+    finishExchange: (code) => finishExchange(db, code),
     destroy: async (kind, id) => {
       if (kind === 'Client') return clients.remove(id)
       const row = await remove(db, artifactDigest(kind, id))
       const keyId = row && isAccess(kind) ? row.grant_id : null
       if (keyId !== null) announce({ kind: 'keys_changed', keyIds: [keyId] })
     },
+    isConnected: (clientId, redirectHost) => isConnected(db, clientId, redirectHost),
     revokeByGrantId: async (keyId) => {
       // The client did it, for which its connection stands.
       await endConnection({ db, audit, clock }, keyId, { id: keyId, address: null })
@@ -156,14 +164,17 @@ async function keepForConnection(
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }
 
-/** Keeps a row, or what is new in it; whether it did: what may be there once stays as it is. */
+/** Kinds of which a second row with the same id changes nothing in the first. */
+const keptOnce: ReadonlySet<string> = new Set(['RefreshToken', 'ReplayDetection'])
+
+/** Inserts a row, or updates the one with its id; returns whether it did. */
 async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
   const { client_id, grant_id, uid, payload, expires_at } = row
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('oauth_artifacts')
     .values(row)
     .onConflict((one) =>
-      row.kind === 'ReplayDetection'
+      keptOnce.has(row.kind)
         ? one.column('digest').doNothing()
         : one.column('digest').doUpdateSet({ client_id, grant_id, uid, payload, expires_at }),
     )
@@ -189,6 +200,14 @@ async function use(
   return numUpdatedRows !== 0n
 }
 
+async function finishExchange(db: Kysely<Tables>, code: string): Promise<void> {
+  await db
+    .updateTable('oauth_artifacts')
+    .set({ consumed_at: longAgo })
+    .where('digest', '=', artifactDigest('AuthorizationCode', code))
+    .execute()
+}
+
 function remove(db: Kysely<Tables>, digest: string) {
   return db
     .deleteFrom('oauth_artifacts')
@@ -205,6 +224,23 @@ async function hasEnded(db: Kysely<Tables>, keyId: string, now: number): Promise
     .where('kind', '!=', 'key')
     .executeTakeFirst()
   return endOfKey(row, now) !== undefined
+}
+
+async function isConnected(
+  db: Kysely<Tables>,
+  clientId: string,
+  redirectHost: string,
+): Promise<boolean> {
+  const connection = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('client_id', '=', clientId)
+    .where('client_redirect_host', '=', redirectHost)
+    .where('kind', '=', 'connection')
+    .where('revoked_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return connection !== undefined
 }
 
 async function countSignIns(db: Kysely<Tables>): Promise<number> {

@@ -4,6 +4,7 @@ import { makesImages, type Model, type Problem, type Warning } from '../model.ts
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { tooSmallPictures } from './picture-sides.ts'
+import { settledCalls } from './settled-calls.ts'
 
 /** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
@@ -22,27 +23,7 @@ export function checkConversation(request: ChatRequest): void {
     })
   }
   checkDocuments(messages)
-  const called = new Set<string>()
-  const functions = new Set<string>()
-  for (const [index, message] of messages.entries()) {
-    if (message.role === 'assistant') {
-      for (const { id } of message.tool_calls ?? []) called.add(id)
-      if (message.function_call) functions.add(message.function_call.name)
-    }
-    if (message.role === 'function' && !functions.has(message.name)) {
-      throw new GatewayError(
-        'invalid_value',
-        `No assistant message before it has a function_call of '${message.name.slice(0, 100)}'.`,
-        { param: `messages[${index}].name` },
-      )
-    }
-    if (message.role !== 'tool' || called.has(message.tool_call_id)) continue
-    throw new GatewayError(
-      'invalid_value',
-      `No assistant message before it has a tool call with the id '${message.tool_call_id.slice(0, 100)}'.`,
-      { param: `messages[${index}].tool_call_id` },
-    )
-  }
+  settledCalls(messages)
   if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return
   const complaint = schemaComplaint(format.json_schema.schema)
   if (complaint === undefined) return

@@ -1,20 +1,22 @@
 import type { ChatRequest } from './chat.ts'
 import type { CheckPicture, LeftTexts } from '../image/image.ts'
+import type { Warning } from '../model.ts'
 
 /**
- * The conversation with its pictures checked, each with its true media type; the same object when
- * there is nothing to correct. Throws a GatewayError that names the first that no model can read.
+ * The conversation with its pictures checked, each with its true media type; undefined when there is nothing to
+ * correct. Throws a GatewayError that names the first that no model can read.
  */
 export function checkedPictures(
   request: ChatRequest,
   texts: LeftTexts,
   check: CheckPicture,
-): ChatRequest {
-  if (!request.messages.some(hasPictures)) return request
+): { request: ChatRequest; warnings: Warning[] | undefined } | undefined {
+  if (!request.messages.some(hasPictures)) return undefined
+  const warnings: Warning[] = []
   let isCorrected = false
   const read = (part: { image_url: { url: string } }, param: string) => {
     const { url: address } = part.image_url
-    const url = check({ address, param: `${param}.image_url.url` }, texts)
+    const url = check({ address, param: `${param}.image_url.url` }, texts, warnings)
     if (url === address) return part
     isCorrected = true
     return { ...part, image_url: { ...part.image_url, url } }
@@ -31,8 +33,10 @@ export function checkedPictures(
     )
     return { ...message, content, images }
   })
+  if (!isCorrected) return undefined
   // Parts keep their types: only addresses differ.
-  return isCorrected ? { ...request, messages: messages as ChatRequest['messages'] } : request
+  const corrected = { ...request, messages: messages as ChatRequest['messages'] }
+  return { request: corrected, warnings: warnings.length === 0 ? undefined : warnings }
 }
 
 function hasPictures(message: ChatRequest['messages'][0]): boolean {

@@ -38,9 +38,23 @@ export function tokensOfPrompt(prompt: string): { certain: number; assumed: numb
   return { certain: tokensOf(prompt), assumed: 0 }
 }
 
+/** Estimated token counts of a call whose answers no vendor has counted; all of each is billed. */
+export function estimateAnswer(request: ChatRequest, said: readonly (Said | undefined)[]): Usage {
+  const usage = estimateTokens(conversationText(request), said.map(spokenText).join(''))
+  const thought = said.map((one) => one?.reasoning_content ?? '').join('')
+  return thought === '' ? usage : { ...usage, reasoningTokens: tokensOf(thought) }
+}
+
 /** The same for a stream, from the events that were delivered. */
 export function estimateStream(request: ChatRequest, events: Buffer): Usage {
-  return estimateTokens(conversationText(request), deltaText(events))
+  return estimateAnswer(request, deltasIn(events))
+}
+
+/** A vendor's count of no output, unless the estimate has some: then that of the estimate. */
+export function doubted(counted: Usage, estimated: Usage): Usage {
+  const { outputTokens } = estimated
+  if (outputTokens === 0 || counted.reportedNanoUsd !== undefined) return counted
+  return { ...counted, outputTokens, estimated: true }
 }
 
 /** All text of a conversation. */
@@ -53,17 +67,16 @@ export function conversationText({ messages }: ChatRequest): string {
     .join('\n')
 }
 
-function deltaText(events: Buffer): string {
+function deltasIn(events: Buffer): (Said | undefined)[] {
   const lines = events.toString().split('\n')
   return lines
     .filter((line) => line.startsWith('data:'))
     .flatMap((line) => parseChunk(line.slice(5))?.choices ?? [])
-    .map((choice) => spokenText(choice?.delta))
-    .join('')
+    .map((choice) => choice?.delta)
 }
 
-/** All text that a model wrote, with reasoning and tool calls, since all of it is billed. */
-export function spokenText(said: Said | undefined): string {
+/** All text that a model wrote, with reasoning and tool calls. */
+function spokenText(said: Said | undefined): string {
   const calls = (said?.tool_calls ?? []).map((call) => [
     call?.function?.name,
     call?.function?.arguments,

@@ -1,22 +1,52 @@
 import { bodyMembers } from '../../../generated/operations.ts'
-import type { Warning } from '../model.ts'
+import { dropped, type Warning } from '../model.ts'
 import { nearName } from '../near-name.ts'
 import type { ChatRequest } from './chat.ts'
+import { fieldHint } from './other-apis.ts'
 
 const known: readonly string[] = bodyMembers.createChatCompletion
 const isKnown: ReadonlySet<string> = new Set(known)
 
-/**
- * A warning for each field that is nearly one of the contract's. It is passed on all the same, as
- * every field is that the contract does not list.
- */
-export function misspelledFields(request: ChatRequest): Warning[] {
-  const warnings: Warning[] = []
-  for (const [name, value] of Object.entries(request)) {
-    const meant = isKnown.has(name) ? undefined : nearName(name, known)
-    if (meant === undefined) continue
-    const reason = `The contract has no '${name}'. Did you mean '${meant}'?`
-    warnings.push({ param: name, requested: value, applied: value, reason })
+/** What is meant by a field that the contract does not list; `isSlip` where its name is nearly one of the contract's. */
+type Hint = { reason: string; isSlip: boolean }
+export type FieldHints = ReadonlyMap<string, Hint>
+
+/** What the fields of a request are meant for that the contract does not list; undefined for none. */
+export function fieldHints(request: ChatRequest): FieldHints | undefined {
+  let hints: Map<string, Hint> | undefined
+  for (const name in request) {
+    const hint = isKnown.has(name) ? undefined : hintFor(name)
+    if (hint !== undefined) (hints ??= new Map()).set(name, hint)
   }
-  return warnings
+  return hints
+}
+
+function hintFor(name: string): Hint | undefined {
+  const hint = fieldHint(name)
+  if (hint !== undefined) return { reason: hint, isSlip: false }
+  const meant = nearName(name, known)
+  if (meant === undefined) return undefined
+  return { reason: `The contract has no '${name}'. Did you mean '${meant}'?`, isSlip: true }
+}
+
+/**
+ * The warnings of a route, in which one of a field says what is meant by it. A slip of the pen that is passed on,
+ * as every field is that the contract does not list, has one too.
+ */
+export function withHints(
+  warnings: readonly Warning[],
+  request: ChatRequest,
+  hints: FieldHints,
+): Warning[] {
+  const told = warnings.map((warning) => {
+    const hint = hints.get(warning.param)
+    return hint === undefined ? warning : dropped(warning.param, warning.requested, hint.reason)
+  })
+  const isTold = new Set(warnings.map(({ param }) => param))
+  for (const [name, { reason, isSlip }] of hints) {
+    if (!isSlip || isTold.has(name)) continue
+    const value: unknown = Reflect.get(request, name)
+    told.push({ param: name, requested: value, applied: value, reason })
+  }
+  return told
 }

@@ -7,7 +7,7 @@ import type { Remembered } from '../recall/remembered.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
-import { estimateStream, estimateTokens } from './estimate.ts'
+import { doubted, estimateStream, estimateTokens } from './estimate.ts'
 import { finishReasonsIn } from './finish-reasons.ts'
 
 /** How a stream ended: complete, with what its closing chunks need, or broken off. */
@@ -73,7 +73,8 @@ async function forward(
   })
   try {
     const { usage: reported, identity } = await stream.forward(kept.sink)
-    const usage = reported ?? estimateStream(request, kept.events())
+    const isCounted = reported !== undefined && reported.outputTokens > 0
+    const usage = isCounted ? reported : estimated(reported, request, kept)
     tellAnswer(call, identity, kept)
     const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
     if (kept.complete()) {
@@ -83,6 +84,11 @@ async function forward(
   } catch (thrown) {
     return brokenOff(begun, thrown, kept.events())
   }
+}
+
+function estimated(reported: Usage | undefined, request: ChatRequest, kept: KeptEvents): Usage {
+  const own = estimateStream(request, kept.events())
+  return reported === undefined ? own : doubted(reported, own)
 }
 
 /** Its events are looked through only where somebody is told. */

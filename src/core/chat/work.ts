@@ -1,5 +1,6 @@
 import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import type { Warning } from '../model.ts'
+import type { Usage } from '../price.ts'
 import { noAdapter, type Route } from '../route.ts'
 import type { TraceHeaders } from '../trace-context.ts'
 import type {
@@ -12,11 +13,12 @@ import type {
   PreparedChat,
 } from './chat.ts'
 import { doubtfulLimits, modelProblems } from './check.ts'
-import { tokensAsked } from './estimate.ts'
+import { doubted, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
-import { misspelledFields } from './strange-fields.ts'
+import { settledCalls, type SettledCalls } from './settled-calls.ts'
+import { fieldHints, withHints } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
 import { upperChatUsage } from './upper-usage.ts'
 
@@ -36,7 +38,8 @@ export function chatWork(
       const attempt: Attempt<ChatAnswer> = (route, traceHeaders) =>
         prepared(route).complete(turnOf(call, traceHeaders))
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
-      const { completion, usage, bytes } = value
+      const { completion, usage: counted, bytes } = value
+      const usage = counted.outputTokens > 0 ? counted : doubtedOf(counted, request, completion)
       call.trace?.answered?.({ id: completion.id, finishReasons: finishReasonsOf(completion) })
       const result = { completion, text: JSON.stringify(completion) }
       const { warnings } = prepared(route)
@@ -50,6 +53,11 @@ export function chatWork(
       return { result: { completion, text }, usage, receipt }
     },
   }
+}
+
+function doubtedOf(counted: Usage, request: ChatRequest, { choices }: ChatCompletion): Usage {
+  const said = choices.map(({ message }) => message)
+  return doubted(counted, estimateAnswer(request, said))
 }
 
 type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
@@ -81,7 +89,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],
     timeoutMs,
-    warnings: misspelledFields(request),
+    warnings: [],
     prompt: () => lastUserText(request),
     demand: { images: 0, tokens: () => tokensAsked(request) },
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
@@ -93,13 +101,28 @@ function conversation(request: ChatRequest, timeoutMs: number) {
 /** Translates the request for a route at its first try; later tries reuse that. */
 function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
   const prepared = new Map<Route, PreparedChat>()
+  const settled = settledCalls(request.messages)
+  const hints = fieldHints(request)
   return (route) => {
     const known = prepared.get(route)
     if (known !== undefined) return known
-    const written = prepareFor(route, request)
+    const plain = settled ? prepareSettled(route, request, settled) : prepareFor(route, request)
+    const written = hints
+      ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
+      : plain
     prepared.set(route, written)
     return written
   }
+}
+
+function prepareSettled(
+  route: Route,
+  request: ChatRequest,
+  { messages, warnings, asSent }: SettledCalls,
+): PreparedChat {
+  const chat = prepareFor(route, { ...request, messages })
+  const told = [...warnings, ...asSent(chat.warnings)]
+  return { ...chat, problems: asSent(chat.problems), warnings: told }
 }
 
 function prepareFor(route: Route, asked: ChatRequest): PreparedChat {

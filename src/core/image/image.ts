@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
-import type { CatalogModel, Target } from '../model.ts'
+import type { CatalogModel, Target, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 import type { TraceHeaders } from '../trace-context.ts'
 
@@ -50,9 +50,9 @@ export type ReadSources = (
 
 /**
  * Checks a picture of a conversation without fetching it, and gives its address with its true media
- * type. Throws a GatewayError that names the parameter.
+ * type, with a warning where it named another. Throws a GatewayError that names the parameter.
  */
-export type CheckPicture = (named: NamedAddress, texts: LeftTexts) => string
+export type CheckPicture = (named: NamedAddress, texts: LeftTexts, warnings: Warning[]) => string
 
 /** A picture as base64 text, in the pieces in which it arrived. */
 export type Picture = {
@@ -164,16 +164,27 @@ export function seedOf({ plan, index }: Pick<ImageCall, 'plan' | 'index'>): { se
   return plan.seed === undefined ? {} : { seed: (plan.seed + index) % (seedMax + 1) }
 }
 
+type Split<T> = {
+  n: number
+  perCall: number
+  concurrency: number
+  /** Receives the answers in order. */
+  answers: T[]
+  /** Called with the first failure. */
+  onFailure?: (error: unknown) => void
+}
+
 /**
  * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a
- * time, and gives the answers in order. Rejects with the first failure; no call starts after it.
+ * time. Rejects with the first failure: no call starts after it, and those under way end first,
+ * since their pictures are charged.
  */
 export async function splitCalls<T>(
-  { n, perCall, concurrency }: { n: number; perCall: number; concurrency: number },
+  { n, perCall, concurrency, answers, onFailure }: Split<T>,
   call: (count: number, index: number) => Promise<T>,
-): Promise<T[]> {
+): Promise<void> {
   const starts = Array.from({ length: Math.ceil(n / perCall) }, (_, i) => i * perCall)
-  const answers: T[] = []
+  const failures: unknown[] = []
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < starts.length) {
@@ -183,10 +194,10 @@ export async function splitCalls<T>(
         answers[position] = await call(Math.min(perCall, n - index), index)
       } catch (error) {
         next = starts.length
-        throw error
+        if (failures.push(error) === 1) onFailure?.(error)
       }
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, starts.length) }, worker))
-  return answers
+  if (failures.length > 0) throw failures[0]
 }

@@ -1,9 +1,10 @@
 import { piecesLength } from '../../bytes/pieces.ts'
+import { addUsage } from '../add-usage.ts'
 import type { Call, Whole } from '../call.ts'
-import { ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
+import { afterSpending, ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
-import type { Usage } from '../price.ts'
 import type { PictureTraits } from '../pricing.ts'
+import { noUsage, type Usage } from '../price.ts'
 import type { Route, Selection } from '../route.ts'
 import {
   splitCalls,
@@ -50,21 +51,11 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
       return await runModel({ ...options, selection: ofModel })
     } catch (error) {
       const goesOn = error instanceof ProviderFailure && error.mayTryNext
-      if (!goesOn || call.deadline.signal.aborted) throw cancelled(call, error)
+      if (!goesOn || call.deadline.signal.aborted) throw error
       failures.push(error)
     }
   }
-  throw cancelled(call, tellingFailure(failures))
-}
-
-/** The error that ends the call; its upstream requests that wait for another try are cancelled. */
-function cancelled({ deadline }: Call, error: unknown): unknown {
-  deadline.abort(siblingFailed(error))
-  return error
-}
-
-function siblingFailed(cause: unknown): ProviderFailure {
-  return new ProviderFailure('cancelled', 'A sibling failed.', { cause })
+  throw tellingFailure(failures)
 }
 
 /** The routes of each model for themselves, in the order of its first one. */
@@ -77,97 +68,149 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { parts, request, planOf, call, selection } = options
   const siblings = new AbortController()
   const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
+  const deadline = { ...call.deadline, signal }
   const concurrency = parts.limits.imageCallsConcurrentMax
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
+  const answers: { route: Route; value: Made }[] = []
+  const onFailure = (cause: unknown) =>
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
+  const split = { n: request.n, perCall, concurrency, answers, onFailure }
   // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
   const splitConcurrency = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
+  const make = makerOf(options, splitConcurrency)
   try {
-    const answers = await splitCalls({ n: request.n, perCall, concurrency }, (count, index) =>
-      call.tryRoutes(selection, async (route, traceHeaders): Promise<Made> => {
-        const plan = planOf(route)
-        const idempotencyKey = call.nextVendorKey()
-        const of = { request, plan, target: route, count, index, signal, hold: call.hold }
-        const told = { idempotencyKey, traceHeaders }
-        const making = generate(splitConcurrency, adapterOf(route), { ...of, ...told })
-        const made = await (call.allowRepeat ? making : making.catch(boughtOnce))
-        const finish = (one: Picture) => parts.finishPicture(one, plan)
-        const finished = await Promise.all(made.pictures.map(finish))
-        const pictures = finished.map(({ picture }) => picture)
-        const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
-        return { ...made, pictures, first: made.pictures[0]!, lostFor }
+    await splitCalls(split, (count, index) =>
+      call.tryRoutes(selection, (route, headers) => make(route, { count, index }, headers), {
+        deadline,
       }),
     )
-    const { route, value } = answers[0]!
-    const plan = planOf(route)
-    const result = { ...asAsked(request, plan), ...merge(answers.map(({ value }) => value)) }
-    const { pictures, usage = { inputTokens: 0, outputTokens: 0, estimated: false } } = result
-    return {
-      route,
-      usage: { ...usage, images: pictures.length },
-      picture: {
-        ...traits(plan, value.first),
-        referenceImages: request.sources.length * answers.length,
-      },
-      result,
-      bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
-      warnings: [
-        ...otherSize(
-          request,
-          plan,
-          answers.map((answer) => answer.value.first),
-        ),
-        ...lostCredentials(
-          request,
-          answers.map((answer) => answer.value.lostFor),
-        ),
-      ],
-    }
   } catch (error) {
-    // The results of the other calls would be discarded.
-    siblings.abort(siblingFailed(error))
+    // Not at their places: some may be missing.
+    for (const one of Object.values(answers)) {
+      call.tries.push({ route: one.route, spent: spentOn(one.value, options, one.route) })
+    }
     throw error
+  }
+  const { route, value } = answers[0]!
+  const plan = planOf(route)
+  const values = answers.map((one) => one.value)
+  const result = { ...asAsked(request, plan), ...merge(values) }
+  const { pictures, usage = noUsage } = result
+  return {
+    route,
+    usage: { ...usage, images: pictures.length },
+    picture: {
+      ...traits(plan, value.first),
+      referenceImages: request.sources.length * answers.length,
+    },
+    result,
+    bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
+    warnings: [
+      ...otherSize(
+        request,
+        plan,
+        values.map((one) => one.first),
+      ),
+      ...lostCredentials(
+        request,
+        values.map((one) => one.lostFor),
+      ),
+    ],
   }
 }
 
-/** A picture that may have been made and charged is not bought again. */
-function boughtOnce(error: unknown): never {
-  throw error instanceof ProviderFailure && error.wasSent ? new UnknownOutcome(error) : error
+type Part = Pick<ImageCall, 'count' | 'index'>
+
+/** Makes a part of the pictures at one route, finished. */
+function makerOf(options: Options, concurrency: number) {
+  const { parts, request, planOf, call } = options
+  const { hold, deadline, allowRepeat } = call
+  return async (
+    route: Route,
+    part: Part,
+    traceHeaders: ImageCall['traceHeaders'],
+  ): Promise<Made> => {
+    const plan = planOf(route)
+    const idempotencyKey = call.nextVendorKey()
+    const told = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
+    const lose = (made: ImageResult) =>
+      void call.tries.push({ route, spent: spentOn(made, options, route) })
+    let made: ImageResult | undefined
+    try {
+      const asked = { request, plan, target: route, ...part, ...told }
+      made = await generate(adapterOf(route), asked, { concurrency, lose })
+      const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
+      const pictures = finished.map(({ picture }) => picture)
+      const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
+      return { ...made, pictures, first: made.pictures[0]!, lostFor }
+    } catch (thrown) {
+      const error = made ? afterSpending(thrown, usageOf(made)) : thrown
+      if (!(error instanceof ProviderFailure)) throw error
+      if (error.spent !== undefined) {
+        error.spent.picture ??= spentOn(made, options, route).picture
+      }
+      // A picture that may have been made and charged is not bought again.
+      throw error.wasSent && error.mayBeCharged && error.kind !== 'cancelled' && !allowRepeat
+        ? new UnknownOutcome(error)
+        : error
+    }
+  }
+}
+
+function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
+  return { ...usage, images: pictures.length }
+}
+
+/** What pictures cost that are not delivered; `made` is undefined where only their number is known. */
+function spentOn(made: ImageResult | undefined, { request, planOf }: Options, route: Route) {
+  const plan = planOf(route)
+  const first = made?.pictures[0]
+  const picture = first === undefined ? plannedTraits(plan) : traits(plan, first)
+  const referenceImages = request.sources.length
+  return { usage: made ? usageOf(made) : noUsage, picture: { ...picture, referenceImages } }
+}
+
+type Splitting = {
+  concurrency: number
+  /** Receives what calls have made that another one of this try leaves without use. */
+  lose: (made: ImageResult) => void
 }
 
 /** Splits the call again for a route that makes fewer pictures per call than the first one. */
 async function generate(
-  concurrency: number,
   adapter: ImageAdapter,
   call: ImageCall,
+  splitting: Splitting,
 ): Promise<ImageResult> {
   const perCall = adapter.picturesPerCall(call.target)
-  const results =
+  const made =
     call.count <= perCall
-      ? [await adapter.generate(call)]
-      : await generateEach({ adapter, perCall, concurrency }, call)
-  const made = merge(results)
+      ? await adapter.generate(call)
+      : await generateEach(adapter, call, { ...splitting, perCall })
   if (made.pictures.length < call.count) {
-    throw new ProviderFailure(
-      'malformed',
-      `The provider made ${made.pictures.length} of ${call.count} pictures.`,
-    )
+    const text = `The provider made ${made.pictures.length} of ${call.count} pictures.`
+    throw afterSpending(new ProviderFailure('malformed', text), usageOf(made))
   }
   return { ...made, pictures: made.pictures.slice(0, call.count) }
 }
 
-type Split = { adapter: ImageAdapter; perCall: number; concurrency: number }
-
-/** Concurrent calls of one route; when one fails, the others are cancelled. */
-function generateEach({ adapter, ...split }: Split, call: ImageCall): Promise<ImageResult[]> {
-  const siblings = new AbortController()
-  const signal = AbortSignal.any([call.signal, siblings.signal])
-  return splitCalls({ n: call.count, ...split }, (count, index) =>
-    adapter.generate({ ...call, count, index: call.index + index, signal }),
-  ).catch((error: unknown) => {
-    siblings.abort(siblingFailed(error))
+/** Concurrent calls of one route. */
+async function generateEach(
+  adapter: ImageAdapter,
+  call: ImageCall,
+  { concurrency, perCall, lose }: Splitting & { perCall: number },
+): Promise<ImageResult> {
+  const answers: ImageResult[] = []
+  try {
+    await splitCalls({ n: call.count, perCall, concurrency, answers }, (count, index) =>
+      adapter.generate({ ...call, count, index: call.index + index }),
+    )
+  } catch (error) {
+    for (const made of Object.values(answers)) lose(made)
     throw error
-  })
+  }
+  return merge(answers)
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
@@ -180,53 +223,17 @@ function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<
 }
 
 function merge(results: readonly ImageResult[]): ImageResult {
-  const usages = results.flatMap(({ usage }) => (usage === undefined ? [] : [usage]))
+  const first = results.find(({ usage }) => usage !== undefined)?.usage
+  // Pictures that the vendor did not count are taken to be as those that it counted.
+  const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
   const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
   const { quality, background } = results[0] ?? {}
   return {
     pictures: results.flatMap(({ pictures }) => pictures),
-    ...(usages.length === 0 ? {} : { usage: usages.reduce(add) }),
+    ...(first === undefined ? {} : { usage: usages.reduce(addUsage) }),
     ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
     ...(quality === undefined ? {} : { quality }),
     ...(background === undefined ? {} : { background }),
-  }
-}
-
-type Told = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
-
-function add(a: Usage, b: Usage): Usage {
-  return { ...addCounts(a, b), ...addTold(a, b) }
-}
-
-/** Required, so that a class of tokens that the contract gains is not forgotten here. */
-function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
-  const sum = (x = 0, y = 0) => x + y
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
-    cacheWriteTokens: sum(a.cacheWriteTokens, b.cacheWriteTokens),
-    audioInputTokens: sum(a.audioInputTokens, b.audioInputTokens),
-    imageInputTokens: sum(a.imageInputTokens, b.imageInputTokens),
-    imageOutputTokens: sum(a.imageOutputTokens, b.imageOutputTokens),
-    audioOutputTokens: sum(a.audioOutputTokens, b.audioOutputTokens),
-    reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
-    images: a.images + b.images,
-    estimated: a.estimated || b.estimated,
-  }
-}
-
-/** A sum of what the vendor charges says something only if it told so for each part. */
-function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
-  const tiers = new Set([a.serviceTier, b.serviceTier])
-  // Different tiers together have no price, as one that is not known.
-  const tier = tiers.size === 1 ? a.serviceTier : [...tiers].join('+')
-  const isReported = a.reportedNanoUsd !== undefined && b.reportedNanoUsd !== undefined
-  const upstream = (a.upstreamNanoUsd ?? 0) + (b.upstreamNanoUsd ?? 0)
-  return {
-    ...(tier === undefined ? {} : { serviceTier: tier }),
-    ...(isReported ? { reportedNanoUsd: a.reportedNanoUsd! + b.reportedNanoUsd! } : {}),
-    ...(isReported && upstream > 0 ? { upstreamNanoUsd: upstream } : {}),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Elsewhere } from '../elsewhere.ts'
-import { onlyPage } from '../answer-at-once.ts'
+import { emptyLists, onlyPage } from '../answer-at-once.ts'
 import { withMembers } from '../content.ts'
 import { JsonRpcError, rpcCodes } from '../json-rpc.ts'
 import type { LogLevels } from '../log-levels.ts'
@@ -19,13 +19,6 @@ type Options = {
 
 const handshake = 'initialize'
 
-/** What is not offered; clients that ask for it all the same would fail at an error. */
-const emptyLists: readonly [string, Method][] = [
-  ['prompts/list', (params) => onlyPage(params, '{"prompts":[]}')],
-  ['resources/list', (params) => onlyPage(params, '{"resources":[]}')],
-  ['resources/templates/list', (params) => onlyPage(params, '{"resourceTemplates":[]}')],
-]
-
 /** Revisions 2024-11-05 to 2025-11-25: a handshake, sessions, batches. */
 export function createLegacyEra(options: Options): Era {
   const { inForce, sessions } = options
@@ -33,7 +26,9 @@ export function createLegacyEra(options: Options): Era {
     [handshake, initialize],
     ['ping', () => '{}'],
     ['tools/list', (params) => onlyPage(params, inForce().list)],
-    ...emptyLists,
+    ...emptyLists
+      .entries()
+      .map(([method, list]): [string, Method] => [method, (params) => onlyPage(params, list)]),
     ['logging/setLevel', ({ level }, client) => setLevel(options, client, level)],
   ])
   return {

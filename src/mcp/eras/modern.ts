@@ -1,4 +1,4 @@
-import { onlyPage } from '../answer-at-once.ts'
+import { emptyLists, onlyPage } from '../answer-at-once.ts'
 import { withMembers } from '../content.ts'
 import type { EventStreams } from '../event-streams.ts'
 import { rpcCodes } from '../json-rpc.ts'
@@ -22,20 +22,31 @@ const always = { resultType: 'complete', _meta: serverInfoMember }
 
 /** Revision 2026-07-28: each request stands for itself. */
 export function createModernEra({ inForce, streams }: Options): Era {
-  const about = { supportedVersions: [modernRevision], capabilities, instructions, ...caching }
+  // A list that is answered has its capability in this revision, though it is empty.
+  const declared = { ...capabilities, prompts: {}, resources: {} }
+  const about = {
+    supportedVersions: [modernRevision],
+    capabilities: declared,
+    instructions,
+    ...caching,
+  }
   const discovered = JSON.stringify({ ...always, ...about })
+  const asResult = (list: string) => withMembers([list], { ...always, ...caching }).join('')
   // Printed once for each list that a reload makes.
   let listed = { list: '', result: '' }
   const resultOf = (list: string): string => {
     if (listed.list !== list) {
-      const result = withMembers([list], { ...always, ...caching }).join('')
-      listed = { list, result }
+      listed = { list, result: asResult(list) }
     }
     return listed.result
   }
   const methods = new Map<string, Method>([
     ['server/discover', () => discovered],
     ['tools/list', (params) => onlyPage(params, resultOf(inForce().list))],
+    ...emptyLists.entries().map(([method, list]): [string, Method] => {
+      const result = asResult(list)
+      return [method, (params) => onlyPage(params, result)]
+    }),
   ])
   return {
     assertAllowed: (post, { request }) => assertModern(post, request.headers),

@@ -55,10 +55,12 @@ export function chat(options: Options): ToolHandler<'chat'> {
 async function answer(
   asked: ChatRequest,
   model: Model | undefined,
-  context: Parameters<Gateway['chat']>[1],
+  given: Parameters<Gateway['chat']>[1],
   { gateway, checkPicture, show, receiptText }: Options,
 ): Promise<readonly ToolContent[]> {
-  const request = checkedPictures(asked, noTexts, checkPicture)
+  const corrected = checkedPictures(asked, noTexts, checkPicture)
+  const request = corrected?.request ?? asked
+  const context = corrected ? { ...given, warnings: corrected.warnings } : given
   if (model === undefined || !makesImages(model)) {
     return textOf(await gateway.chat(request, context), receiptText)
   }

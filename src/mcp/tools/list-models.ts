@@ -101,6 +101,9 @@ function priceText({ pricing, price_changes: changes = [] }: Model['row']): stri
 function tokensText({
   input_per_million_tokens: input,
   output_per_million_tokens: output,
+  thinking_output_per_million_tokens: thinking,
 }: Model['row']['pricing']): string {
-  return input === undefined || output === undefined ? '' : `$${input} input, $${output} output`
+  if (input === undefined || output === undefined) return ''
+  const reasoned = thinking === undefined ? '' : `, $${thinking} output with reasoning`
+  return `$${input} input, $${output} output${reasoned}`
 }

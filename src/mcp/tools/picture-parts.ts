@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/tool-types.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { GatewayError } from '../../core/error.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
 import type { OpenPicture } from './open-picture.ts'
 
@@ -58,17 +59,25 @@ export async function conversationOf(
 /** The address of a picture, and the member of the arguments that holds it. */
 export function addressOf(picture: PicturePart, param: string): NamedAddress {
   if (typeof picture === 'string') return { address: picture, param }
-  if (picture.type === 'image') {
-    const { data, mimeType } = picture
+  const { type, image_url: given, data, mimeType } = picture
+  if (type === 'image') {
+    if (data === undefined) throw missing('data', { type, param })
     return { address: dataUrl(data, mimeType), param: `${param}.data` }
   }
-  const { image_url: given } = picture
+  if (given === undefined) throw missing('image_url', { type, param })
   return typeof given === 'string'
     ? { address: given, param: `${param}.image_url` }
     : { address: given.url, param: `${param}.image_url.url` }
 }
 
-function detailOf(part: Exclude<PicturePart, string>) {
+/** One schema describes both types: LangChain merges alternatives of objects, and keeps one of them. */
+function missing(member: string, { type, param }: { type: string; param: string }): GatewayError {
+  const path = `${param}.${member}`
+  const text = `'${path}' is required for a picture of type '${type}'.`
+  return new GatewayError('missing_required_parameter', text, { param: path })
+}
+
+function detailOf(part: Exclude<Part, TextPart>) {
   if (part.type === 'image' || typeof part.image_url === 'string') return undefined
   return part.image_url.detail
 }

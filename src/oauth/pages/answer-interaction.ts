@@ -7,7 +7,7 @@ import type { Answer } from '../../http/answer.ts'
 import { assertValid } from '../../http/check-error.ts'
 import { assertSameOrigin } from '../../http/same-origin.ts'
 import { redirectHostOf } from './client-text.ts'
-import { leavingPage } from './end-pages.ts'
+import { leavingPage, stopPage } from './end-pages.ts'
 import { readFormBody, type FormBody } from './form-body.ts'
 import {
   interactionCall,
@@ -84,9 +84,11 @@ const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
       view: { client },
       options,
     } = sent
-    const next = pathOf(await options.interactions.refuse(interactionCall(call)))
+    const next = await options.interactions.refuse(interactionCall(call))
     noteDenial(sent)
-    return leavingPage({ client, allowed: false, next })
+    if (next === undefined)
+      return stopPage({ title: 'Not connected', message: saidNo, status: 200 })
+    return leavingPage({ client, allowed: false, next: pathOf(next) })
   },
 }
 
@@ -121,6 +123,9 @@ export function answerInteraction(options: AnswerOptions) {
     }
   }
 }
+
+const saidNo =
+  'You said no, and the application has no access. Close this page, or go back to the application yourself.'
 
 const outOfDate = {
   message: 'This page was out of date, and nothing has been done. Look at it again, then go on.',

@@ -40,6 +40,12 @@ function plainName(name: string): string {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
+/** Whether a redirect address is that of a program on this machine, which listens there. */
+export function isLoopback(redirectUri: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri)
+  return protocol === 'http:' && loopback.test(hostname)
+}
+
 /** The host of a redirect address; of an application on the device its scheme, as `cursor:`. */
 export function redirectHostOf(redirectUri: string): string {
   const { protocol, hostname } = new URL(redirectUri)

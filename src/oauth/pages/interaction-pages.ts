@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { components } from '../../../generated/types.ts'
 import type { PersonCaller } from '../../core/caller.ts'
 import { GatewayError } from '../../core/error.ts'
+import { originOf } from '../../core/networks.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { ClientAddress } from '../../http/client-address.ts'
-import { originOf } from '../../http/connection.ts'
 import type { SessionCookie } from '../../http/session-cookie.ts'
 import { interactionPath } from '../metadata.ts'
 import type { AskedConsent, Interactions, PageCall as InteractionCall } from '../interactions.ts'
@@ -77,7 +77,7 @@ export async function look(call: PageCall, options: ViewOptions): Promise<View> 
 /** The same request, as oidc-provider is asked for its interaction. */
 export function interactionCall(call: PageCall): InteractionCall {
   const { request, response, addressOf, path } = call
-  return { request, response, uid: path.uid, origin: originOf(addressOf(request) ?? '') }
+  return { request, response, uid: path.uid, origin: originOf(addressOf(request)) }
 }
 
 type Filled = { email?: string; name?: string; accountId?: string; budget?: string }

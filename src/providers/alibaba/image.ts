@@ -2,6 +2,7 @@ import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
+import { fetchEach } from '../transport/fetch-picture.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
@@ -36,7 +37,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
           return { push: whole.push, finish: () => readAnswer(whole.finish(), { texts, count }) }
         },
       )
-      return { pictures: await Promise.all(addresses.map((one) => fetchPicture(one, call))) }
+      return { pictures: await fetchEach(fetchPicture, addresses, call) }
     },
   }
 }

@@ -65,6 +65,7 @@ export function translator(options: Options): Translator {
       const event = parseEvent<WireEvent>(data)
       switch (event.type) {
         case 'message_start': {
+          if (begun) return ''
           // Compatible servers leave both out.
           const { id, model, usage: counted }: Partial<Message> = event.message
           identity = {

@@ -1,7 +1,8 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
+import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
@@ -48,8 +49,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
               const { upstreamModel } = target
-              const asked = { request, createdSeconds, upstreamModel, tokensMax }
-              const finish = () => readMessage(whole.finish(), asked, texts)
+              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts }
+              const finish = () => readMessage(whole.finish(), asked)
               return { push: whole.push, finish }
             },
           ),
@@ -78,11 +79,22 @@ type Asked = {
   createdSeconds: number
   upstreamModel: string
   tokensMax: TokensMax
+  texts: VendorTexts
+}
+type WireMessage = (Partial<Message> & { error?: unknown }) | null
+
+function readMessage(bytes: Buffer, asked: Asked): ChatAnswer {
+  // Not validated: a wrong shape is reported as `malformed`.
+  const wire = parseJson(bytes) as WireMessage
+  try {
+    return answerIn(wire, bytes.length, asked)
+  } catch (error) {
+    throw countedFailure(error, readUsage(wire?.usage, asked.tokensMax, asked.texts))
+  }
 }
 
-function readMessage(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
-  const wire = parseJson(bytes) as (Partial<Message> & { error?: unknown }) | null
+function answerIn(wire: WireMessage, bytes: number, asked: Asked): ChatAnswer {
+  const { texts } = asked
   if (wire?.error !== undefined) throw bodyFailure(wire, texts)
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
@@ -102,9 +114,8 @@ function readMessage(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswe
     ],
   }
   const usage =
-    readUsage(wire.usage, asked.tokensMax, texts) ??
-    estimateTokens(conversationText(asked.request), spokenText(message))
-  return { completion, usage, bytes: bytes.length }
+    readUsage(wire.usage, asked.tokensMax, texts) ?? estimateAnswer(asked.request, [message])
+  return { completion, usage, bytes }
 }
 
 function answerOf(

@@ -3,6 +3,7 @@ import type { ImageAdapter, ImageCall, ImageResult, Picture } from '../../core/i
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/complaint.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
@@ -11,7 +12,7 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { receive } from '../transport/upstream.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { membersOf } from '../wire/any-json.ts'
-import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
+import { countIn, tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
 import { failureKind } from './failure.ts'
 
@@ -61,14 +62,30 @@ function wireRequest({ request, plan, target }: ImageCall): object {
   }
 }
 
-/** A 200 may hold an error, for the whole answer or for one picture. */
 function readAnswer(
   { json, texts: base64 }: SplicedJson,
   texts: VendorTexts,
   most: TokensMax,
 ): ImageResult {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
-  const { data = [], error, usage } = (json ?? {}) as WireAnswer
+  // Not validated: a wrong shape is reported as `malformed`.
+  const answer = (json ?? {}) as WireAnswer
+  const { output_tokens: output, generated_images: made } = membersOf(answer.usage)
+  const counted = output === undefined ? undefined : usageOf({ input: [0], output: [output] }, most)
+  try {
+    const pictures = picturesIn(answer, base64, texts)
+    return counted === undefined ? { pictures } : { pictures, usage: counted }
+  } catch (error) {
+    // A call makes one at most, whatever is counted.
+    throw countedFailure(error, counted && { ...counted, images: countIn(made) ? 1 : 0 })
+  }
+}
+
+/** A 200 may hold an error, for the whole answer or for one picture. */
+function picturesIn(
+  { data = [], error }: WireAnswer,
+  base64: SplicedJson['texts'],
+  texts: VendorTexts,
+): Picture[] {
   const failed = error ?? data.find((item) => item.error !== undefined)?.error
   if (failed !== undefined && failed !== null) {
     const complaint = complaintOf({ error: failed })
@@ -79,9 +96,7 @@ function readAnswer(
     return picture === undefined ? [] : [picture]
   })
   if (pictures.length === 0) throw new ProviderFailure('malformed', 'The provider made no picture.')
-  const output = membersOf(usage)['output_tokens']
-  const counted = output === undefined ? undefined : usageOf({ input: [0], output: [output] }, most)
-  return counted === undefined ? { pictures } : { pictures, usage: counted }
+  return pictures
 }
 
 function kindOf(status: number, complaint: Complaint): FailureKind {

@@ -38,6 +38,8 @@ export const blocked = new Set([
   'SPII',
   'RECITATION',
   'IMAGE_RECITATION',
+  // Vertex alone.
+  'MODEL_ARMOR',
 ])
 /** Finish reasons of whole answers; any other one without content is a failure of the vendor. */
 const ended: Readonly<Record<string, string>> = {

@@ -52,6 +52,7 @@ export function translator(options: Options): Translator {
   const readCandidate = (candidate: WireCandidate): string => {
     const { content, finishReason, logprobsResult } = candidate
     const index = choiceIndex(candidate, 0)
+    if (writer.hasEnded(index)) return ''
     const choice = choices.get(index) ?? { begun: false, anything: false, calls: 0 }
     choices.set(index, choice)
     let chunks = ''

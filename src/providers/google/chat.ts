@@ -5,8 +5,9 @@ import type {
   ChatRequest,
   ChatTurn,
 } from '../../core/chat/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
+import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
@@ -66,8 +67,8 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
               const { upstreamModel } = target
-              const asked = { request, createdSeconds, upstreamModel, tokensMax }
-              const finish = () => readAnswer(whole.finish(), asked, texts)
+              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts }
+              const finish = () => readAnswer(whole.finish(), asked)
               return { push: whole.push, finish }
             },
           )
@@ -98,11 +99,25 @@ type Asked = {
   createdSeconds: number
   upstreamModel: string
   tokensMax: TokensMax
+  texts: VendorTexts
 }
 
-function readAnswer(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
+function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
+  // Not validated: a wrong shape is reported as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
+  try {
+    return answerIn(answer, bytes.length, asked)
+  } catch (error) {
+    throw countedFailure(error, readUsage(answer.usageMetadata, asked.tokensMax))
+  }
+}
+
+function answerIn(
+  answer: WireAnswer & { error?: unknown },
+  bytes: number,
+  asked: Asked,
+): ChatAnswer {
+  const { texts } = asked
   if (answer.error !== undefined) throw bodyFailure(answer, texts)
   refuseBlocked(answer, texts)
   const { candidates, responseId, modelVersion, usageMetadata } = answer
@@ -119,11 +134,9 @@ function readAnswer(bytes: Buffer, asked: Asked, texts: VendorTexts): ChatAnswer
       choiceOf(candidate, { place, answer: id, texts }),
     ),
   }
-  const said = completion.choices.map(({ message }) => spokenText(message)).join('')
-  const usage =
-    readUsage(usageMetadata, asked.tokensMax) ??
-    estimateTokens(conversationText(asked.request), said)
-  return { completion, usage, bytes: bytes.length }
+  const said = completion.choices.map(({ message }) => message)
+  const usage = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
+  return { completion, usage, bytes }
 }
 
 function choiceOf(

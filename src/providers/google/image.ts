@@ -15,6 +15,7 @@ import {
 } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import { readPicture } from '../../core/image/picture.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { failureOf } from '../transport/complaint.ts'
@@ -92,8 +93,23 @@ function readAnswer(
   { json, texts: base64 }: SplicedJson,
   { texts, target }: { texts: VendorTexts; target: Target },
 ): ImageResult {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
-  const { candidates = [], promptFeedback, usageMetadata } = (json ?? {}) as WireAnswer
+  // Not validated: a wrong shape is reported as `malformed`.
+  const answer = (json ?? {}) as WireAnswer
+  const usage = readUsage(answer.usageMetadata, tokensMaxOf(target))
+  try {
+    const made = madeIn(answer, base64, texts)
+    if (usage !== undefined) made.usage = usage
+    return made
+  } catch (error) {
+    throw countedFailure(error, usage)
+  }
+}
+
+function madeIn(
+  { candidates = [], promptFeedback }: WireAnswer,
+  base64: SplicedJson['texts'],
+  texts: VendorTexts,
+): ImageResult {
   if (promptFeedback?.blockReason !== undefined) {
     throw refusedFor(promptFeedback.blockReasonMessage ?? promptFeedback.blockReason, texts)
   }
@@ -108,12 +124,7 @@ function readAnswer(
   if (picture === undefined) {
     throw new ProviderFailure('malformed', 'The provider answered with no PNG, JPEG or WebP.')
   }
-  const usage = readUsage(usageMetadata, tokensMaxOf(target))
-  return {
-    pictures: [picture],
-    ...(text === '' ? {} : { text }),
-    ...(usage === undefined ? {} : { usage }),
-  }
+  return { pictures: [picture], ...(text === '' ? {} : { text }) }
 }
 
 /** Finish reasons of which the same request may well end otherwise (docs/vendors.md#gemini-images). */

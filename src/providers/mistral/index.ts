@@ -1,4 +1,6 @@
 import type { components } from '../../../generated/types.ts'
+import type { Warning } from '../../core/model.ts'
+import type { Message } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Mistral (docs/vendors.md#openai-compatible-endpoints). */
@@ -44,6 +46,7 @@ export const mistral = protocolVendor({
     noDeveloper: true,
     noNames: true,
     part: writePart,
+    arrange,
     takesBack: [],
     finishReasons: { model_length: 'length' },
   },
@@ -57,4 +60,41 @@ function writePart(part: components['schemas']['ContentPart']): object {
   if (id !== undefined) return { type: 'file', file_id: id }
   const named = name === undefined ? {} : { document_name: name }
   return { type: 'document_url', document_url: data ?? '', ...named }
+}
+
+const bridge = 'OK.'
+
+/**
+ * Mistral takes instructions neither after an answer nor after a result, and no message of the user directly after
+ * a result; it goes on with an answer that is marked as the beginning of its own.
+ */
+function arrange(
+  messages: readonly Message[],
+  places: readonly number[],
+  warnings: Warning[],
+): Message[] {
+  const arranged: Message[] = []
+  let instructions = 0
+  for (const [index, message] of messages.entries()) {
+    const before = arranged.at(-1)?.role
+    const param = `messages[${places[index]}]`
+    if (message.role === 'system' && (before === 'assistant' || before === 'tool')) {
+      const reason =
+        'Mistral takes instructions before an answer alone: they were moved to the first.'
+      warnings.push({ param, requested: places[index], applied: instructions, reason })
+      arranged.splice(instructions++, 0, message)
+      continue
+    }
+    if (message.role === 'system' && instructions === arranged.length) instructions++
+    if (message.role === 'user' && before === 'tool') {
+      const reason = `Mistral wants an answer after a result: '${bridge}' was put before the message.`
+      warnings.push({ param, requested: null, applied: bridge, reason })
+      arranged.push({ role: 'assistant', content: bridge })
+    }
+    arranged.push(message)
+  }
+  const last = arranged.at(-1)
+  if (last?.role !== 'assistant') return arranged
+  // A member of its own.
+  return [...arranged.slice(0, -1), { ...last, prefix: true } as Message]
 }

@@ -6,9 +6,10 @@ import type {
   ChatTurn,
   ChunkIdentity,
 } from '../../core/chat/chat.ts'
-import { conversationText, estimateTokens, spokenText } from '../../core/chat/estimate.ts'
+import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import {
   open,
@@ -20,6 +21,7 @@ import {
   type PieceReader,
   type UpstreamHead,
 } from '../transport/upstream.ts'
+import { membersOf, type Members } from '../wire/any-json.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { servedTier } from '../wire/served-tier.ts'
@@ -118,28 +120,39 @@ function completionReader(how: Reading): PieceReader<ChatAnswer> {
 }
 
 function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
-  const { request, dialect, reading, fallback, tokensMax } = how
   if (beginsEvent(bytes)) {
     const streamed = streamedReader(how)
     streamed.push(bytes)
     return streamed.finish()
   }
   const parsed = parseJson(bytes)
+  try {
+    return answerIn(parsed, bytes.length, how)
+  } catch (error) {
+    throw countedFailure(error, usageTold(membersOf(parsed), how))
+  }
+}
+
+function answerIn(parsed: unknown, bytes: number, how: Reading): ChatAnswer {
+  const { request, dialect, reading, fallback } = how
   const failure = bodyFailure(parsed, reading)
   if (failure !== undefined) throw failure
   const body = readMembers(parsed)
-  const { choices, service_tier: tier } = body
+  const { choices } = body
   if (!Array.isArray(choices) || choices.length === 0) {
     throw new ProviderFailure('malformed', 'The answer has no choices.')
   }
   const naming = { fallback, texts: reading.texts }
   const completion = repairAnswer(body, naming, dialect.finishReasons)
-  const counted = readUsage(usageIn(body, dialect.usageMember), tokensMax, dialect.readCost)
   const usage = {
-    ...(counted ?? estimateUsage(request, completion)),
-    ...servedTier(tier, reading.texts),
+    ...(usageTold(body, how) ?? estimateUsage(request, completion)),
+    ...servedTier(body['service_tier'], reading.texts),
   }
-  return { completion, usage, bytes: bytes.length }
+  return { completion, usage, bytes }
+}
+
+function usageTold(body: Members, { dialect, tokensMax }: Reading): Usage | undefined {
+  return readUsage(usageIn(body, dialect.usageMember), tokensMax, dialect.readCost)
 }
 
 function streamedReader(how: Reading): PieceReader<ChatAnswer> {
@@ -163,6 +176,8 @@ function streamedReader(how: Reading): PieceReader<ChatAnswer> {
 }
 
 function estimateUsage(request: ChatRequest, { choices }: ChatCompletion): Usage {
-  const said = choices.map(({ message }) => spokenText(message)).join('')
-  return estimateTokens(conversationText(request), said)
+  return estimateAnswer(
+    request,
+    choices.map(({ message }) => message),
+  )
 }

@@ -1,10 +1,12 @@
 import type { components } from '../../../generated/types.ts'
-import type { ReasoningEffort } from '../../core/chat/chat.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
 import type { FailureKind } from '../../core/failure.ts'
+import type { Warning } from '../../core/model.ts'
 import type { Complaint } from '../transport/complaint.ts'
 import type { CallIds } from '../wire/call-id.ts'
 import type { ReadCost } from './usage.ts'
 
+export type Message = ChatRequest['messages'][number]
 type Part = components['schemas']['ContentPart']
 /** How a model differs from the others of its provider (openapi.yaml, ChatAbilities). */
 export type Abilities = components['schemas']['ChatAbilities']
@@ -100,6 +102,8 @@ export type ChatDialect = {
   noNames?: true
   /** Writes a content part in its own words. */
   part?: (part: Part) => object
+  /** Puts messages in an order of roles that it accepts; `places` are those that they had. */
+  arrange?: (messages: Message[], places: readonly number[], warnings: Warning[]) => Message[]
   /** Members of earlier answers that it accepts; all of them when absent. */
   takesBack?: readonly (AnswerField | 'audio')[]
   /** The member of a part that marks what it may keep of the prompt. */

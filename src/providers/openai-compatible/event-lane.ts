@@ -37,7 +37,8 @@ export function eventLane(options: Options): StreamReader {
   const keep = (form: EventForm | undefined) => {
     if (form !== undefined && forms.unshift(form) > formsMax) forms.pop()
   }
-  const { readEvent, isOver, usage } = eventReader(options, keep)
+  const forget = () => void forms.splice(0)
+  const { readEvent, isOver, usage } = eventReader(options, keep, forget)
   let failure: ProviderFailure | undefined
   const tryEvent: ReadEvent = (event) => {
     try {
@@ -107,6 +108,7 @@ function passOn(
 function eventReader(
   { repair, dialect, reading, tokensMax }: Options,
   keep: (form: EventForm | undefined) => void,
+  forget: () => void,
 ) {
   let usage: Usage | undefined
   let tier: unknown
@@ -126,7 +128,10 @@ function eventReader(
     // The last counts count, also where they cannot be: then the gateway estimates.
     if (told?.['prompt_tokens'] !== undefined) usage = readUsage(told, tokensMax, dialect.readCost)
     tier = chunk['service_tier'] ?? tier
+    const ended = repair.ended()
     const repaired = repair.read(chunk)
+    // Events of a choice that has ended have the form of those before.
+    if (repair.ended() > ended) forget()
     if (repaired === undefined) return undefined
     const passedOn = repaired === chunk && isPlain ? event : eventOf(repaired)
     if (repair.isSteady()) keep(formOf(event, passedOn))

@@ -2,11 +2,10 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { dropped } from '../../core/model.ts'
 import { callIdFor, type CallIds } from '../wire/call-id.ts'
-import { answerFields, type AnswerField } from './dialect.ts'
+import { answerFields, type AnswerField, type Message } from './dialect.ts'
 import type { Draft } from './draft.ts'
 
 type Schemas = components['schemas']
-type Message = ChatRequest['messages'][number]
 type Answer = Schemas['AssistantMessage'] & Partial<Record<AnswerField, unknown>>
 type Part = Schemas['ContentPart']
 const anyIds: CallIds = { pattern: /^/, length: 0 }
@@ -29,12 +28,16 @@ const known: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
  */
 export function writeHistory(messages: ChatRequest['messages'], draft: Draft): Message[] {
   if (draft.dialect.takesBack === undefined) return messages
+  const { arrange } = draft.dialect
   const written: Message[] = []
+  const places: number[] | undefined = arrange && []
   for (let index = 0; index < messages.length; index++) {
     const message = writeMessage(messages[index]!, index, draft)
-    if (message.role !== 'assistant' || !isSilent(message)) written.push(message)
+    if (message.role === 'assistant' && isSilent(message)) continue
+    written.push(message)
+    places?.push(index)
   }
-  return written
+  return arrange === undefined ? written : arrange(written, places!, draft.warnings)
 }
 
 function writeMessage(given: Message, index: number, draft: Draft): Message {

@@ -6,29 +6,15 @@ import type { Members } from '../wire/any-json.ts'
 /** What an answer is called that does not say it, and how its own names are read. */
 export type Naming = { fallback: Omit<ChunkIdentity, 'id'>; texts: VendorTexts }
 
-/** Whether an answer or chunk has what all of OpenAI's have. */
-export function isWhole(
-  { id, object, created, model }: Members,
-  named: string,
-  texts: VendorTexts,
-): boolean {
-  const isCalled = texts.name(id) !== undefined && texts.name(model) !== undefined
-  return isCalled && object === named && Number.isSafeInteger(created) && isDate(created)
-}
-
 function isDate(seconds: unknown): seconds is number {
   return typeof seconds === 'number' && seconds >= 0 && seconds <= Number.MAX_SAFE_INTEGER
 }
 
 /** The same with what the vendor left out: `id`, or a new one, and the rest from `fallback`. */
-export function completeIdentity(
-  given: Members,
-  { fallback, texts }: Naming,
-  id?: string,
-): ChunkIdentity {
+export function completeIdentity(given: Members, { fallback, texts }: Naming): ChunkIdentity {
   const { created } = given
   return {
-    id: texts.name(given['id']) ?? id ?? `chatcmpl-${randomBytes(16).toString('hex')}`,
+    id: texts.name(given['id']) ?? `chatcmpl-${randomBytes(16).toString('hex')}`,
     created: isDate(created) ? Math.floor(created) : fallback.created,
     model: texts.name(given['model']) ?? fallback.model,
   }

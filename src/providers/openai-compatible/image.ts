@@ -3,7 +3,7 @@ import type {
   ImageGenerateParamsNonStreaming,
   ImagesResponse,
 } from 'openai/resources/images'
-import { ProviderFailure } from '../../core/failure.ts'
+import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import {
   seedOf,
   type ImageAdapter,
@@ -15,6 +15,7 @@ import {
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/price.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
@@ -73,7 +74,11 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
         const made = typeof picture === 'string' ? await fetchPicture(picture, call) : picture
         return revisedPrompt === undefined ? made : { ...made, revisedPrompt }
       })
-      return { ...rest, pictures: await Promise.all(pictures) }
+      try {
+        return { ...rest, pictures: await Promise.all(pictures) }
+      } catch (error) {
+        throw afterSpending(error, { ...(rest.usage ?? noUsage), images: items.length })
+      }
     },
   }
 }
@@ -145,12 +150,20 @@ function readImages(
   { json, texts: base64 }: SplicedJson,
   { count, texts, tokensMax, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
-  const failure = bodyFailure(json, { texts })
-  if (failure !== undefined) throw failure
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
-  if (isRefused !== undefined && data.some(isRefused)) {
-    throw new ProviderFailure('content_policy', 'The provider refused the picture as unsafe.')
+  const counted = readUsage(usage, tokensMax, readCost)
+  const failure = bodyFailure(json, { texts })
+  if (failure !== undefined) throw countedFailure(failure, counted)
+  const refused = isRefused === undefined ? 0 : data.filter(isRefused).length
+  const fail = (kind: 'content_policy' | 'malformed', text: string, images: number) => {
+    const failure = new ProviderFailure(kind, text)
+    const isKnown = counted !== undefined || images > 0
+    return isKnown ? afterSpending(failure, { ...(counted ?? noUsage), images }) : failure
+  }
+  if (refused > 0) {
+    const text = 'The provider refused the picture as unsafe.'
+    throw fail('content_policy', text, data.length - refused)
   }
   const items = data
     .slice(0, count)
@@ -158,10 +171,9 @@ function readImages(
       const picture =
         typeof url === 'string' ? url : readPicture(base64[Number(mark.slice(1))] ?? [])
       if (picture !== undefined) return { picture, revisedPrompt }
-      throw new ProviderFailure('malformed', 'The answer holds something that is not a picture.')
+      throw fail('malformed', 'The answer holds something that is not a picture.', data.length)
     })
-  if (items.length === 0) throw new ProviderFailure('malformed', 'The answer holds no picture.')
-  const counted = readUsage(usage, tokensMax, readCost)
+  if (items.length === 0) throw fail('malformed', 'The answer holds no picture.', 0)
   const named = texts.name(quality, qualityCharactersMax)
   return {
     items,

@@ -2,7 +2,7 @@ import type { ChatCompletion } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
 import { finishReasonOf } from './finish-reason.ts'
-import { answerContent, choiceContent, messageContent } from './content.ts'
+import { besideChoices, choiceContent, messageContent, withoutNulls } from './content.ts'
 import { completeIdentity, type Naming } from './identity.ts'
 import { isChoiceIndex, readChoices, readMembers } from './members.ts'
 import { repairCalls } from './repair-calls.ts'
@@ -26,7 +26,7 @@ export function repairAnswer(
   )
   // Checked member by member above; the vendor's further members are passed on.
   return {
-    ...texts.members(rest, answerContent),
+    ...besideChoices(rest, texts),
     id,
     object: 'chat.completion',
     created,
@@ -45,7 +45,11 @@ function repairChoice(
   { index, message: said, logprobs = null, finish_reason: reason, ...others }: Members,
   { place, texts, finishReasons }: Repair,
 ): Members {
-  const { tool_calls: given, role: _role, ...words } = withPlainThoughts(readMembers(said))
+  const {
+    tool_calls: given,
+    role: _role,
+    ...words
+  } = withoutNulls(withPlainThoughts(readMembers(said)))
   const { content = null, refusal = null, ...rest } = words
   const calls = repairCalls(given, texts)
   return {

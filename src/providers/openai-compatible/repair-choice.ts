@@ -1,6 +1,6 @@
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
-import { choiceContent, messageContent } from './content.ts'
+import { choiceContent, messageContent, withoutNulls } from './content.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { isAbsent, malformed, readMembers } from './members.ts'
 import { createCallRepair } from './repair-calls.ts'
@@ -8,8 +8,8 @@ import { withPlainThoughts } from './thoughts.ts'
 
 /** Makes what the chunks of a stream say of one choice what OpenAI's would. */
 export type ChoiceRepair = {
-  /** The same one when nothing changes. Throws a ProviderFailure. */
-  read(choice: Members): Members
+  /** The same one when nothing changes, undefined after its end. Throws a ProviderFailure. */
+  read(choice: Members): Members | undefined
   /** Whether one that differs in its texts alone would become what became of the last one. */
   isSteady(): boolean
   /** Whether the vendor has said why it ended. */
@@ -31,7 +31,7 @@ export function createChoiceRepair(
   let steady = false
 
   const readDelta = (given: Members): Members => {
-    const plain = texts.members(withPlainThoughts(given), messageContent)
+    const plain = texts.members(withoutNulls(withPlainThoughts(given)), messageContent)
     const delta = withRole(plain, begun)
     const { tool_calls: told, ...rest } = delta
     if (told === undefined) return delta
@@ -46,6 +46,8 @@ export function createChoiceRepair(
 
   return {
     read: (choice) => {
+      // The first end counts: clients would join a second one to it.
+      if (finished) return undefined
       const clean = texts.members(choice, choiceContent)
       const { index: _index, delta: said, message, finish_reason: told, ...others } = clean
       steady = begun
@@ -55,7 +57,7 @@ export function createChoiceRepair(
       if (!isAbsent(told) && told !== '') {
         steady = false
         reason = reasonFor(told)
-        if (!finished) delta = withCalls(delta, calls.rest())
+        delta = withCalls(delta, calls.rest())
         finished = true
       }
       const same =
@@ -68,10 +70,10 @@ export function createChoiceRepair(
   }
 }
 
-/** OpenAI's first delta of a choice has the role; vendors leave it out, or repeat it empty. */
+/** OpenAI's first delta of a choice has the role, alone; vendors leave it out, or repeat it. */
 function withRole(delta: Members, begun: boolean): Members {
   const { role, ...rest } = delta
-  if (role === 'assistant' || (begun && role === undefined)) return delta
+  if (begun ? role === undefined : role === 'assistant') return delta
   return begun ? rest : { role: 'assistant', ...rest }
 }
 

@@ -1,3 +1,4 @@
+import { answerFields } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { nanoUsdOf, type ReportedCost } from '../wire/reported-cost.ts'
 
@@ -8,7 +9,14 @@ export const openrouter = protocolVendor({
   keyPrefixes: ['sk-or-'],
   anyModel: true,
   baseUrl: 'https://openrouter.ai/api/v1',
-  dialect: { readCost },
+  dialect: {
+    readCost,
+    // Its body is open, and it says nothing of what it does not read.
+    without: ['moderation', 'n', 'prompt_cache_retention', 'safety_identifier', 'store'],
+    partMark: 'prompt_cache_breakpoint',
+    takesCacheControl: true,
+    takesBack: [...answerFields, 'audio'],
+  },
 })
 
 type WireCost = {

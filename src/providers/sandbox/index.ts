@@ -1,6 +1,9 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
 import type { Darkroom } from '../../core/image/darkroom.ts'
+import type { ImagePlan } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
+import type { Prices } from '../../core/price.ts'
+import { femtoUsd } from '../../core/pricing.ts'
 import type { Provider } from '../../core/route.ts'
 import type { ImageDialect } from '../openai-compatible/image-dialect.ts'
 import { openAiCompatible } from '../openai-compatible/provider.ts'
@@ -90,9 +93,17 @@ const imageDialect: ImageDialect = {
     output_format: plan.vendorFormat ?? target.model.row.image?.native_format ?? 'png',
     // Vendors pick a random seed themselves; pictures of one request must differ here too.
     seed: (plan.seed ?? 0) + index,
+    tokens: tokensOfClass(target.model.prices, plan),
   }),
   edits: {
     path: '/images/generations',
     inputs: (sources) => ({ sources: sources.map(pictureText) }),
   },
+}
+
+/** Output tokens of a picture of a size class, from its price; undefined where none is known. */
+function tokensOfClass({ perImage, tokens }: Prices, { sizeClass }: ImagePlan): number | undefined {
+  const row = perImage.find((one) => sizeClass !== undefined && one.sizeClass === sizeClass)
+  if (row === undefined || !tokens?.imageOutput) return undefined
+  return Math.round(Number(femtoUsd(row.nanoUsd)) / Number(tokens.imageOutput))
 }

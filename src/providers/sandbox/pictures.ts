@@ -14,6 +14,8 @@ export type ImageBody = {
   output_compression?: number
   background?: string
   sources?: string[]
+  /** Output tokens of each picture, where the played model counts them by its size class. */
+  tokens?: number
 }
 export type Render = (request: RenderRequest) => Promise<Buffer>
 
@@ -47,7 +49,8 @@ export async function pictures(
   const imageTokens = sources.length * tokensPerSource
   const textTokens = countTokens(body.prompt)
   const share = shareOfQuality[body.quality ?? ''] ?? mediumShare
-  const outputTokens = n * Math.round((pixels.width * pixels.height * share) / pixelsPerToken)
+  const drawn = Math.round((pixels.width * pixels.height * share) / pixelsPerToken)
+  const outputTokens = n * (body.tokens ?? drawn)
   const usage = {
     input_tokens: textTokens + imageTokens,
     input_tokens_details: { text_tokens: textTokens, image_tokens: imageTokens },

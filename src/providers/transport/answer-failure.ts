@@ -1,4 +1,5 @@
-import { ProviderFailure } from '../../core/failure.ts'
+import { afterSpending, ProviderFailure } from '../../core/failure.ts'
+import type { Usage } from '../../core/price.ts'
 
 const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])
@@ -37,6 +38,16 @@ export function readFailure(error: unknown): ProviderFailure {
   return error instanceof ProviderFailure
     ? error
     : new ProviderFailure('malformed', message, { cause: error })
+}
+
+/** What a reader threw of an answer that counts what was used all the same. */
+export function countedFailure(error: unknown, usage: Usage | undefined): unknown {
+  const failure = readFailure(error)
+  if (usage === undefined) return failure
+  const { inputTokens, outputTokens, images, reportedNanoUsd = 0 } = usage
+  // Zeros may stand for counts that were not taken: then the kind of failure decides.
+  const isNothing = inputTokens + outputTokens + images + reportedNanoUsd === 0
+  return isNothing ? failure : afterSpending(failure, usage)
 }
 
 /** What ends an answer of which no more is needed. */

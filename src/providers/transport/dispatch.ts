@@ -1,4 +1,6 @@
 import { Pool, type Dispatcher } from 'undici'
+import { unpackers } from '../../bytes/unpackers.ts'
+import { ProviderFailure } from '../../core/failure.ts'
 import type { TraceHeaders } from '../../core/trace-context.ts'
 
 /** A body in one piece or several, sent verbatim; it may be sent again. */
@@ -125,15 +127,68 @@ function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> 
 }
 
 function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
+  let taking = receiver
   return {
     onRequestStart: (controller) => receiver.start(controller),
     onRequestSent: () => receiver.sent?.(),
-    onResponseStart: (_controller, status, headers) => {
+    onResponseStart: (controller, status, headers) => {
       // Informational answers (1xx) come before the final one.
-      if (status >= 200) receiver.head(status, headers)
+      if (status < 200) return
+      taking = unpacking(receiver, { headers }, controller) ?? receiver
+      taking.head(status, headers)
     },
-    onResponseData: (_controller, piece) => receiver.data(piece),
-    onResponseEnd: () => receiver.end(),
-    onResponseError: (_controller, error) => receiver.error(error),
+    onResponseData: (_controller, piece) => taking.data(piece),
+    onResponseEnd: () => taking.end(),
+    onResponseError: (_controller, error) => taking.error(error),
+  }
+}
+
+/**
+ * Unpacks an answer on its way to a receiver, which is started again with a control of both; undefined when the
+ * answer is plain. Backpressure passes through, so that no more is unpacked than is taken.
+ */
+function unpacking(
+  receiver: Receiver,
+  { headers }: Pick<UpstreamHead, 'headers'>,
+  control: UpstreamControl,
+): Receiver | undefined {
+  const encoding = headers['content-encoding']
+  const create = encoding === undefined ? undefined : unpackers[String(encoding).toLowerCase()]
+  if (create === undefined) return undefined
+  const unpacker = create()
+  let isOver = false
+  const fail = (error: Error) => {
+    if (isOver) return
+    isOver = true
+    unpacker.destroy()
+    receiver.error(error)
+  }
+  const abort = (reason: Error) => {
+    control.abort(reason)
+    // An upstream that has sent all of it does not report an abort any more.
+    fail(reason)
+  }
+  unpacker.on('data', (piece: Buffer) => {
+    if (!isOver) receiver.data(piece)
+  })
+  unpacker.on('drain', () => control.resume())
+  unpacker.on('error', (cause) => {
+    const message = 'The answer is not packed as its Content-Encoding says.'
+    abort(new ProviderFailure('malformed', message, { cause }))
+  })
+  unpacker.on('end', () => {
+    isOver = true
+    receiver.end()
+  })
+  receiver.start({ pause: () => unpacker.pause(), resume: () => unpacker.resume(), abort })
+  return {
+    ...receiver,
+    head: (status, { 'content-encoding': _packed, 'content-length': _length, ...rest }) =>
+      receiver.head(status, rest),
+    data: (piece) => {
+      if (!isOver && !unpacker.write(piece)) control.pause()
+    },
+    end: () => unpacker.end(),
+    error: fail,
   }
 }

@@ -1,8 +1,9 @@
 import { createBase64Encoder, encodedBytes } from '../../bytes/base64.ts'
 import type { Hold } from '../../bytes/budget.ts'
-import { ProviderFailure } from '../../core/failure.ts'
+import { afterSpending, ProviderFailure } from '../../core/failure.ts'
 import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
+import { noUsage } from '../../core/price.ts'
 import type { Dispatch } from './dispatch.ts'
 import { noMemory } from './drawing.ts'
 import { receive, type PieceReader } from './upstream.ts'
@@ -18,6 +19,19 @@ export type FetchPicture = (
   address: string,
   call: { signal: AbortSignal; hold: Hold },
 ) => Promise<Picture>
+
+/** Downloads the pictures of an answer. Of one that fails it is known what the vendor has made. */
+export async function fetchEach(
+  fetchPicture: FetchPicture,
+  addresses: readonly string[],
+  call: Parameters<FetchPicture>[1],
+): Promise<Picture[]> {
+  try {
+    return await Promise.all(addresses.map((one) => fetchPicture(one, call)))
+  } catch (error) {
+    throw afterSpending(error, { ...noUsage, images: addresses.length })
+  }
+}
 
 type Options = {
   fetchPublic: FetchPublic

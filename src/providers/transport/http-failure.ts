@@ -22,7 +22,7 @@ export function failureReader(
     isEnough: () => bytes >= answerBytesKept,
     finish: () => {
       const { status, headers } = head
-      // Packed although nobody asked for it: those are no words.
+      // Packed in a way that is not read: those are no words.
       const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
       const complaint = isPacked ? {} : readComplaint(whole.finish(), complaintOf)
       throw failureOf(kindOf(status, complaint), complaint, {

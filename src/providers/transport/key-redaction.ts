@@ -12,13 +12,18 @@ const partCharacters = 12
 const keyCharactersMin = 8
 
 /**
- * Finds keys as they are, in base64, masked (`sk-...abcd`), or with characters escaped as JSON, addresses or
- * pages do; cut off at either end too (docs/vendors.md#what-passes).
+ * Finds keys as they are, in base64 or hexadecimal, masked (`sk-...abcd`), or with characters escaped as JSON,
+ * addresses or pages do; cut off at either end too (docs/vendors.md#what-passes).
  */
 export function redactionOf(keys: readonly string[]): KeyRedaction {
   const known = [...new Set(keys)].filter((key) => key !== '')
   if (known.length === 0) return { redact: (text) => text, mayHold: () => false }
-  const plain = new RegExp(known.map((key) => partsOf(key, literal)).join('|'), 'gi')
+  const long = known.filter((key) => key.length >= keyCharactersMin)
+  const written = [
+    ...known.map((key) => partsOf(key, literal)),
+    ...long.map((key) => partsOf(key, hexOf)),
+  ]
+  const plain = new RegExp(written.join('|'), 'gi')
   const escaped = new RegExp(known.map((key) => partsOf(key, spelled)).join('|'), 'gi')
   const encoded = new RegExp(known.flatMap(base64Cores).map(RegExp.escape).join('|') || '(?!)', 'g')
   const looks = quickLook(known)
@@ -37,8 +42,8 @@ export function redactionOf(keys: readonly string[]): KeyRedaction {
 /** Searches of plain texts, since the patterns cost twenty times as much on the id of an answer. */
 function quickLook(keys: readonly string[]): (text: string) => boolean {
   const parts = keys
-    .map((key) => key.toLowerCase())
     .flatMap((key) => [key.slice(0, partCharacters), key.slice(-partCharacters)])
+    .flatMap((part) => [part.toLowerCase(), hexOf(part)])
   const cores = keys.flatMap(base64Cores)
   return (text) => {
     const lower = text.toLowerCase()
@@ -76,6 +81,10 @@ function partsOf(key: string, write: (character: string) => string): string {
 
 function literal(character: string): string {
   return RegExp.escape(character)
+}
+
+function hexOf(text: string): string {
+  return Buffer.from(text).toString('hex')
 }
 
 function spelled(character: string): string {

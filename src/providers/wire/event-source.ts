@@ -118,8 +118,10 @@ export function wholeEvents(
   read: (events: Buffer) => Buffer | undefined,
 ): EventReader {
   const carried = growingBytes()
+  const withLineFeeds = lineFeeds()
   return {
-    push: (piece) => {
+    push: (given) => {
+      const piece = withLineFeeds(given)
       // Most pieces are whole events, and need no search.
       if (carried.length() === 0 && endsEvent(piece)) return read(piece)
       const searched = Math.max(0, carried.length() - lineEndsBytes)
@@ -141,6 +143,18 @@ export function wholeEvents(
       // A last event without its empty line is accepted when it is whole.
       return data === '[DONE]' || isJson(data) ? read(last) : undefined
     },
+  }
+}
+
+/** Ends lines with a line feed alone, as OpenAI does: carriage returns, also before one, are allowed too. */
+function lineFeeds(): (piece: Buffer) => Buffer {
+  let isCut = false
+  return (piece) => {
+    const from = isCut && piece[0] === lineFeed ? 1 : 0
+    if (piece.length > 0) isCut = piece[piece.length - 1] === carriageReturn
+    if (!piece.includes(carriageReturn)) return from === 0 ? piece : piece.subarray(from)
+    // One character a byte: no byte of another character is a carriage return.
+    return Buffer.from(piece.toString('latin1', from).replaceAll(/\r\n?/g, '\n'), 'latin1')
   }
 }
 
@@ -181,8 +195,8 @@ export function eventTooLarge(): ProviderFailure {
 }
 
 const nothing = Buffer.alloc(0)
-/** The beginning of an empty line that a piece may cut: `\n\r`. */
-const lineEndsBytes = 2
+/** The beginning of an empty line that a piece may cut. */
+const lineEndsBytes = 1
 /** Small events get a little more room than they need, large ones twice as much. */
 const spareBytes = 1024
 const doubledFromBytes = 65_536
@@ -190,27 +204,21 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
 
-/** Where the last whole event ends: behind an empty line, whichever line ends are used. */
+/** Where the last whole event ends: after an empty line. */
 export function endOfEvents(bytes: Buffer): number {
-  for (let at = bytes.lastIndexOf(lineFeed); at > 0; at = bytes.lastIndexOf(lineFeed, at - 1)) {
-    const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1
-    if (bytes[before] === lineFeed) return at + 1
-  }
-  return 0
+  const at = bytes.lastIndexOf(emptyLine)
+  return at < 0 ? 0 : at + emptyLine.length
 }
 
-/** Whether an empty line is the last, with plain line ends; with others it has to be looked for. */
+/** Whether an empty line is the last. */
 function endsEvent(bytes: Buffer): boolean {
   return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed
 }
 
 /** Where the event ends that `from` is in. */
 export function endOfEvent(events: Buffer, from: number): number {
-  for (let at = events.indexOf(lineFeed, from); at >= 0; at = events.indexOf(lineFeed, at + 1)) {
-    const next = events[at + 1] === carriageReturn ? at + 2 : at + 1
-    if (events[next] === lineFeed) return next + 1
-  }
-  return events.length
+  const end = events.indexOf(emptyLine, from)
+  return end < 0 ? events.length : end + emptyLine.length
 }
 
 type Fields = {
@@ -252,7 +260,7 @@ export function fieldsOf(event: Buffer): Fields {
 
 function isPlainEvent(event: Buffer): boolean {
   if (!begins(event, dataField, 0) || !endsEvent(event)) return false
-  return event.indexOf(lineFeed) === event.length - 2 && !event.includes(carriageReturn)
+  return event.indexOf(lineFeed) === event.length - 2
 }
 
 function begins(bytes: Buffer, beginning: Buffer, at: number): boolean {

@@ -58,15 +58,10 @@ export function instructionsAlone(vendor: string): Warning {
 /** What is wrong with a conversation that comes to its vendor with an answer at its end. */
 export function answerAtEnd(messages: readonly Message[], { row }: Model): Problem[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
-  const answer = messages[at]
   const silent = messages.findIndex(({ role }, index) => index > at && role === 'user')
   if (silent >= 0) {
     const message = 'The last message of the user says nothing. Give it a text.'
     return [{ param: `messages[${silent}].content`, message, code: 'invalid_value' }]
-  }
-  if (answer?.role === 'assistant' && (answer.tool_calls ?? []).length > 0) {
-    const message = 'Each of these calls needs its result, in a message of role tool.'
-    return [{ param: `messages[${at}].tool_calls`, message, code: 'invalid_value' }]
   }
   if (row.capabilities['prefill'] !== false) return []
   const message = `${row.id} does not go on with an answer. End with a message of the user or of a tool.`

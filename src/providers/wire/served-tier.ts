@@ -11,3 +11,20 @@ export function servedTier(tier: unknown, texts: VendorTexts): Pick<Usage, 'serv
 }
 
 const tierCharactersMax = 40
+
+/** The tiers of OpenAI's answers. */
+const openAiTiers: ReadonlySet<unknown> = new Set([
+  'auto',
+  'default',
+  'flex',
+  'scale',
+  'priority',
+  'fast',
+  null,
+])
+
+/** The tier as OpenAI names it; undefined where it has no such tier. */
+export function openAiTier(tier: unknown): unknown {
+  if (ordinaryTiers.has(tier)) return 'default'
+  return openAiTiers.has(tier) ? tier : undefined
+}

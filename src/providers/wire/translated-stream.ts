@@ -59,13 +59,17 @@ export async function translateStream(
 function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
   const { read, finish, usageSoFar, isOver = () => false } = translator
   let failure: ProviderFailure | undefined
+  let isDone = false
+  const ends = () => isDone || isOver()
   const translated = (events: Buffer): Buffer | undefined => {
     let chunks = ''
-    for (let at = 0; at < events.length && failure === undefined && !isOver();) {
+    for (let at = 0; at < events.length && failure === undefined && !ends();) {
       const end = endOfEvent(events, at)
       try {
         const { data } = fieldsOf(events.subarray(at, end))
-        if (data !== '') chunks += read(data)
+        // Servers in between end every stream as OpenAI does.
+        if (data === '[DONE]') isDone = true
+        else if (data !== '') chunks += read(data)
       } catch (thrown) {
         failure = toFailure(thrown)
       }
@@ -74,7 +78,7 @@ function translatingReader(translator: Translator, eventBytesMax: number): Strea
     return chunks === '' ? undefined : Buffer.from(chunks)
   }
   const events = wholeEvents(eventBytesMax, translated)
-  return { ...events, failure: () => failure, isOver, finish, usageSoFar }
+  return { ...events, failure: () => failure, isOver: ends, finish, usageSoFar }
 }
 
 /** Less cannot stall anybody. */
@@ -102,16 +106,26 @@ export type ChunkWriter = {
   /** `logprobs` is JSON. */
   logprobs(choice: number, logprobs: string): string
   finish(choice: number, reason: string): string
+  hasEnded(choice: number): boolean
 }
 
 export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
   const known = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
   const head = `data: ${known},"choices":[{"index":`
+  /** The first end counts, and nothing comes after it: clients would join a second one to it. */
+  const ended = new Set<number>()
+  const chunk = (choice: number, rest: string) =>
+    ended.has(choice) ? '' : `${head}${choice},${rest}}]}\n\n`
   return {
-    delta: (choice, delta) => `${head}${choice},"delta":${delta},"finish_reason":null}]}\n\n`,
+    hasEnded: (choice) => ended.has(choice),
+    delta: (choice, delta) => chunk(choice, `"delta":${delta},"finish_reason":null`),
     logprobs: (choice, logprobs) =>
-      `${head}${choice},"delta":{},"logprobs":${logprobs},"finish_reason":null}]}\n\n`,
-    finish: (choice, reason) => `${head}${choice},"delta":{},"finish_reason":"${reason}"}]}\n\n`,
+      chunk(choice, `"delta":{},"logprobs":${logprobs},"finish_reason":null`),
+    finish: (choice, reason) => {
+      const end = chunk(choice, `"delta":{},"finish_reason":"${reason}"`)
+      ended.add(choice)
+      return end
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import { pixelsText } from '../../core/image/size.ts'
 import { complaintOf } from '../openai-compatible/complaint.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
+import { fetchEach } from '../transport/fetch-picture.ts'
 import { failureOf, type Complaint } from '../transport/complaint.ts'
 import { failureReader, kindOfStatus } from '../transport/http-failure.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
@@ -34,7 +35,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
           return { push: whole.push, finish: () => readAnswer(whole.finish(), texts) }
         },
       )
-      return { pictures: [await fetchPicture(address, call)] }
+      return { pictures: await fetchEach(fetchPicture, [address], call) }
     },
   }
 }

@@ -49,6 +49,7 @@ export const exportedTables: {
   oauth_artifacts: { key: ['digest'], rowsPerPage },
   key_clients: { key: ['id'], rowsPerPage },
   refused_attempts: { key: ['id'], rowsPerPage },
+  refusals: { key: ['account_id', 'hour_at', 'key_id', 'error_code'], rowsPerPage },
   audit_events: { key: ['id'], rowsPerPage },
   usage: { key: ['account_id', 'at', 'id'], rowsPerPage },
   usage_hours: 'derived',

@@ -137,7 +137,7 @@ forEachStore('what OAuth keeps', () => {
     expect(await oauth.artifacts.find('RefreshToken', 'refresh')).not.to.have.property('consumed')
     await oauth.artifacts.consume('RefreshToken', 'refresh')
     oauth.time.now += 1000
-    expect(await oauth.artifacts.find('RefreshToken', 'refresh')).to.have.property('consumed', 1000)
+    expect(await oauth.artifacts.find('RefreshToken', 'refresh')).to.have.property('consumed', true)
     expect(await codeOf(oauth.artifacts.consume('RefreshToken', 'refresh'))).to.equal(
       'already_used',
     )
@@ -151,8 +151,25 @@ forEachStore('what OAuth keeps', () => {
     oauth.time.now += 10_000
     expect(await oauth.artifacts.find('AuthorizationCode', 'code')).to.include({
       scope: 'other',
-      consumed: 1000,
+      consumed: true,
     })
+  })
+
+  it('tells that a code was used from when its tokens were given, whatever the clocks say', async () => {
+    const elsewhere = oauthOf(other)
+    elsewhere.time.now -= 30_000
+    await keep('AuthorizationCode', 'code')
+    await oauth.artifacts.consume('AuthorizationCode', 'code')
+    const find = () => elsewhere.artifacts.find('AuthorizationCode', 'code')
+    expect(await find()).not.to.have.property('consumed')
+    await oauth.artifacts.finishExchange('code')
+    expect(await find()).to.have.property('consumed', true)
+  })
+
+  it('keeps a refresh token as it was kept first', async () => {
+    await keep('RefreshToken', 'refresh', { seed: 'first' })
+    await keep('RefreshToken', 'refresh', { seed: 'second' })
+    expect(await oauth.artifacts.find('RefreshToken', 'refresh')).to.include({ seed: 'first' })
   })
 
   it('takes a client assertion once', async () => {

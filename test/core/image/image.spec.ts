@@ -34,8 +34,9 @@ describe('pictures over several upstream calls', () => {
         concurrency,
         async (order, n, most, atOnce) => {
           const calls = openCalls(order)
-          const splitting = splitCalls({ n, perCall: most, concurrency: atOnce }, calls.call)
-          const answers = await order.waitFor(splitting)
+          const answers: number[][] = []
+          const split = { n, perCall: most, concurrency: atOnce, answers }
+          await order.waitFor(splitCalls(split, calls.call))
           expect(answers.flat()).to.deep.equal(Array.from({ length: n }, (_, index) => index))
           expect(calls.made).to.have.length(Math.ceil(n / most))
           expect(Math.max(...calls.made.map(({ count }) => count))).to.be.at.most(most)
@@ -52,26 +53,28 @@ describe('pictures over several upstream calls', () => {
         concurrency,
         async (order, n, most, atOnce) => {
           const calls = openCalls(order)
-          await order.waitFor(splitCalls({ n, perCall: most, concurrency: atOnce }, calls.call))
+          const split = { n, perCall: most, concurrency: atOnce, answers: [] }
+          await order.waitFor(splitCalls(split, calls.call))
           expect(calls.most()).to.equal(Math.min(atOnce, Math.ceil(n / most)))
         },
       ),
     ))
 
-  it('are not asked for any more once a call has failed', async () => {
+  it('are not asked for any more once a call has failed, and those under way are waited for', async () => {
     const begun: number[] = []
     const gates = Array.from({ length: 10 }, () => Promise.withResolvers<number>())
-    const splitting = splitCalls({ n: 10, perCall: 1, concurrency: 2 }, (_count, index) => {
+    const answers: number[] = []
+    const split = { n: 10, perCall: 1, concurrency: 2, answers }
+    const splitting = splitCalls(split, (_count, index) => {
       begun.push(index)
       return gates[index]!.promise
     }).catch((error: Error) => error.message)
     gates[0]!.resolve(0)
     await gates[0]!.promise
     gates[1]!.reject(new Error('no more'))
-    expect(await splitting).to.equal('no more')
     gates[2]!.resolve(2)
-    await gates[2]!.promise
-    await new Promise((resolve) => setImmediate(resolve))
+    expect(await splitting).to.equal('no more')
     expect(begun).to.deep.equal([0, 1, 2])
+    expect(Object.values(answers)).to.deep.equal([0, 2])
   })
 })

@@ -13,9 +13,7 @@ describe('the sign-in pages in Chromium', () => {
   let client: Server
   let clientUrl: string
   before(async function () {
-    const opened = await openBrowser()
-    if (opened === undefined) return this.skip()
-    browser = opened
+    browser = await openBrowser(this)
     ;({ gateway } = await startWithAda())
     // A client whose callback redirects once more, to another host.
     client = createServer(({ url = '' }, response) => {

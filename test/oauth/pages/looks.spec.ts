@@ -63,9 +63,7 @@ describe('the look of the sign-in pages', () => {
   let server: Server
   let url: string
   before(async function () {
-    const opened = await openBrowser()
-    if (opened === undefined) return this.skip()
-    browser = opened
+    browser = await openBrowser(this)
     server = createServer(({ url: path = '' }, response) => {
       const page = pages[decodeURIComponent(path.slice(1)) as keyof typeof pages]
       if (page === undefined) return response.writeHead(204).end()

@@ -9,7 +9,7 @@ import {
   togetherInRedis,
   type Together,
 } from '../../support/far-caches.ts'
-import { programPath } from '../../support/servers/daemon.ts'
+import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
 const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100): Remembered => ({

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { callerLeft } from '../../../src/core/deadline.ts'
+import { Ending } from '../../../src/core/ending.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
@@ -12,7 +13,7 @@ import {
   type Together,
 } from '../../support/far-caches.ts'
 import { routeOf } from '../../support/route.ts'
-import { programPath } from '../../support/servers/daemon.ts'
+import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
 type Gather = (options: Parameters<typeof togetherInRedis>[0]) => Promise<Together>
@@ -51,10 +52,7 @@ for (const [place, gather] of Object.entries(places)) {
   describe(`identical calls of several processes, joined ${place}`, () => {
     let together: Together
     let upstream: ReturnType<typeof vendor>
-    let call: (
-      process: number,
-      options?: { question?: string; ending?: AbortController },
-    ) => Promise<string>
+    let call: (process: number, options?: { question?: string; ending?: Ending }) => Promise<string>
     before(function () {
       if (gather === togetherInRedis) programPath('redis-server', this)
     })
@@ -63,7 +61,7 @@ for (const [place, gather] of Object.entries(places)) {
       together = await gather({ count: 3, ...options })
       upstream = vendor()
       const gateways = together.processes.map((process, index) => coreOf(process, index))
-      call = async (process, { question = 'Hello.', ending = new AbortController() } = {}) => {
+      call = async (process, { question = 'Hello.', ending = new Ending() } = {}) => {
         const messages = [{ role: 'user' as const, content: question }]
         const context = contextOf({ ending })
         const answer = await gateways[process]!.chat({ model: 'gpt-4.1', messages }, context)
@@ -106,36 +104,44 @@ for (const [place, gather] of Object.entries(places)) {
       expect((await Promise.all(calls)).toSorted()).to.deep.equal(['answer 1', 'answer 2'])
     })
 
-    for (const [how, stop] of [
-      ['fails', () => upstream.asked[0]!.end.resolve('fails')],
-      ['leaves', (ending: AbortController) => ending.abort(callerLeft())],
-    ] as const) {
-      it(`are made by exactly one of those who wait when the one that makes it ${how}`, async () => {
-        await start()
-        const ending = new AbortController()
-        const first = call(0, { ending }).catch(() => 'not answered')
-        await isAsked(1)
-        const others = [1, 2, 1, 2].map((process) => call(process))
-        await settled()
-        stop(ending)
-        expect(await first).to.equal('not answered')
-        await isAsked(2)
-        await settled()
-        expect(upstream.asked).to.have.length(2)
-        answers(1)
-        expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
-      })
-    }
+    it('are made by exactly one of those who wait when the one that makes it fails', async () => {
+      await start()
+      const first = call(0).catch(() => 'not answered')
+      await isAsked(1)
+      const others = [1, 2, 1, 2].map((process) => call(process))
+      await settled()
+      upstream.asked[0]!.end.resolve('fails')
+      expect(await first).to.equal('not answered')
+      await isAsked(2)
+      await settled()
+      expect(upstream.asked).to.have.length(2)
+      answers(1)
+      expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
+    })
+
+    it('are made once when the caller leaves for whom it is made', async () => {
+      await start()
+      const ending = new Ending()
+      const first = call(0, { ending })
+      await isAsked(1)
+      const others = [1, 2, 1, 2].map((process) => call(process))
+      await settled()
+      ending.leave(callerLeft())
+      await settled()
+      answers()
+      expect(new Set(await Promise.all([first, ...others]))).to.deep.equal(new Set(['answer 1']))
+      expect(upstream.asked).to.have.length(1)
+    })
 
     it('go on when one leaves who waits for another process', async () => {
       await start()
       const first = call(0)
       await isAsked(1)
-      const ending = new AbortController()
+      const ending = new Ending()
       const leaving = call(1, { ending }).catch(() => 'not answered')
       const staying = [call(1), call(2)]
       await settled()
-      ending.abort(callerLeft())
+      ending.leave(callerLeft())
       expect(await leaving).to.equal('not answered')
       answers()
       expect(await Promise.all([first, ...staying])).to.deep.equal(Array(3).fill('answer 1'))
@@ -143,13 +149,14 @@ for (const [place, gather] of Object.entries(places)) {
 
     it('forget what nobody waits for any more', async () => {
       await start()
-      const endings = [new AbortController(), new AbortController()]
+      const endings = [new Ending(), new Ending()]
       const calls = endings.map((ending, index) =>
         call(index, { ending }).catch(() => 'not answered'),
       )
       await isAsked(1)
       await settled()
-      for (const ending of endings) ending.abort(callerLeft())
+      for (const ending of endings) ending.leave(callerLeft())
+      upstream.asked[0]!.end.resolve('fails')
       await Promise.all(calls)
       const last = call(2)
       await isAsked(2)

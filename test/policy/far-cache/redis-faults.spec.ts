@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { Remembered } from '../../../src/core/recall/remembered.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
-import { programPath } from '../../support/servers/daemon.ts'
+import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
 const answer: Remembered = {

@@ -7,7 +7,7 @@ import {
   type RedisOperation,
 } from '../../../src/policy/far-cache/redis-operations.ts'
 import { togetherInRedis, type Together } from '../../support/far-caches.ts'
-import { programPath } from '../../support/servers/daemon.ts'
+import { programPath } from '../../support/program-path.ts'
 
 const ms = 5000
 

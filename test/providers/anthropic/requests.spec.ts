@@ -200,20 +200,6 @@ const rows: WireRow[] = [
     refused: ['messages[2].content'],
   },
   {
-    name: 'does not leave calls without their results',
-    model: 'claude-sonnet-4-5',
-    request: {
-      messages: [
-        ...hello,
-        {
-          role: 'assistant',
-          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
-        },
-      ],
-    },
-    refused: ['messages[1].tool_calls'],
-  },
-  {
     name: 'stops Anthropic at what is more than space',
     model: 'claude-sonnet-4-6',
     request: { stop: ['\n', 'END'] },

@@ -3,6 +3,7 @@ import { expectError } from '../../support/expect-error.ts'
 import { fixture } from '../../support/image-doubles/double.ts'
 import { googleKey } from '../../support/image-doubles/google.ts'
 import { numberIn, paint } from '../../support/image-doubles/paint.ts'
+import { pixel } from '../../support/pixel.ts'
 import { startImageVendors, type ImageVendors } from '../../support/image-vendors.ts'
 import { imageSuite, prompt } from '../image-suite.ts'
 
@@ -184,6 +185,65 @@ describe('Google, for pictures,', () => {
         image_output_tokens: 2240,
         images: 2,
       })
+    })
+
+    const eight = Array.from({ length: 8 }, () => ({ image_url: pixel }))
+    const counted = {
+      promptTokenCount: 4490,
+      candidatesTokenCount: 1120,
+      thoughtsTokenCount: 620,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 10 },
+        { modality: 'IMAGE', tokenCount: 4480 },
+      ],
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
+    }
+    const { candidatesTokensDetails: _unsaid, ...unsplit } = counted
+    for (const { name, of, usageMetadata, cost, status } of [
+      { name: 'all tokens', of: model, usageMetadata: counted, cost: 0.15082, status: 'exact' },
+      {
+        name: 'all tokens of a smaller model',
+        of: 'gemini-3.1-flash-lite-image',
+        usageMetadata: counted,
+        // 4490 at $0.25, 1120 at $30 and 620 at $1.50 a million.
+        cost: 0.0356525,
+        status: 'exact',
+      },
+      {
+        name: 'a price of the picture where nothing was counted',
+        of: model,
+        usageMetadata: undefined,
+        cost: 0.134,
+        status: 'estimated',
+      },
+      {
+        name: 'a price of the picture where its tokens were not told from others',
+        of: model,
+        usageMetadata: unsplit,
+        cost: 0.134,
+        status: 'estimated',
+      },
+    ]) {
+      it(`which cost ${name}, never more than was quoted`, async () => {
+        const { body } = answerWith(pictureOf(await painted(3)))
+        vendors.doubles.google.play({ body: { ...body, usageMetadata } })
+        const request = { model: of, prompt, images: eight }
+        const quoted = await vendors.post('/v1/prices', { operation: 'createImageEdit', request })
+        const { routes } = (await quoted.json()) as {
+          routes: { kind: string; amount: { nano_usd: number } }[]
+        }
+        const { usage } = await vendors.images(request)
+        expect(usage).to.include({ cost, cost_status: status })
+        expect(routes[0]!.kind).to.equal('at_most')
+        expect(routes[0]!.amount.nano_usd).to.be.at.least(cost * 1e9)
+      })
+    }
+
+    it('of which those without counts are taken to be as the others', async () => {
+      const { body } = answerWith(pictureOf(await painted(3)))
+      vendors.doubles.google.play({ body: { ...body, usageMetadata: counted } }, { body })
+      const { usage } = await vendors.images({ model, prompt, n: 2 })
+      expect(usage).to.include({ cost: 2 * 0.15082, cost_status: 'estimated' })
     })
 
     it('whose type is read from the bytes, whatever it says', async () => {

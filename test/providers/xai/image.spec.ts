@@ -101,7 +101,7 @@ describe('xAI, for pictures,', () => {
       })
     })
 
-    it('fails as unsafe when one of several is a placeholder, and costs nothing', async () => {
+    it('fails as unsafe when one of several is a placeholder, and costs the one that was made', async () => {
       const base64 = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
         'base64',
       )
@@ -111,7 +111,7 @@ describe('xAI, for pictures,', () => {
       const response = await vendors.post('/v1/images/generations', { model, prompt, n: 2 })
       await expectError(response, { status: 400, code: 'content_policy_violation' })
       const rows = await vendors.gateway.usage()
-      expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 0, images: 0 })
+      expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 20_000_000, images: 1 })
     })
 
     it('makes the asked pixels of what it made', async () => {

@@ -189,3 +189,29 @@ export const moonshot: ClosedChat = {
         : undefined,
   ],
 }
+
+export const openrouter: ClosedChat = {
+  ...usual,
+  source: '@openrouter/sdk 1.3.19, ChatRequest and ChatMessages',
+  ignoresStrangers: true,
+  takesBothLimits: true,
+  fields: without(
+    ...words('function_call functions moderation n prompt_cache_retention safety_identifier store'),
+  ),
+  messages: {
+    ...usual.messages,
+    developer: named,
+    assistant: [
+      ...words('role content name audio images refusal reasoning reasoning_content tool_calls'),
+      ...words('reasoning_details annotations parsed'),
+    ],
+  },
+  parts: {
+    text: [...text, 'cache_control', 'prompt_cache_breakpoint'],
+    image_url: [...image, 'cache_control'],
+    input_audio: ['type', 'input_audio', 'input_audio.data', 'input_audio.format'],
+    file: ['type', 'file', 'file.file_data', 'file.file_id', 'file.filename', 'cache_control'],
+    refusal: ['type', 'refusal'],
+  },
+  tools: { function: [...functionTool, 'cache_control'] },
+}

@@ -112,7 +112,28 @@ export const mistral: ClosedChat = {
         .some(({ id }) => !/^[a-zA-Z0-9]{9}$/.test(String(id)))
         ? 'Tool call id has to be defined in a-z, A-Z, 0-9, with a length of 9.'
         : undefined,
+    ({ messages }) => mistralOrder(messages as Body[]),
   ],
+}
+
+/** mistral-common, protocol/instruct/validator.py: which roles may follow a role. */
+const mistralFollowers: Readonly<Record<string, readonly string[]>> = {
+  system: ['user', 'assistant', 'system'],
+  user: ['assistant', 'system', 'user'],
+  assistant: ['assistant', 'user', 'tool'],
+  tool: ['assistant', 'tool'],
+}
+
+function mistralOrder(messages: readonly Body[]): string | undefined {
+  const roles = messages.map(({ role }) => String(role))
+  const at = roles.findIndex(
+    (role, index) => index > 0 && !mistralFollowers[roles[index - 1]!]!.includes(role),
+  )
+  if (at > 0) return `Unexpected role '${roles[at]}' after role '${roles[at - 1]}'`
+  const last = messages.at(-1)!
+  return last['role'] === 'assistant' && last['prefix'] !== true
+    ? 'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant'
+    : undefined
 }
 
 export const groq: ClosedChat = {

@@ -9,6 +9,8 @@ export type ClosedChat = {
   fields: readonly string[]
   /** It ignores members that OpenAI does not know, so that those may come. */
   ignoresStrangers?: true
+  /** It takes the old limit of an answer beside the new one. */
+  takesBothLimits?: true
   messages: Readonly<Record<string, readonly string[]>>
   /** Members of content parts, by type. */
   parts: Readonly<Record<string, readonly string[]>>
@@ -68,10 +70,12 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
     (name) => !fields.includes(name) && !(ignoresStrangers && !openAiFields.includes(name)),
   )
   if (strange !== undefined) refuse(`property '${strange}' is unsupported`)
-  if (body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined) {
+  const hasBoth = body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined
+  if (hasBoth && closed.takesBothLimits !== true) {
     refuse('max_tokens and max_completion_tokens cannot both be set')
   }
   const called = new Set<unknown>()
+  let open = new Set<unknown>()
   for (const [index, message] of listOf(body['messages']).entries()) {
     const where = `messages[${index}]`
     hold(message, messages[String(message['role'])], where)
@@ -91,10 +95,16 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
       called.add(call['id'])
     }
     if (message['role'] === 'assistant') checkAnswer(message, where)
+    if (message['role'] === 'tool') open.delete(message['tool_call_id'])
+    else {
+      checkResults(open)
+      open = new Set(listOf(message['tool_calls']).map(({ id }) => id))
+    }
     if (message['role'] === 'tool' && !called.has(message['tool_call_id'])) {
       refuse(`${where} must be a response to a preceding message with 'tool_calls'`)
     }
   }
+  checkResults(open)
   if (body['tools'] !== undefined && listOf(body['tools']).length === 0)
     refuse('tools is too short')
   for (const tool of listOf(body['tools'])) hold(tool, tools[String(tool['type'])], 'tools')
@@ -109,6 +119,14 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
     const words = rule(body)
     if (words !== undefined) refuse(words)
   }
+}
+
+function checkResults(open: ReadonlySet<unknown>): void {
+  if (open.size === 0) return
+  refuse(
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each " +
+      `'tool_call_id'. The following tool_call_ids did not have response messages: ${[...open].join(', ')}`,
+  )
 }
 
 function checkAnswer(message: Body, where: string): void {

@@ -1,4 +1,13 @@
-import { alibaba, bytedance, deepseek, moonshot, together, xai, zai } from './ignoring.ts'
+import {
+  alibaba,
+  bytedance,
+  deepseek,
+  moonshot,
+  openrouter,
+  together,
+  xai,
+  zai,
+} from './ignoring.ts'
 import { cerebras, groq, mistral, openai } from './refusing.ts'
 import type { ClosedChat } from './schema.ts'
 
@@ -15,4 +24,5 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   together,
   moonshot,
   cerebras,
+  openrouter,
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
-import { projectFolder } from '../program.ts'
+import { projectFolder } from '../folder.ts'
 
 /** What the tests look at of a service. */
 export type Service = {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DockerfileParser, type Copy, type Env, type JSONInstruction } from 'dockerfile-ast'
-import { projectFolder } from '../program.ts'
+import { projectFolder } from '../folder.ts'
 
 /** What the image's last stage tells of how it is run; paths are those inside the image. */
 export type ReplayedImage = {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { packages, pathOf, type ServerProgram } from '../../../scripts/test-servers/programs.ts'
+import type { TestProgram } from '../../../scripts/test-servers/programs.ts'
+import { programPath } from '../program-path.ts'
 import { childrenOf } from '../child-processes.ts'
 
 /** A real server on a port of this machine, which ends with this process at the latest. */
@@ -15,7 +16,7 @@ export type Daemon = {
 }
 
 type Options = {
-  program: ServerProgram
+  program: TestProgram
   words: readonly string[]
   /** On its output when it takes connections; undefined where `isReady` tells. */
   ready?: RegExp
@@ -42,14 +43,6 @@ kill -$STOP_SIGNAL "$(cat pid)" 2>/dev/null
 wait
 [ "$last" = keep ] || rm -rf "$PWD"
 `
-
-/** The path of a server's program; a test that needs it fails where it is missing, or is skipped if so asked. */
-export function programPath(program: ServerProgram, context?: Mocha.Context): string {
-  const path = pathOf(program)
-  if (path !== undefined) return path
-  if (process.env['TEST_WITHOUT_SERVERS'] === '1' && context !== undefined) context.skip()
-  throw new Error(`${program} is not installed. As root: apt-get install ${packages[program]}`)
-}
 
 /** Starts a server; rejects with its output when it ends, or is not ready in time. */
 export async function startDaemon(options: Options): Promise<Daemon> {

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from '../../../scripts/free-port.ts'
 import { pathOf } from '../../../scripts/test-servers/programs.ts'
-import { programPath, startDaemon, type Daemon } from './daemon.ts'
+import { programPath } from '../program-path.ts'
+import { startDaemon, type Daemon } from './daemon.ts'
 
 /** A throw-away PostgreSQL. */
 export type TestPostgres = Daemon & {

@@ -1,8 +1,10 @@
-import { bodyOf, POST } from '../../data/api.ts'
-import { useAct } from '../../data/load.ts'
+import { bodyOf, POST, type Schemas } from '../../data/api.ts'
+import { useAct, useLoad } from '../../data/load.ts'
 import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
 import { chooseAccount, enter, leave, signedIn, type SignedIn } from '../../data/session.ts'
+import { Time } from '../../elements/time.tsx'
+import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { newPasswordHint, PasswordField } from '../../elements/password.tsx'
 import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
@@ -10,17 +12,43 @@ import { PersonNameField } from '../../elements/person-fields.tsx'
 
 /** Makes a member of who is invited: a new person, one with a password, or one who is signed in. */
 export function Invitation() {
-  return (
-    <LinkDoor title="Accept the invitation">
-      {(token) =>
-        signedIn.value ? (
-          <ForSignedIn token={token} signedInAs={signedIn.value} />
-        ) : (
-          <ForStrangers token={token} />
-        )
-      }
-    </LinkDoor>
+  return <LinkDoor title="Accept the invitation">{(token) => <Offered token={token} />}</LinkDoor>
+}
+
+function Offered({ token }: { token: string }) {
+  const offer = useLoad(`invitation ${token}`, (signal) =>
+    bodyOf(POST('/api/invitations/describe', { body: { token }, signal })),
   )
+  return (
+    <WhenLoaded loaded={offer} what="Reading the invitation">
+      {({ account_name: account, invited_by: by, email, role, expires_at: end }) => (
+        <>
+          <p>
+            {by === null ? (
+              'You are invited'
+            ) : (
+              <>
+                <strong>{by}</strong> invites you
+              </>
+            )}{' '}
+            to <strong>{account}</strong>, as {roleNames[role]}, with the e-mail{' '}
+            <strong>{email}</strong>. The invitation ends <Time at={end} />.
+          </p>
+          {signedIn.value ? (
+            <ForSignedIn token={token} email={email} signedInAs={signedIn.value} />
+          ) : (
+            <ForStrangers token={token} />
+          )}
+        </>
+      )}
+    </WhenLoaded>
+  )
+}
+
+const roleNames: Record<Schemas['Role'], string> = {
+  member: 'a member',
+  admin: 'an administrator',
+  owner: 'an owner',
 }
 
 async function accept(body: { token: string; name?: string; password?: string }) {
@@ -36,7 +64,6 @@ async function accept(body: { token: string; name?: string; password?: string })
 function ForStrangers({ token }: { token: string }) {
   return (
     <>
-      <p>You join an account of the gateway, with the e-mail that is invited.</p>
       <DoorForm submit="Join" send={(filled) => accept({ token, ...filled })}>
         {(faultAt) => (
           <>
@@ -58,17 +85,22 @@ function ForStrangers({ token }: { token: string }) {
   )
 }
 
-function ForSignedIn({ token, signedInAs }: { token: string; signedInAs: SignedIn }) {
+type SignedInProps = { token: string; email: string; signedInAs: SignedIn }
+
+function ForSignedIn({ token, email: invited, signedInAs }: SignedInProps) {
   const { name, email } = signedInAs.person
   const leaving = useAct(leave)
   return (
     <>
       <p>
-        You are signed in as <strong>{name}</strong> ({email}), and join with that.
+        You are signed in as <strong>{name}</strong> ({email})
+        {email === invited ? ', and join with that.' : ': this invitation is for another e-mail.'}
       </p>
-      <DoorForm submit="Join" send={() => accept({ token })}>
-        {() => null}
-      </DoorForm>
+      {email === invited && (
+        <DoorForm submit="Join" send={() => accept({ token })}>
+          {() => null}
+        </DoorForm>
+      )}
       <p class="more">
         <button
           type="button"

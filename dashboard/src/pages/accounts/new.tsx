@@ -1,6 +1,7 @@
 import { bodyOf, POST } from '../../data/api.ts'
 import { useAct } from '../../data/load.ts'
 import { addressOf, go } from '../../data/place.ts'
+import { Head } from '../../elements/head.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { AllowanceFields, allowanceIn } from './allowance.tsx'
@@ -13,10 +14,9 @@ export function NewAccount() {
   })
   return (
     <>
-      <div class="head">
-        <h1>Create an account</h1>
+      <Head title="Create an account">
         <a href={addressOf('/accounts')}>All accounts</a>
-      </div>
+      </Head>
       <Failure error={creating.error} />
       <Form class="card" send={creating.run}>
         <AllowanceFields faultAt={creating.faultAt} />

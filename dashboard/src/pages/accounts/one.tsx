@@ -5,6 +5,7 @@ import { useAct, useLoad } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
 import { roleIn } from '../../data/session.ts'
+import { Head } from '../../elements/head.tsx'
 import { CopyButton, Snippet } from '../../elements/copy.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
@@ -26,10 +27,9 @@ export function OneAccount({ id }: { id: string }) {
   })
   return (
     <>
-      <div class="head">
-        <h1>{loaded.data?.name ?? 'Account'}</h1>
+      <Head title={loaded.data?.name ?? 'Account'}>
         <a href={addressOf('/accounts')}>All accounts</a>
-      </div>
+      </Head>
       <WhenLoaded loaded={loaded} what="Loading the account">
         {(account) => (
           <>

@@ -1,6 +1,5 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
-import { addressOf } from '../../data/place.ts'
 import { accountQuery, isOperator } from '../../data/session.ts'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -116,8 +115,8 @@ const kinds: Record<Schemas['ApiKeyKind'], string> = {
 }
 
 function Failed({ attempt }: { attempt: Attempt }) {
-  const { client, key, header, times, redirect_host: host, request_id: requestId } = attempt
-  const { what, remedy, isToldMore = false, hasRow = false } = remedyOf(attempt)
+  const { client, key, header, times, redirect_host: host } = attempt
+  const { what, remedy, isToldMore = false } = remedyOf(attempt)
   return (
     <li>
       <p>
@@ -140,10 +139,7 @@ function Failed({ attempt }: { attempt: Attempt }) {
         )}
         {host !== null && <>To be sent back to {host}. </>}
         {attempt.address !== null && <>From {attempt.address}. </>}
-        {isToldMore && attempt.message}{' '}
-        {hasRow && requestId !== null && (
-          <a href={addressOf(`/requests/${requestId}`)}>Its request</a>
-        )}
+        {isToldMore && attempt.message}
       </p>
     </li>
   )

@@ -5,8 +5,6 @@ type Told = {
   remedy: string
   /** Whether the gateway's own words say more. */
   isToldMore?: true
-  /** Whether it was a call, which has a row. */
-  hasRow?: true
 }
 
 /** What happened, and what to do about it. */
@@ -39,13 +37,11 @@ const remedies: Record<Schemas['AttemptReason'], Told> = {
   },
   model_not_allowed: {
     isToldMore: true,
-    hasRow: true,
     what: 'asked for a model that its key may not call',
     remedy: 'Add the model to the key, or ask for another one.',
   },
   budget_spent: {
     isToldMore: true,
-    hasRow: true,
     what: 'asked for more than the budget covers',
     remedy: 'Raise the budget, wait until it resets, or ask for less.',
   },

@@ -5,6 +5,7 @@ import { anyModel } from '../../data/curl.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { programSnippets, toolSnippets } from '../../data/snippets.ts'
+import { useTitle } from '../../data/title.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 
@@ -13,6 +14,7 @@ export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
   const { key, models, scopes } = created
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
+  useTitle(created.name)
   const address = useLoad('address', askForAddress)
   // The address of this page works too, until the gateway's own is known.
   const { origin, tools } = address.data ?? {

@@ -1,7 +1,10 @@
+import { useState } from 'preact/hooks'
 import { ScopeValues } from '../../../../generated/client-values.ts'
-import type { Schemas } from '../../data/api.ts'
+import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
+import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
+import { accountQuery, isOperator } from '../../data/session.ts'
 import { allowanceOf, BudgetFields, LimitFields } from '../../elements/allowance.tsx'
 import { Field } from '../../elements/field.tsx'
 import { NameField } from '../../elements/name-field.tsx'
@@ -48,17 +51,47 @@ export function KeyFields({ apiKey, faultAt }: Props) {
 }
 
 function ModeChoice() {
+  const catalog = useLoad('providers of live keys', (signal) =>
+    bodyOf(GET('/api/models', { params: { query: accountQuery() }, signal })),
+  )
+  const isUseless = catalog.data?.data.every((entry) => !entry.is_usable) === true
+  const [picked, pick] = useState<Schemas['Mode']>()
+  const mode = picked ?? (isUseless ? 'test' : 'live')
   return (
     <fieldset>
       <legend>Mode</legend>
+      {isUseless && (
+        <p class="hint above">
+          No provider is set up, so that calls with a live key are refused.{' '}
+          {isOperator.value ? (
+            <>
+              <a href={addressOf('/providers')}>Providers</a> says what is missing.
+            </>
+          ) : (
+            'Those who run the gateway add the key of a provider to its settings.'
+          )}
+        </p>
+      )}
       <label class="choice">
-        <input type="radio" name="mode" value="live" defaultChecked />
+        <input
+          type="radio"
+          name="mode"
+          value="live"
+          checked={mode === 'live'}
+          onChange={() => pick('live')}
+        />
         <span>
           Live <span class="quiet">reaches the providers and costs what they charge</span>
         </span>
       </label>
       <label class="choice">
-        <input type="radio" name="mode" value="test" />
+        <input
+          type="radio"
+          name="mode"
+          value="test"
+          checked={mode === 'test'}
+          onChange={() => pick('test')}
+        />
         <span>
           Test <span class="quiet">reaches the sandbox and costs nothing</span>
         </span>

@@ -58,6 +58,15 @@ function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
             </td>
             <td>
               <KeyState state={key.state} />
+              {key.replaced_by !== null && key.state === 'active' && (
+                <>
+                  <br />
+                  <span class="hint">
+                    ends <Time at={key.expires_at} />, replaced by{' '}
+                    <a href={addressOf(`/keys/${key.replaced_by}`)}>its successor</a>
+                  </span>
+                </>
+              )}
             </td>
             <td class="number">
               {key.budget === null ? (

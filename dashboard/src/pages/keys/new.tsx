@@ -3,6 +3,7 @@ import { bodyOf, POST, type Schemas } from '../../data/api.ts'
 import { useAct } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Head } from '../../elements/head.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Created } from './created.tsx'
@@ -19,10 +20,9 @@ export function NewKey() {
   if (created !== undefined) return <Created created={created} />
   return (
     <>
-      <div class="head">
-        <h1>Create a key</h1>
+      <Head title="Create a key">
         <a href={addressOf('/keys')}>All keys</a>
-      </div>
+      </Head>
       <Form class="card" send={creating.run}>
         <KeyFields faultAt={creating.faultAt} />
         <Failure error={creating.error} />

@@ -3,10 +3,12 @@ import { bodyOf, GET, PATCH, type Schemas } from '../../data/api.ts'
 import { useAct, useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Head } from '../../elements/head.tsx'
 import { limitFields } from '../../elements/allowance.tsx'
 import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Gauge } from '../../elements/gauge.tsx'
+import { Refusals } from '../../elements/refusals.tsx'
 import { RevokeKey, RotateKey } from '../../elements/key-acts.tsx'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
@@ -16,6 +18,9 @@ import { Created } from './created.tsx'
 import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
 type ApiKey = Schemas['ApiKey']
+
+/** So long they are kept. */
+const refusalsShownMs = 30 * 86_400_000
 
 /** One key: what it may do, and what can be done with it. */
 export function OneKey({ id }: { id: string }) {
@@ -33,10 +38,9 @@ export function OneKey({ id }: { id: string }) {
   }
   return (
     <>
-      <div class="head">
-        <h1>{key.data?.name ?? 'API key'}</h1>
+      <Head title={key.data?.name ?? 'API key'}>
         <a href={addressOf('/keys')}>All keys</a>
-      </div>
+      </Head>
       <Said said={said} />
       <WhenLoaded loaded={key} what="Loading the key">
         {(apiKey) =>
@@ -76,6 +80,7 @@ function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
           <Gauge budget={budget} />
         </section>
       )}
+      <Refusals mode={mode} keyId={id} lastMs={refusalsShownMs} isOpen />
       <section class="card">
         <Facts apiKey={apiKey} />
         <div class="row">
@@ -135,8 +140,9 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
       </dd>
       {successor !== null && (
         <>
-          <dt>Replaced by</dt>
+          <dt>Replaced</dt>
           <dd>
+            {apiKey.state === 'active' && <Ends at={apiKey.expires_at} />}replaced by{' '}
             <a href={addressOf(`/keys/${successor}`)}>its successor</a>
           </dd>
         </>
@@ -170,6 +176,15 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
         <Time at={apiKey.expires_at} isWhole />
       </dd>
     </dl>
+  )
+}
+
+/** How long a key that was replaced goes on working. */
+function Ends({ at }: { at: string | null }) {
+  return (
+    <>
+      ends <Time at={at} />,{' '}
+    </>
   )
 }
 

@@ -1,5 +1,4 @@
 import type { Schemas } from '../../data/api.ts'
-import { shortUsd } from '../../data/money.ts'
 
 export type Entry = Schemas['CatalogEntry']
 
@@ -46,18 +45,21 @@ export function comparedPrice({ model: { pricing } }: Entry): number | undefined
   return output === undefined ? undefined : Number(output)
 }
 
-/** The price in a few words. */
-export function priceText({ model: { pricing } }: Entry): string | undefined {
+/** What is paid for a million tokens, or for a picture; a member is undefined where it is not known. */
+export function pricesOf({ model: { pricing } }: Entry): {
+  input?: string | undefined
+  output?: string | undefined
+  /** Of what the output is. */
+  unit?: string
+} {
   const pictures = (pricing.per_image ?? []).toSorted((a, b) => Number(a.usd) - Number(b.usd))
   const [cheapest] = pictures
   if (cheapest !== undefined) {
     const varies = pictures.at(-1)!.usd !== cheapest.usd
-    return `${varies ? 'from ' : ''}${shortUsd(cheapest.usd)} a picture`
+    return { output: cheapest.usd, unit: varies ? 'a picture, or more' : 'a picture' }
   }
-  const { input_per_million_tokens: input } = pricing
   const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
-  if (input === undefined || output === undefined) return undefined
-  return `${shortUsd(input)} in, ${shortUsd(output)} out`
+  return { input: pricing.input_per_million_tokens, output }
 }
 
 /** The state of a model, as a word and its colour. */

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { Schemas } from '../../data/api.ts'
-import { shortCount } from '../../data/money.ts'
+import { placesOf, shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
-import { Table } from '../../elements/table.tsx'
-import { comparedPrice, pathOf, priceText, stateOf, type Entry } from './entries.ts'
+import { Money } from '../../elements/money.tsx'
+import { numbers, Table } from '../../elements/table.tsx'
+import { comparedPrice, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
 import { filtered, Filters } from './filters.tsx'
 
 /** So many rows are shown at first. */
@@ -31,7 +32,9 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
         </div>
       ) : (
         <>
-          <p class="hint above">Prices “in” and “out” are those of a million tokens.</p>
+          <p class="hint above">
+            Prices are those of a million tokens, where nothing else is said.
+          </p>
           <Models entries={shown} />
         </>
       )}
@@ -96,6 +99,8 @@ function sortedBy(column: Column, title: string) {
 }
 
 function Models({ entries }: { entries: readonly Entry[] }) {
+  const all = entries.map(pricesOf)
+  const places = placesOf(all.flatMap(({ input, output }) => [input, output]))
   return (
     <div class="card">
       <Table
@@ -104,24 +109,25 @@ function Models({ entries }: { entries: readonly Entry[] }) {
         columns={[
           sortedBy('name', 'Model'),
           'State',
-          sortedBy('price', 'Price'),
+          numbers('Price in'),
+          sortedBy('price', 'Price out'),
           sortedBy('context', 'Context'),
           'Last hour',
         ]}
       >
         {entries.map((entry) => (
-          <Row key={entry.model.id} entry={entry} />
+          <Row key={entry.model.id} entry={entry} places={places} />
         ))}
       </Table>
     </div>
   )
 }
 
-function Row({ entry }: { entry: Entry }) {
+function Row({ entry, places }: { entry: Entry; places: number }) {
   const { model, modality, routes } = entry
   const { text, look } = stateOf(entry)
   const route = routes.find(({ is_configured: isConfigured }) => isConfigured)
-  const price = priceText(entry)
+  const { input, output, unit } = pricesOf(entry)
   return (
     <tr>
       <td>
@@ -134,7 +140,18 @@ function Row({ entry }: { entry: Entry }) {
         <br />
         <span class="hint">{modality === 'image' ? 'pictures' : 'language'}</span>
       </td>
-      <td class="number">{price ?? <span class="quiet">unknown</span>}</td>
+      <td class="number">
+        {unit === undefined ? <Money usd={input} places={places} /> : <span class="quiet">–</span>}
+      </td>
+      <td class="number">
+        <Money usd={output} places={places} />
+        {unit !== undefined && (
+          <>
+            <br />
+            <span class="hint">{unit}</span>
+          </>
+        )}
+      </td>
       <td class="number">
         {model.context_window == null ? (
           <span class="quiet">–</span>

@@ -2,6 +2,7 @@ import type { Schemas } from '../../data/api.ts'
 import { keyVariable } from '../../data/curl.ts'
 import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
+import { Head } from '../../elements/head.tsx'
 import { CopyButton } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 import { abilitiesOf, abilityName, pathOf, stateOf, type Entry } from './entries.ts'
@@ -22,8 +23,7 @@ export function OneModel({ id, catalog }: Props) {
   const { model } = entry
   return (
     <>
-      <div class="head">
-        <h1>{model.name}</h1>
+      <Head title={model.name}>
         <div class="row">
           <a href={addressOf('/models')}>All models</a>
           {entry.is_usable && (
@@ -32,7 +32,7 @@ export function OneModel({ id, catalog }: Props) {
             </a>
           )}
         </div>
-      </div>
+      </Head>
       <Ending entry={entry} />
       <section class="card">
         <dl class="facts">
@@ -147,10 +147,9 @@ function Use({ entry }: { entry: Entry }) {
 function NoModel({ id }: { id: string }) {
   return (
     <>
-      <div class="head">
-        <h1>There is no such model</h1>
+      <Head title="There is no such model">
         <a href={addressOf('/models')}>All models</a>
-      </div>
+      </Head>
       <div class="card empty">
         <p>
           The catalog has no model <code>{id.slice(0, 200)}</code>, or the account may not use it.

@@ -82,6 +82,7 @@ const tokenKinds = [
   { name: 'image_input_per_million_tokens', title: 'Input of pictures' },
   { name: 'audio_input_per_million_tokens', title: 'Input of sound' },
   { name: 'output_per_million_tokens', title: 'Output' },
+  { name: 'thinking_output_per_million_tokens', title: 'Output with reasoning' },
   { name: 'image_output_per_million_tokens', title: 'Output of pictures' },
   { name: 'audio_output_per_million_tokens', title: 'Output of sound' },
 ] as const

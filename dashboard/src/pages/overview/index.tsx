@@ -5,6 +5,7 @@ import { place } from '../../data/place.ts'
 import { modeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Bars } from '../../elements/bars.tsx'
+import { Refusals } from '../../elements/refusals.tsx'
 import { RangeChoice } from '../../elements/range-choice.tsx'
 import { Toggle } from '../../elements/toggle.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -54,6 +55,7 @@ export function Page() {
         <h1>Overview</h1>
         <RangeChoice range={range.name} />
       </div>
+      <Refusals mode={mode} lastMs={range.lastMs} />
       <WhenLoaded loaded={reports} what="Adding up">
         {(all) => <Sums {...all} range={range} mode={mode} />}
       </WhenLoaded>

@@ -20,6 +20,7 @@ export function rangeUntil(nowMs: number) {
   return {
     name,
     unit,
+    lastMs: steps * stepMs,
     now: range(startMs, endMs),
     before: range(startMs - steps * stepMs, startMs),
     /** The beginning of each step, as reports name it. */

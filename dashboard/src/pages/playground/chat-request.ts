@@ -45,6 +45,15 @@ export function chatRequest(
   })
 }
 
+/** Which parts of what is asked a model cannot do. */
+export function chatLacks(model: Model, pictures: number, { temperature, effort }: ChatChoice) {
+  return [
+    pictures > 0 && !can(model, 'vision') && 'see pictures',
+    temperature !== '' && !can(model, 'accepts_temperature') && 'take a temperature',
+    effort !== '' && !can(model, 'reasoning') && 'reason',
+  ].filter((one) => one !== false)
+}
+
 function messageOf({ text, pictures }: Said): object {
   if (pictures.length === 0) return { role: 'user', content: text }
   const parts = pictures.map(({ url }) => ({ type: 'image_url', image_url: { url } }))

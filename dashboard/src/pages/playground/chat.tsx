@@ -4,11 +4,11 @@ import { Field } from '../../elements/field.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
 import type { Mode } from './calling.ts'
-import { chatRequest, type ChatChoice, type Turn } from './chat-request.ts'
+import { chatLacks, chatRequest, type ChatChoice, type Turn } from './chat-request.ts'
 import { startAnswer } from './chat-stream.ts'
 import { Code, withoutBytes } from './code.tsx'
 import { Inputs, useInputs } from './inputs.tsx'
-import { can, type Model } from './models.ts'
+import { can, makesPictures, type Model } from './models.ts'
 import { Pick } from './options.tsx'
 import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
@@ -37,7 +37,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
     }),
     mode,
   )
-  const price = sumText(prices)
+  const price = sumText(prices, !chosen.some(makesPictures))
   const send = () => {
     if (text.trim() === '' || isRunning) return
     say({
@@ -51,7 +51,10 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
     <>
       <Turns turns={turns} />
       <Form class="card wide playground" send={send}>
-        <Pickers models={models} chosen={chosen} parameter={parameter} />
+        <Pickers
+          {...{ models, chosen, parameter }}
+          lacksOf={(model) => chatLacks(model, inputs.count, choice)}
+        />
         <Message value={text} onInput={setText} onSend={send} />
         {sees && <Inputs {...inputs} label="Pictures to show" most={picturesMax} />}
         <ChatOptions models={chosen} choice={choice} choose={setChoice} />

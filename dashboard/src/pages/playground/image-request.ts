@@ -1,6 +1,6 @@
 import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
-import type { ImageOptions, Model } from './models.ts'
+import { optionsOf, type ImageOptions, type Model } from './models.ts'
 
 /** What is chosen for pictures; an empty text is the model's own choice. */
 export type Choice = {
@@ -60,6 +60,32 @@ export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boo
     seed: options.seed ? choice.seed : '',
     compression: ['jpeg', 'webp'].includes(choice.format) ? choice.compression : '',
   }
+}
+
+const choiceNames: Partial<Record<keyof Choice, string>> = {
+  size: 'the size',
+  aspectRatio: 'the aspect ratio',
+  quality: 'the quality',
+  fidelity: 'the fidelity',
+  background: 'a background',
+  moderation: 'moderation',
+  seed: 'a seed',
+}
+
+/** Which parts of what is asked a model cannot do; `count` pictures are to be edited. */
+export function imageLacks(model: Model, choice: Choice, count: number): string[] {
+  const options = optionsOf([model])
+  const kept = withinOptions(choice, options, count > 0)
+  const names = (Object.keys(choiceNames) as (keyof Choice)[]).filter(
+    (name) => choice[name] !== kept[name],
+  )
+  return [
+    ...(count > options.inputsMax
+      ? [`edit ${count === 1 ? 'a picture' : `${count} pictures`}`]
+      : []),
+    ...(count < options.inputsMin && count === 0 ? ['draw without a picture to edit'] : []),
+    ...names.map((name) => `take ${choiceNames[name]} ${choice[name]}`),
+  ]
 }
 
 /** The values on offer: the images API takes fewer for edits. */

@@ -38,6 +38,8 @@ export function useInputs(most: number) {
   })
   return {
     inputs: inputs.slice(0, most),
+    /** All that were given, also where the models take fewer. */
+    count: inputs.length,
     fault,
     add,
     remove: (index: number) => setInputs(inputs.filter((_, at) => at !== index)),
@@ -45,7 +47,7 @@ export function useInputs(most: number) {
   }
 }
 
-type Props = ReturnType<typeof useInputs> & { label: string; most: number }
+type Props = Omit<ReturnType<typeof useInputs>, 'count'> & { label: string; most: number }
 
 /** Takes pictures by file, paste and drop. */
 export function Inputs({ inputs, fault, add, remove, label, most }: Props) {

@@ -1,5 +1,6 @@
 import type { Schemas } from '../../data/api.ts'
 import { ImageSizeClassValues } from '../../../../generated/client-values.ts'
+import { anyModel } from '../../data/curl.ts'
 import { call, type Mode } from './calling.ts'
 
 export type Model = Schemas['Model']
@@ -15,6 +16,32 @@ export async function loadModels(mode: Mode, signal: AbortSignal): Promise<reado
 }
 
 export const can = (model: Model, what: string): boolean => model.capabilities?.[what] === true
+
+/** What a good model to talk to does. */
+const wanted = ['tools', 'vision', 'reasoning', 'json_schema', 'image_generation', 'image_edit']
+
+/** A good one to begin with: the one that examples name, else of those that do the most one of a middle price. */
+export function goodFirst(models: readonly Model[]): Model | undefined {
+  const alone = models.filter(
+    ({ status, image }) => status === 'active' && (image?.reference_images_min ?? 0) === 0,
+  )
+  const does = (model: Model) => wanted.filter((what) => can(model, what)).length
+  const most = Math.max(...alone.map(does))
+  const best = alone.filter((model) => does(model) === most)
+  const byPrice = best.toSorted((one, other) => priceOf(one) - priceOf(other))
+  const middle = byPrice[Math.floor((byPrice.length - 1) / 2)]
+  return alone.find(({ id }) => id === anyModel) ?? middle ?? models[0]
+}
+
+/** Dollars of the cheapest picture, or of a million output tokens. */
+function priceOf({ pricing }: Model): number {
+  const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
+  return pictures.length > 0
+    ? Math.min(...pictures)
+    : Number(
+        pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens ?? Infinity,
+      )
+}
 
 export const makesPictures = (model: Model): boolean =>
   can(model, 'image_generation') || can(model, 'image_edit')

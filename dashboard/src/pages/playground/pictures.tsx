@@ -7,7 +7,7 @@ import type { Mode } from './calling.ts'
 import { Code, withoutBytes } from './code.tsx'
 import { Columns } from './columns.tsx'
 import { Gallery } from './gallery.tsx'
-import { imageRequest, noChoice, withinOptions, type Choice } from './image-request.ts'
+import { imageLacks, imageRequest, noChoice, withinOptions, type Choice } from './image-request.ts'
 import { Inputs, useInputs } from './inputs.tsx'
 import { optionsOf, type Model } from './models.ts'
 import { Options } from './options.tsx'
@@ -44,7 +44,7 @@ export function Pictures({ models, mode }: Props) {
   return (
     <>
       <Form class="card wide playground" send={run}>
-        <Pickers models={models} chosen={chosen} parameter={parameter} />
+        <Pickers {...{ models, chosen, parameter }} lacksOf={wanted.lacksOf} />
         <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
         {options.inputsMax > 0 && (
           <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
@@ -112,6 +112,7 @@ function useWanted(models: readonly Model[], mode: Mode) {
     },
     requests: chosen.map((model) => imageRequest(model, choice, urls)),
     prices,
+    lacksOf: (model: Model) => imageLacks(model, given, inputs.count),
   }
 }
 

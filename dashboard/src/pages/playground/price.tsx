@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Refusal, type Schemas } from '../../data/api.ts'
 import { toRefusal } from '../../data/load.ts'
-import { exactUsd } from '../../data/money.ts'
+import { exactUsd, shortUsd } from '../../data/money.ts'
 import { call, type Mode } from './calling.ts'
 import type { Request } from './image-request.ts'
 import type { Model } from './models.ts'
@@ -51,15 +51,35 @@ function firstRoute(quote: Quote | Refusal | undefined): RouteQuote | undefined 
   return quote === undefined || quote instanceof Refusal ? undefined : quote.routes[0]
 }
 
-/** All of them together, as the button says it: '…' until it is known, undefined where one is not. */
-export function sumText({ quotes, isAsking }: Prices): string | undefined {
+/**
+ * All of them together, as the button says it: '…' until it is known, undefined where one is not. Of
+ * conversations, what they cost as a rule is said before the most.
+ */
+export function sumText({ quotes, isAsking }: Prices, isTalk = false): string | undefined {
   if (isAsking) return '…'
   const routes = quotes.map(firstRoute)
   if (routes.length === 0 || routes.some((one) => !one?.amount)) return undefined
   const nano = routes.reduce((sum, one) => sum + BigInt(one!.amount!.nano_usd), 0n)
   const usd = `${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`
   const isExact = routes.every((one) => one!.kind === 'exact')
-  return isExact ? exactUsd(usd) : `at most ${exactUsd(usd)}`
+  if (isExact) return exactUsd(usd)
+  const about = isTalk
+    ? `about ${shortUsd(typicalUsd(routes.flatMap((one) => one?.lines ?? [])))}, `
+    : ''
+  return `${about}at most ${exactUsd(usd)}`
+}
+
+/** The most counts a token for each byte of what is sent, and the longest answer that the model gives. */
+const bytesPerToken = 4
+const typicalOutputTokens = 500
+
+function typicalUsd(lines: readonly Schemas['CostLine'][]): string {
+  const usd = lines.reduce((sum, { what, units, unit_price: price }) => {
+    const isOutput = what === 'output_tokens'
+    const usual = isOutput ? Math.min(units, typicalOutputTokens) : units / bytesPerToken
+    return sum + usual * Number(price)
+  }, 0)
+  return usd.toFixed(9)
 }
 
 /** The price at each model. */

@@ -4,6 +4,8 @@ import { shortCount } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
 import { modeInPlace, rangeInPlace } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
+import { Refusals } from '../../elements/refusals.tsx'
+import { useTitle } from '../../data/title.ts'
 import { RangeChoice } from '../../elements/range-choice.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -16,6 +18,7 @@ const pollMs = 30_000
 export function Causes() {
   const range = rangeInPlace('day')
   const mode = modeInPlace()
+  useTitle('Errors by cause')
   const causes = useLoad(
     `causes ${range.name} ${mode}`,
     (signal) => {
@@ -30,6 +33,7 @@ export function Causes() {
       <div class="views">
         <RangeChoice range={range.name} />
       </div>
+      <Refusals mode={mode} lastMs={range.steps * range.stepMs} withStrangers isOpen />
       <WhenLoaded loaded={causes} what="Looking for errors">
         {(errors) => <List errors={errors} />}
       </WhenLoaded>
@@ -42,10 +46,7 @@ function List({ errors }: { errors: Schemas['RequestErrors'] }) {
     return (
       <div class="card empty">
         <h2>Nothing has failed in this time</h2>
-        <p>
-          When calls fail, they are shown here by their cause, with what to do about it. Calls that
-          the gateway refuses before it asks a provider are not recorded.
-        </p>
+        <p>When calls fail, they are shown here by their cause, with what to do about it.</p>
       </div>
     )
   }

@@ -21,7 +21,7 @@ export function CostOfCall({ cost }: { cost: Cost }) {
   return (
     <section class="card">
       <h2>
-        Cost: <Money usd={cost.amount?.usd} />
+        Cost: <Money usd={cost.amount?.usd} places={0} />
       </h2>
       {lines === null ? (
         <p class="quiet">An older version of the gateway did not keep how it was made.</p>
@@ -43,7 +43,8 @@ export function CostOfCall({ cost }: { cost: Cost }) {
       )}
       {cost.saved !== null && (
         <p>
-          The answer cost <Money usd={cost.saved.usd} /> when it was made: that was saved.
+          The answer cost <Money usd={cost.saved.usd} places={0} /> when it was made: that was
+          saved.
         </p>
       )}
       {!cost.is_charged && (

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { shortDuration } from '../../data/duration.ts'
+import { placesOf } from '../../data/money.ts'
 import { useAct, useLoad } from '../../data/load.ts'
-import { addressOf, place } from '../../data/place.ts'
+import { addressOf, go, place } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
@@ -99,11 +100,12 @@ const columns = ['When', 'Outcome', 'Model', 'Provider', 'Key', numbers('Took'),
 
 function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean }) {
   if (calls.length === 0) return isFiltered() ? <NoneFound mayGoOn={mayGoOn} /> : <NoneYet />
+  const places = placesOf(calls.map(({ cost }) => cost.amount?.usd))
   return (
     <div class="card">
       <Table label="Requests" class="calls" columns={columns}>
         {calls.map((call) => (
-          <tr key={call.id}>
+          <tr key={call.id} onClick={(event) => open(event, call)}>
             <td>
               <a href={addressOf(`/requests/${call.id}`)}>
                 <Time at={call.at} />
@@ -125,7 +127,7 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
             </td>
             <td class="number">{shortDuration(call.duration_ms)}</td>
             <td class="number">
-              <Cost call={call} />
+              <Cost call={call} places={places} />
             </td>
           </tr>
         ))}
@@ -134,9 +136,15 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
   )
 }
 
+/** Opens a request for a click anywhere in its row, which has a link for the keyboard; a text stays selectable. */
+function open({ target }: MouseEvent, { id }: Call): void {
+  const isLink = (target as Element).closest('a') !== null
+  if (!isLink && getSelection()?.isCollapsed !== false) go(addressOf(`/requests/${id}`))
+}
+
 /** What it cost; of a test key, what it would have. */
-function Cost({ call: { cost, mode } }: { call: Call }) {
-  const amount = <Money usd={cost.amount?.usd} />
+function Cost({ call: { cost, mode }, places }: { call: Call; places: number }) {
+  const amount = <Money usd={cost.amount?.usd} places={places} />
   if (mode === 'live') return amount
   return (
     <span class="quiet" title="Test keys are not charged: this is what it would have cost.">

@@ -5,6 +5,7 @@ import { shortDuration } from '../../data/duration.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
+import { useTitle } from '../../data/title.ts'
 import { CopyButton, Snippet } from '../../elements/copy.tsx'
 import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
@@ -21,6 +22,7 @@ export function OneRequest({ id }: { id: string }) {
   const loaded = useLoad(`request ${id}`, (signal) =>
     bodyOf(GET('/api/requests/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
   )
+  useTitle(id)
   return (
     <>
       <div class="head">

@@ -70,7 +70,7 @@ function Name({ account: { id, name } }: { account: Account }) {
 }
 
 function Spending({ account, onChanged }: { account: Account; onChanged: () => void }) {
-  const { budget, limits } = account
+  const { budget, limits, default_limits: defaults } = account
   const [isChanging, setChanging] = useState(false)
   const [said, say] = useSaid()
   return (
@@ -104,7 +104,7 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
             {limitFields.map(({ name, label }) => (
               <div key={name}>
                 <dt>{label}</dt>
-                <dd>{limits[name]?.toLocaleString('en-US') ?? 'no limit of its own'}</dd>
+                <dd>{limitText(limits[name], defaults?.[name])}</dd>
               </div>
             ))}
           </dl>
@@ -117,4 +117,12 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
       )}
     </section>
   )
+}
+
+/** A limit that is in force, and where it comes from. */
+function limitText(own: number | null, byDefault: number | null | undefined): string {
+  const limit = own ?? byDefault
+  if (limit === null || limit === undefined) return 'no limit'
+  const text = limit.toLocaleString('en-US')
+  return own === null ? `${text}, by the settings of the gateway` : `${text}, set for this account`
 }

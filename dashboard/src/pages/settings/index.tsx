@@ -1,4 +1,5 @@
 import { addressOf, place } from '../../data/place.ts'
+import { useTitle } from '../../data/title.ts'
 import { AccountSettings } from './account.tsx'
 import { AuditLog } from './audit.tsx'
 import { Members } from './members.tsx'
@@ -14,6 +15,7 @@ const parts = [
 export function Page() {
   const { path } = place.value
   const shown = parts.find((part) => part.path === path) ?? parts[0]
+  useTitle(shown.title)
   return (
     <>
       <div class="head">

@@ -1,6 +1,6 @@
 import { RoleValues } from '../../../../generated/client-values.ts'
 import { bodyOf, DELETE, GET, PATCH, type Schemas } from '../../data/api.ts'
-import { useAct } from '../../data/load.ts'
+import { useAct, useLoad } from '../../data/load.ts'
 import { usePages } from '../../data/pages.ts'
 import { addressOf } from '../../data/place.ts'
 import { accountQuery, signedIn } from '../../data/session.ts'
@@ -114,15 +114,41 @@ function Remove({ member: { id, name }, onDone }: RemoveProps) {
       onDone={onDone}
       run={async () => {
         const params = { path: { id }, query: accountQuery() }
-        await bodyOf(DELETE('/api/members/{id}', { params }))
-        return `${name} is no member any more.`
+        const { keys } = await bodyOf(DELETE('/api/members/{id}', { params }))
+        const names = keys.data.map((key) => key.name).join(', ')
+        const stay = names === '' ? '' : ` Keys that stay: ${names}${keys.has_more ? ', …' : ''}.`
+        return `${name} is no member any more.${stay}`
       }}
     >
-      <p>
-        Their next request is refused, and their connections to the account end. The keys that they
-        made are the account’s, and stay.
-      </p>
+      <p>Their next request is refused, and their connections to the account end.</p>
+      <KeysThatStay personId={id} />
     </AskFirst>
+  )
+}
+
+/** Loaded with the dialog, so that what stays can be ended before or after. */
+function KeysThatStay({ personId }: { personId: string }) {
+  const query = { ...accountQuery(), created_by: personId, kind: 'key', state: 'active' } as const
+  const { data, error } = useLoad(`keys that ${personId} made`, (signal) =>
+    bodyOf(GET('/api/keys', { params: { query }, signal })),
+  )
+  if (data === undefined) return <Failure error={error} />
+  if (data.data.length === 0) return <p>No key of the account was made by them.</p>
+  return (
+    <>
+      <p>
+        The keys that they made are the account’s, and stay; they call models, and administer
+        nothing any more. <a href={addressOf('/keys')}>End those that are not needed</a>:
+      </p>
+      <ul aria-label="Keys that stay">
+        {data.data.map((key) => (
+          <li key={key.id}>
+            {key.name} ({key.scopes.join(', ')})
+          </li>
+        ))}
+        {data.has_more && <li>and more</li>}
+      </ul>
+    </>
   )
 }
 

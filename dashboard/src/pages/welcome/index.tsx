@@ -48,7 +48,7 @@ export function Page() {
               <p>
                 Your last call went to <code>{call.model}</code> and{' '}
                 {call.cost.is_charged ? 'cost' : 'would have cost'}{' '}
-                <Money usd={call.cost.amount?.usd} />
+                <Money usd={call.cost.amount?.usd} places={0} />
                 {!call.cost.is_charged && ': test keys are charged nothing'}.
               </p>
               <p>

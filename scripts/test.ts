@@ -1,0 +1,112 @@
+/**
+ * Runs the specs: without an option those of one process (`npm test`), with `--all` the others
+ * (`npm run test:all`). The last lines name the specs that did not run, and why.
+ */
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { installCommand, pathOf } from './test-servers/programs.ts'
+
+const root = join(import.meta.dirname, '..')
+const staticImport = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm
+/** What starts programs: children and Chromium. */
+const starters = ['node:child_process', 'playwright-core']
+const installTimeoutMs = 600_000
+const eachStore = join(root, 'test/support/each-store.ts')
+
+type Suites = { oneProcess: string[]; programs: string[]; eachStore: string[] }
+
+/**
+ * The specs by what they need, as paths from the root: a spec whose modules import one of `starters`
+ * starts programs; one that uses `forEachStore` has a part on PostgreSQL.
+ */
+export function readSuites(): Suites {
+  const known = new Map<string, string[]>()
+  const importsOf = (file: string): string[] => {
+    const found = known.get(file) ?? namesIn(file)
+    known.set(file, found)
+    return found
+  }
+  const suites: Suites = { oneProcess: [], programs: [], eachStore: [] }
+  for (const name of globSync('test/**/*.spec.ts', { cwd: root }).toSorted()) {
+    const file = join(root, name)
+    const modules = reached(file, importsOf)
+    if (starters.some((name) => modules.has(name))) suites.programs.push(name)
+    else {
+      suites.oneProcess.push(name)
+      if (importsOf(file).includes(eachStore)) suites.eachStore.push(name)
+    }
+  }
+  return suites
+}
+
+function namesIn(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(staticImport)].map(([, from, alone]) => {
+    const name = from ?? alone ?? ''
+    return name.startsWith('.') ? join(dirname(file), name) : name
+  })
+}
+
+/** All modules of tests and scripts that a file imports, at any depth, and their packages. */
+function reached(file: string, importsOf: (file: string) => string[]): Set<string> {
+  const seen = new Set<string>()
+  const visit = (from: string): void => {
+    for (const name of importsOf(from)) {
+      if (seen.has(name)) continue
+      seen.add(name)
+      if (/^(?:test|scripts)\/.*\.ts$/.test(relative(root, name))) visit(name)
+    }
+  }
+  visit(file)
+  return seen
+}
+
+/** Installs the missing programs where this user is root and has apt-get. Prints what it does. */
+function installPrograms(): void {
+  const command = installCommand()
+  if (command === undefined || process.getuid?.() !== 0 || pathOf('apt-get') === undefined) return
+  process.stderr.write(`Installing programs for the tests: ${command} ...\n`)
+  const names = command.split(' ').slice(2)
+  if (aptGet(['update', '-qq']))
+    aptGet(['install', '-y', '-qq', '--no-install-recommends', ...names])
+}
+
+function aptGet(words: readonly string[]): boolean {
+  const { status, stdout, stderr } = spawnSync('apt-get', words, {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    timeout: installTimeoutMs,
+    encoding: 'utf8',
+  })
+  if (status !== 0) process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`)
+  return status === 0
+}
+
+function byFolder(names: readonly string[]): string {
+  const folders = Map.groupBy(names, (name) => dirname(name))
+  const lines = [...folders].map(([folder, files]) => {
+    const bare = files.map((name) => name.slice(folder.length + 1, -'.spec.ts'.length))
+    return `  ${folder}: ${bare.join(', ')}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } })
+  const { oneProcess, programs, eachStore: stores } = readSuites()
+  if (values.all) installPrograms()
+  const { status } = spawnSync('mocha', values.all ? [...programs, ...stores] : oneProcess, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, TEST_STORES: values.all ? 'postgres' : 'sqlite' },
+  })
+  process.stdout.write(
+    values.all
+      ? `Not run here: ${oneProcess.length} spec files of one process; npm test runs them.\n`
+      : `Not run here: the parts of ${stores.length} spec files on PostgreSQL, and ${programs.length} ` +
+          'spec files that start programs, servers or Chromium; npm run test:all runs them:\n' +
+          byFolder(programs),
+  )
+  process.exitCode = status ?? 1
+}

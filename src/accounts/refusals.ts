@@ -1,0 +1,204 @@
+import { sql, type Kysely } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Caller } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import { remedyFor } from '../core/remedies.ts'
+import type { RefusalsTable } from '../storage/connection-tables.ts'
+import { listed } from '../storage/sql-dialect.ts'
+import type { Store } from '../storage/store.ts'
+import type { Tables } from '../storage/tables.ts'
+import { timeText } from './key-form.ts'
+import { sweepAgain } from './sweep.ts'
+import { hourMs, timeRange } from './usage/range.ts'
+import { rangeText } from './usage/report.ts'
+
+type Schemas = components['schemas']
+
+/** Which refusals are asked for; the texts are those of the contract's parameters. */
+export type RefusalsAsked = {
+  caller: Pick<Caller, 'accountId' | 'isOperator'>
+  mode: Schemas['Mode']
+  from?: string | undefined
+  to?: string | undefined
+  keyId?: string | undefined
+}
+
+type Counted = Pick<Caller, 'accountId' | 'keyId' | 'person'>
+
+/** Calls that were refused without a row in the ledger: counted in memory, written once in a while. */
+export type Refusals = {
+  /** Counts an error that a caller got; undefined for a caller without a key that exists. */
+  count(error: GatewayError, caller: Counted | undefined): void
+  /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
+  list(asked: RefusalsAsked): Promise<Schemas['Refusals']>
+  /** Writes what waits, for the last time. */
+  close(): Promise<void>
+}
+
+type Options = {
+  store: Pick<Store, 'db'>
+  /** Unix time in milliseconds. */
+  clock: () => number
+  limits: {
+    keyUseWriteMs: number
+    connectionLogWaitingMax: number
+    refusedAttemptTtlSeconds: number
+  }
+  /** Called after each write, and with the reason when one failed: those counts are lost. */
+  onWritten: (error?: unknown) => void
+}
+
+const rowsPerStatement = 50
+const listedMax = 100
+/** A day of 200 keys with one cause each; whoever fills it shortens the past of its own account alone. */
+const rowsPerAccountMax = 5000
+/** Without an account only wrong keys are counted: all else is what scanners of networks send. */
+const codesOfStrangers: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
+
+export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
+  const { connectionLogWaitingMax: waitingMax, refusedAttemptTtlSeconds: ttlSeconds } = limits
+  let waiting = new Map<string, RefusalsTable>()
+  const write = async (): Promise<boolean> => {
+    if (waiting.size === 0) return false
+    // Several processes lock the rows in one order.
+    const rows = [...waiting].toSorted(([one], [other]) => (one < other ? -1 : 1))
+    waiting = new Map()
+    for (let at = 0; at < rows.length; at += rowsPerStatement) {
+      await add(
+        db,
+        rows.slice(at, at + rowsPerStatement).map(([, row]) => row),
+      )
+    }
+    await db
+      .deleteFrom('refusals')
+      .where('hour_at', '<', clock() - ttlSeconds * 1000)
+      .execute()
+    const ids = new Set(rows.map(([, row]) => row.account_id))
+    for (const id of ids) await forgetMany(db, id)
+    return true
+  }
+  const { look, close } = sweepAgain(write, {
+    intervalMs: limits.keyUseWriteMs,
+    onSwept: onWritten,
+  })
+  return {
+    count: (error, caller) => {
+      const whose = error.concerns ?? caller
+      // What people are refused they see on the gateway's own pages.
+      if (caller?.person !== undefined || !isRefusal(error, whose)) return
+      const { accountId = '', keyId = '' } = whose ?? {}
+      const now = clock()
+      const hour = now - (now % hourMs)
+      const name = `${accountId} ${hour} ${keyId} ${error.code}`
+      const known = waiting.get(name)
+      if (known !== undefined) {
+        known.calls++
+        known.last_at = now
+      } else if (waiting.size < waitingMax) {
+        const place = { account_id: accountId, hour_at: hour, key_id: keyId }
+        waiting.set(name, { ...place, error_code: error.code, calls: 1, last_at: now })
+      }
+    },
+    list: async (asked) => {
+      await look()
+      const { accountId } = asked.caller
+      const given = timeRange(asked, clock())
+      const from = given.from - (given.from % hourMs)
+      const range = { from, to: Math.ceil(given.to / hourMs) * hourMs }
+      const rows = await causes(db, asked, range).execute()
+      const own = rows.filter(({ kind }) => kind !== null)
+      return {
+        object: 'refusals',
+        account_id: accountId,
+        mode: asked.mode,
+        ...rangeText(range),
+        calls: own.reduce((sum, { calls }) => sum + calls, 0),
+        data: rows.slice(0, listedMax).map(refusalForm),
+        has_more: rows.length > listedMax,
+      }
+    },
+    close: async () => {
+      await look()
+      close()
+    },
+  }
+}
+
+/** Whether the ledger has no row of it, and its caller or an operator can mend it. */
+function isRefusal({ code, status, cause, progress }: GatewayError, caller: object | undefined) {
+  if (caller === undefined) return codesOfStrangers.has(code)
+  // Whoever waited for an identical call that failed has a row, too.
+  const hasRow = (progress.attempts ?? []).length > 0 || cause instanceof ProviderFailure
+  return !hasRow && (status < 500 || code === 'no_provider_configured')
+}
+
+async function add(db: Kysely<Tables>, rows: RefusalsTable[]): Promise<void> {
+  await db
+    .insertInto('refusals')
+    .values(rows)
+    .onConflict((one) =>
+      one.columns(['account_id', 'hour_at', 'key_id', 'error_code']).doUpdateSet({
+        calls: sql<number>`refusals.calls + excluded.calls`,
+        last_at: sql<number>`case when refusals.last_at > excluded.last_at
+          then refusals.last_at else excluded.last_at end`,
+      }),
+    )
+    .execute()
+}
+
+/** Removes the oldest hours of an account that has too many rows. */
+async function forgetMany(db: Kysely<Tables>, accountId: string): Promise<void> {
+  const rows = db.selectFrom('refusals').where('account_id', '=', accountId)
+  const last = await rows
+    .select('hour_at')
+    .orderBy('hour_at', 'desc')
+    .limit(1)
+    .offset(rowsPerAccountMax)
+    .executeTakeFirst()
+  if (last === undefined) return
+  const old = db.deleteFrom('refusals').where('account_id', '=', accountId)
+  await old.where('hour_at', '<=', last.hour_at).execute()
+}
+
+function causes(
+  db: Kysely<Tables>,
+  { caller: { accountId, isOperator }, mode, keyId }: RefusalsAsked,
+  { from, to }: { from: number; to: number },
+) {
+  const accounts = isOperator && keyId === undefined ? [accountId, ''] : [accountId]
+  const rows = db
+    .selectFrom('refusals')
+    .leftJoin('api_keys', 'api_keys.id', 'refusals.key_id')
+    .where('refusals.account_id', 'in', listed(db, accounts))
+    .where('hour_at', '>=', from)
+    .where('hour_at', '<', to)
+    .where((is) => is.or([is('mode', '=', mode), is('key_id', '=', '')]))
+  return (keyId === undefined ? rows : rows.where('key_id', '=', keyId))
+    .select(({ fn }) => [
+      'key_id',
+      'name',
+      'kind',
+      'error_code',
+      fn.sum<number>('calls').as('calls'),
+      fn.max('refusals.last_at').as('last_at'),
+    ])
+    .groupBy(['key_id', 'name', 'kind', 'error_code'])
+    .orderBy('calls', 'desc')
+    .orderBy('last_at', 'desc')
+    .orderBy('key_id')
+}
+
+type Cause = Awaited<ReturnType<ReturnType<typeof causes>['execute']>>[number]
+
+function refusalForm(row: Cause): Schemas['Refusal'] {
+  const { key_id: id, name, kind, error_code } = row
+  return {
+    object: 'refusal',
+    key: name === null || kind === null ? null : { id, name, kind },
+    error_code,
+    remedy: remedyFor(error_code),
+    calls: row.calls,
+    last_at: timeText(row.last_at),
+  }
+}

@@ -1,0 +1,142 @@
+import { GatewayError } from '../error.ts'
+import type { Problem, Warning } from '../model.ts'
+import type { ChatRequest } from './chat.ts'
+
+type Message = ChatRequest['messages'][number]
+type Result = Extract<Message, { role: 'tool' | 'function' }>
+type Call = {
+  /** The message that has it. */
+  at: number
+  param: string
+  answer: (content: string) => Result
+  /** The message that has its result. */
+  result?: number
+  isMoved?: boolean
+}
+
+/** A conversation in which the results of calls directly follow them. */
+export type SettledCalls = {
+  messages: Message[]
+  warnings: Warning[]
+  /** Notes on these messages with the places that they had in the request. */
+  asSent: <Note extends Problem | Warning>(notes: readonly Note[]) => readonly Note[]
+}
+
+const noResult = 'No result.'
+const shownCharactersMax = 100
+
+/**
+ * The conversation as all vendors take it: results that stand elsewhere are moved to their calls, and a call
+ * without a result, such as that of an agent that was stopped, is answered that there is none. Undefined when
+ * nothing has to be changed. Throws a GatewayError for a result without a call, a second one, and for calls at
+ * the end, whose results only the caller can have.
+ */
+export function settledCalls(messages: ChatRequest['messages']): SettledCalls | undefined {
+  if (!messages.some(hasCalls) && !messages.some(isResult)) return undefined
+  const turns = readTurns(messages)
+  const calls = [...turns.values()].flat()
+  const last = messages.findLastIndex((message) => !isResult(message))
+  const open = turns.get(last)?.find(isOpen)
+  if (open !== undefined) {
+    const message = 'This call needs its result, in a message that follows it.'
+    throw new GatewayError('invalid_value', message, { param: open.param })
+  }
+  return calls.some((call) => isOpen(call) || call.isMoved) ? settle(messages, turns) : undefined
+}
+
+/** The calls of each message that has some, with their results. */
+function readTurns(messages: readonly Message[]): Map<number, Call[]> {
+  const turns = new Map<number, Call[]>()
+  /** The last call of each name that a result may have. */
+  const named = new Map<string, Call>()
+  let last = -1
+  for (const [at, message] of messages.entries()) {
+    if (isResult(message)) {
+      const call = callOf(message, at, named)
+      call.result = at
+      call.isMoved = call.at !== last
+      continue
+    }
+    last = at
+    const calls = callsIn(message, at)
+    if (calls.length > 0) turns.set(at, calls)
+    for (const call of calls) named.set(nameOf(call.answer('')), call)
+  }
+  return turns
+}
+
+function callsIn(message: Message, at: number): Call[] {
+  if (message.role !== 'assistant') return []
+  const path = `messages[${at}]`
+  const calls = (message.tool_calls ?? []).map(({ id }, place): Call => {
+    const answer = (content: string): Result => ({ role: 'tool', tool_call_id: id, content })
+    return { at, param: `${path}.tool_calls[${place}]`, answer }
+  })
+  if (!message.function_call) return calls
+  const { name } = message.function_call
+  const answer = (content: string): Result => ({ role: 'function', name, content })
+  return [...calls, { at, param: `${path}.function_call`, answer }]
+}
+
+/** The open call that a result is of. Throws a GatewayError when there is none. */
+function callOf(message: Result, at: number, named: ReadonlyMap<string, Call>): Call {
+  const call = named.get(nameOf(message))
+  if (call !== undefined && isOpen(call)) return call
+  const isTool = message.role === 'tool'
+  const name = (isTool ? message.tool_call_id : message.name).slice(0, shownCharactersMax)
+  const what = isTool ? `tool call with the id '${name}'` : `function_call of '${name}'`
+  const words = call
+    ? `The ${what} has its result already, in messages[${call.result}].`
+    : `No assistant message before it has a ${what}.`
+  const param = `messages[${at}].${isTool ? 'tool_call_id' : 'name'}`
+  throw new GatewayError('invalid_value', words, { param })
+}
+
+function settle(messages: readonly Message[], turns: ReadonlyMap<number, Call[]>): SettledCalls {
+  const settled: Message[] = []
+  const places: number[] = []
+  const warnings: Warning[] = []
+  const put = (message: Message, place: number) => {
+    settled.push(message)
+    places.push(place)
+  }
+  for (const [at, message] of messages.entries()) {
+    if (isResult(message)) continue
+    put(message, at)
+    for (const { param, answer, result, isMoved } of turns.get(at) ?? []) {
+      if (result === undefined) {
+        const reason = `No message has its result: the model is answered '${noResult}'`
+        warnings.push({ param, requested: null, applied: noResult, reason })
+        put(answer(noResult), at)
+        continue
+      }
+      if (isMoved === true) {
+        const reason = 'A result directly follows the message with its call: it was moved there.'
+        const applied = settled.length
+        warnings.push({ param: `messages[${result}]`, requested: result, applied, reason })
+      }
+      put(messages[result]!, result)
+    }
+  }
+  const sentAt = (_: string, at: string) => `messages[${places[Number(at)]}]`
+  const asSent: SettledCalls['asSent'] = (notes) =>
+    notes.map((note) => ({ ...note, param: note.param.replace(/^messages\[(\d+)\]/, sentAt) }))
+  return { messages: settled, warnings, asSent }
+}
+
+function isOpen({ result }: Call): boolean {
+  return result === undefined
+}
+
+function nameOf(message: Result): string {
+  return `${message.role} ${message.role === 'tool' ? message.tool_call_id : message.name}`
+}
+
+function hasCalls(message: Message): boolean {
+  if (message.role !== 'assistant') return false
+  return Boolean(message.tool_calls?.length) || Boolean(message.function_call)
+}
+
+function isResult(message: Message): message is Result {
+  return message.role === 'tool' || message.role === 'function'
+}

@@ -1,0 +1,35 @@
+import { GatewayError } from '../core/error.ts'
+import { causeOf } from './cause.ts'
+import type { Log } from './log.ts'
+
+/** The first refusal of a cause is a line, and further ones within this time are one with their count. */
+const windowMs = 10_000
+/** Names of models are a part of some: beyond these each is a line. */
+const causesMax = 100
+
+/** Logs what is refused with 503: there is one for each call while a cause lasts. */
+export function createRefusals(now: () => Log) {
+  const counted = new Map<string, { code: string; cause: object; count: number }>()
+  let timer: NodeJS.Timeout | undefined
+  /** Writes the counts, also before the end of their time. */
+  const settle = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const one of counted.values()) if (one.count > 0) now().warn(one, 'refused again')
+    counted.clear()
+  }
+  return {
+    settle,
+    /** A stack would say nothing: the fault is in the settings, the store or the load. */
+    refused(log: Log, fields: object, error: unknown, message: string): void {
+      const { stack: _stack, ...cause } = causeOf(error) as { stack?: unknown }
+      const code = error instanceof GatewayError ? error.code : 'internal_error'
+      const key = JSON.stringify([code, cause])
+      const known = counted.get(key)
+      if (known !== undefined) return void known.count++
+      if (counted.size < causesMax) counted.set(key, { code, cause, count: 0 })
+      timer ??= setTimeout(settle, windowMs).unref()
+      log.warn({ ...fields, code, cause }, message)
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { expect } from 'chai'
+import type { Role, Scope } from '../../src/core/caller.ts'
+import { forEachStore } from '../support/each-store.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+import { hello } from '../support/own-endpoint.ts'
+import type { SignedInPerson } from '../support/people.ts'
+
+const notAllowed = { status: 403, code: 'insufficient_scope' }
+
+forEachStore('a key that administers', (kind) => {
+  let gateway: TestGateway
+  let replica: TestGateway | undefined
+  let accountId: string
+  let owner: SignedInPerson
+  let maker: SignedInPerson
+  beforeEach(async () => {
+    // A look-up is remembered for so long that nothing but the check of each act can refuse.
+    const file = { limits: { key_cache_ms: 60_000, key_recheck_ms: 60_000 } }
+    gateway = await startGateway({ file })
+    // A folder has one gateway.
+    replica = kind === 'sqlite' ? undefined : await startGateway({ file, beside: gateway })
+    accountId = await gateway.createAccount()
+    owner = await gateway.people.signIn({ accountId })
+    maker = await gateway.people.signIn({ accountId, role: 'admin' })
+  })
+  afterEach(async () => {
+    await replica?.stop()
+    await gateway.stop()
+  })
+
+  type Made = { id: string; key: string }
+  const send = (method: string, path: string, person: SignedInPerson, body?: object) =>
+    gateway.fetch(path, {
+      method,
+      key: null,
+      headers: { ...person.headers, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  const make = async (scopes: Scope[], person = maker): Promise<Made> => {
+    const response = await send('POST', '/api/keys', person, { name: 'ci', mode: 'test', scopes })
+    expect(response.status).to.equal(201)
+    return (await response.json()) as Made
+  }
+  const remove = async () => {
+    const response = await send('DELETE', `/api/members/${maker.personId}`, owner)
+    expect(response.status).to.equal(200)
+    return (await response.json()) as { id: string; object: string; keys: { data: Made[] } }
+  }
+  const give = async (role: Role) => {
+    const response = await send('PATCH', `/api/members/${maker.personId}`, owner, { role })
+    expect(response.status).to.equal(200)
+  }
+  const invite = (key: string, at = gateway) =>
+    at.post('/api/members', { email: maker.email, role: 'admin' }, { key })
+  const makeAnother = (key: string, at = gateway) =>
+    at.post('/api/keys', { name: 'more', mode: 'test' }, { key })
+  const chat = (key: string) =>
+    gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello }, { key })
+
+  it('does nothing of it from the moment that its maker is removed, on any replica', async () => {
+    const { key } = await make(['admin', 'inference'])
+    for (const at of [gateway, replica ?? gateway]) {
+      expect((await at.fetch('/api/members', { key })).status).to.equal(200)
+    }
+    await remove()
+    for (const at of [gateway, replica ?? gateway]) {
+      const { message } = await expectError(await invite(key, at), notAllowed)
+      expect(message).to.contain('while the person who made it may')
+      await expectError(await makeAnother(key, at), notAllowed)
+      await expectError(await at.fetch('/api/usage', { key }), notAllowed)
+    }
+    expect((await chat(key)).status).to.equal(200)
+    await gateway.people.join(maker.personId, accountId, 'admin')
+    expect((await gateway.fetch('/api/members', { key })).status).to.equal(200)
+  })
+
+  it('does it only while its maker has the role', async () => {
+    const { key } = await make(['admin', 'inference'])
+    const { key: writer } = await make(['keys:write', 'usage:read', 'inference'])
+    const { key: second } = (await (await makeAnother(key)).json()) as Made
+    await give('member')
+    for (const one of [key, writer]) await expectError(await makeAnother(one), notAllowed)
+    await expectError(await invite(key), notAllowed)
+    expect((await gateway.fetch('/api/usage', { key: writer })).status).to.equal(200)
+    expect((await chat(second)).status).to.equal(200)
+    await give('owner')
+    expect((await makeAnother(writer)).status).to.equal(201)
+  })
+
+  it('does it whoever made it, where that was done with a key of theirs', async () => {
+    const { key } = await make(['admin'])
+    const body = { name: 'second', mode: 'test', scopes: ['admin'] }
+    const { key: second } = (await (await gateway.post('/api/keys', body, { key })).json()) as Made
+    await remove()
+    await expectError(await invite(second), notAllowed)
+  })
+
+  it('goes on where nobody is known to have made it', async () => {
+    const key = await gateway.createKey('test', { accountId, scopes: ['admin'] })
+    await remove()
+    expect((await invite(key)).status).to.equal(201)
+  })
+
+  it('of who runs the gateway does it in the accounts of others, while they do', async () => {
+    const operator = await gateway.people.signIn({ role: 'admin' })
+    const query = `?account_id=${accountId}`
+    const body = { name: 'ops', mode: 'test', scopes: ['admin'] }
+    const made = await send('POST', `/api/keys${query}`, operator, body)
+    const { key } = (await made.json()) as Made
+    expect((await invite(key)).status).to.equal(409)
+    expect((await makeAnother(key)).status).to.equal(201)
+    const { key: own } = await make(['admin'], operator)
+    expect((await gateway.fetch(`/api/members${query}`, { key: own })).status).to.equal(200)
+    const first = await gateway.people.signIn()
+    const path = `/api/members/${operator.personId}`
+    expect((await send('PATCH', path, first, { role: 'member' })).status).to.equal(200)
+    await expectError(await makeAnother(key), notAllowed)
+    const elsewhere = await gateway.fetch(`/api/members${query}`, { key: own })
+    await expectError(elsewhere, { status: 404, code: 'not_found' })
+    await expectError(await gateway.fetch('/api/accounts', { key: own }), notAllowed)
+  })
+
+  it('is told with the others to who removes its maker', async () => {
+    const kept = await make(['admin', 'inference'])
+    const ended = await make(['inference'])
+    await send('DELETE', `/api/keys/${ended.id}`, owner)
+    await make(['inference'], owner)
+    const { id, object, keys } = await remove()
+    expect({ id, object }).to.deep.equal({ id: maker.personId, object: 'removed_member' })
+    expect(keys.data.map((one) => one.id)).to.deep.equal([kept.id])
+    expect(keys.data[0]).to.not.have.property('key')
+    const path = `/api/keys?state=active&created_by=${maker.personId}`
+    const listed = (await (await send('GET', path, owner)).json()) as typeof keys
+    expect(listed.data.map((one) => one.id)).to.deep.equal([kept.id])
+  })
+})

@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { startGateway, type TestGateway } from '../support/gateway.ts'
+
+describe('long answers', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+
+  const ask = (path: string, coding?: string) =>
+    gateway.fetch(path, {
+      key: gateway.adminKey,
+      headers: coding === undefined ? {} : { 'accept-encoding': coding },
+    })
+
+  it('are compressed for clients that take it, and are the same for all', async () => {
+    const plain = await ask('/api/models', 'identity')
+    expect(plain.headers.get('content-encoding')).to.equal(null)
+    expect(plain.headers.get('vary')).to.equal('accept-encoding')
+    const text = await plain.text()
+    expect(Number(plain.headers.get('content-length'))).to.be.above(150_000)
+    for (const coding of ['gzip', 'br']) {
+      const packed = await ask('/api/models', coding)
+      expect(packed.headers.get('content-encoding')).to.equal(coding)
+      expect(Number(packed.headers.get('content-length'))).to.be.below(40_000)
+      expect(await packed.text()).to.equal(text)
+    }
+    const none = await ask('/api/models', 'gzip;q=0, br;q=0')
+    expect(none.headers.get('content-encoding')).to.equal(null)
+    expect(await none.text()).to.equal(text)
+  })
+
+  it('that are short are sent as they are', async () => {
+    const short = await ask('/api/requests', 'gzip')
+    expect(short.headers.get('content-encoding')).to.equal(null)
+    await short.text()
+  })
+
+  it('that may hold a secret are never compressed, whatever their length', async () => {
+    const body = { name: 'n'.repeat(60), mode: 'test' }
+    const headers = { 'accept-encoding': 'gzip, br' }
+    const made = await gateway.post('/api/keys', body, { key: gateway.adminKey, headers })
+    expect(made.status).to.equal(201)
+    expect(made.headers.get('content-encoding')).to.equal(null)
+    await made.text()
+    const keys = await gateway.fetch('/api/keys?limit=100', { key: gateway.adminKey, headers })
+    expect(keys.headers.get('content-encoding')).to.equal(null)
+    expect((await keys.text()).length).to.be.above(1024)
+  })
+})

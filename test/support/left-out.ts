@@ -1,0 +1,25 @@
+import type { Runner, Test } from 'mocha'
+import { installCommand } from '../../scripts/test-servers/programs.ts'
+
+let leftOut: Test[] = []
+
+/** Collects the tests that leave themselves out; runs once, in Mocha's first process. */
+export function mochaGlobalSetup(this: Runner): void {
+  leftOut = []
+  this.on('pending', (test) => void leftOut.push(test))
+}
+
+/** Names these tests, and what installs the programs that they need. With `CI=true` they are a failure. */
+export function mochaGlobalTeardown(): void {
+  if (leftOut.length === 0) return
+  const install = installCommand()
+  const reason =
+    install === undefined
+      ? 'this user may not what they need'
+      : `to be installed as root: ${install}`
+  const suites = new Set(leftOut.map((test) => test.titlePath().slice(0, -1).join(' ')))
+  process.stdout.write(
+    `Left out (${reason}):\n${[...suites].map((name) => `  ${name}\n`).join('')}`,
+  )
+  if (process.env['CI'] === 'true') throw new Error('With CI=true no test may be left out.')
+}

@@ -1,0 +1,293 @@
+import { expect } from 'chai'
+import { leftCallsPerKeyMax } from '../../src/core/ending.ts'
+import { nanoPerUsd, setBudgetOfKey } from '../support/budgets.ts'
+import { completion, streamed, textChunk } from '../support/chat-answers.ts'
+import { toolCall } from '../support/mcp-client.ts'
+import { countLeft, metric } from '../support/metric.ts'
+import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { pixel } from '../support/pixel.ts'
+import { until } from '../support/until.ts'
+import type { ScriptedAnswer } from '../support/upstream.ts'
+
+const file = {
+  routes: {
+    'gpt-5-mini': ['own/writer'],
+    'zai/cogview-4': ['own/painter'],
+    'gpt-image-1-mini': ['own/painter'],
+  },
+  catalog: {
+    'gpt-5-mini': { pricing: { input_per_million_tokens: 1, output_per_million_tokens: 10 } },
+    'zai/cogview-4': { pricing: { per_image: [{ usd: 0.04 }] } },
+    'gpt-image-1-mini': { pricing: { per_image: [{ usd: 0.04 }] } },
+  },
+}
+
+const subjects = {
+  chat: {
+    path: '/v1/chat/completions',
+    body: { model: 'gpt-5-mini', messages: hello, max_completion_tokens: 100 },
+  },
+  stream: {
+    path: '/v1/chat/completions',
+    body: { model: 'gpt-5-mini', messages: hello, max_completion_tokens: 100, stream: true },
+  },
+  picture: { path: '/v1/images/generations', body: { model: 'zai/cogview-4', prompt: 'a fox' } },
+  tool: {
+    path: '/mcp',
+    body: toolCall('generate-image', { model: 'zai/cogview-4', prompt: 'a fox' }),
+  },
+}
+type Subject = keyof typeof subjects
+
+const base64 = pixel.slice(pixel.indexOf(',') + 1)
+const picture: ScriptedAnswer = { body: { created: 1, data: [{ b64_json: base64 }] } }
+/** 9 tokens at $1 and 4 at $10 a million. */
+const chatNanoUsd = 9 * 1000 + 4 * 10_000
+const pictureNanoUsd = 40_000_000
+
+describe('a call that does not end well', () => {
+  let own: OwnEndpoint
+  let key: string
+  beforeEach(async () => {
+    own = await startOwnEndpoint({ file, limits: { key_cache_ms: 0 } })
+    key = await own.gateway.createKey('live')
+    await setBudgetOfKey(own.gateway, key, { nanoUsd: nanoPerUsd, period: 'total' })
+  })
+  afterEach(() => own.stop())
+
+  const send = (subject: Subject, { signal }: Partial<AbortController> = {}, more: object = {}) => {
+    const { path, body } = subjects[subject]
+    return own.gateway.post(path, { ...body, ...more }, { key, ...(signal && { signal }) })
+  }
+  const spending = async () => {
+    const answer = await own.gateway.fetch('/api/key', { key })
+    const { budget } = (await answer.json()) as {
+      budget: Record<'spent' | 'reserved', { nano_usd: number }>
+    }
+    return { spent: budget.spent.nano_usd, reserved: budget.reserved.nano_usd }
+  }
+  const isAsked = (count: number) =>
+    until(`${count} are asked`, () => own.upstream.requests.length === count)
+  const rowsUntil = async (count: number) => {
+    await until(`${count} rows`, async () => (await own.gateway.usage()).length >= count)
+    return own.gateway.usage()
+  }
+  /** Answers when the returned function is called. */
+  const answerLater = (answer: ScriptedAnswer) => {
+    const gate = Promise.withResolvers<void>()
+    own.upstream.answer({ ...answer, after: gate.promise })
+    return gate.resolve
+  }
+
+  const left: [Subject, ScriptedAnswer, nanoUsd: number][] = [
+    ['chat', completion('Hi.'), chatNanoUsd],
+    ['picture', picture, pictureNanoUsd],
+    ['tool', picture, pictureNanoUsd],
+  ]
+  for (const [subject, answer, nanoUsd] of left) {
+    it(`as a ${subject} that is left goes to its end, is paid once and kept`, async () => {
+      const counted = await countLeft(own.gateway)
+      const release = answerLater(answer)
+      const leaving = new AbortController()
+      send(subject, leaving).catch(() => undefined)
+      await isAsked(1)
+      leaving.abort()
+      await counted.until(1)
+      expect((await spending()).reserved, 'it is held').to.be.greaterThan(0)
+      const joined = send(subject)
+      release()
+      expect((await joined).status).to.equal(200)
+      expect((await send(subject)).status).to.equal(200)
+      const rows = await rowsUntil(3)
+      const ends = rows.map((row) => [row.outcome, row.cost_status, row.cost_nano_usd])
+      expect(ends).to.have.deep.members([
+        ['ok', 'exact', nanoUsd],
+        ['ok', 'cached', 0],
+        ['ok', 'cached', 0],
+      ])
+      expect(await spending()).to.deep.equal({ spent: nanoUsd, reserved: 0 })
+      expect(own.upstream.requests.map(({ aborted }) => aborted)).to.deep.equal([false])
+      expect(await metric(own.gateway, 'gateway_left_calls')).to.equal(0)
+    })
+  }
+
+  it('makes all pictures of a request that is left', async () => {
+    const counted = await countLeft(own.gateway)
+    const release = answerLater(picture)
+    const leaving = new AbortController()
+    send('picture', leaving, { n: 6 }).catch(() => undefined)
+    await until('some are asked', () => own.upstream.requests.length > 0)
+    leaving.abort()
+    await counted.until(1)
+    release()
+    const [row] = await rowsUntil(1)
+    expect(row).to.include({ outcome: 'ok', cost_status: 'exact', images: 6 })
+    expect(await spending()).to.deep.equal({ spent: 6 * pictureNanoUsd, reserved: 0 })
+    expect(own.upstream.requests).to.have.length(6)
+  })
+
+  it('as a stream that is left is stopped, and what came is counted', async () => {
+    own.upstream.answer({ pieces: [textChunk('four'), textChunk('more')], hang: true })
+    const leaving = new AbortController()
+    const answer = await send('stream', leaving)
+    const reader = answer.body!.getReader()
+    await reader.read()
+    leaving.abort()
+    await own.upstream.requests[0]!.closed
+    const [row] = await rowsUntil(1)
+    expect(row).to.include({ outcome: 'cancelled', cost_status: 'estimated' })
+    expect(row!.cost_nano_usd).to.be.greaterThan(10_000)
+    expect(await spending()).to.deep.equal({ spent: row!.cost_nano_usd, reserved: 0 })
+    expect(own.upstream.requests[0]!.aborted).to.equal(true)
+  })
+
+  for (const [subject, answer] of [
+    ['chat', completion('Hi, you.', { usage: { prompt_tokens: 9, completion_tokens: 0 } })],
+    ['stream', streamed(['Hi, ', 'you.'], { usage: { prompt_tokens: 9, completion_tokens: 0 } })],
+  ] as const) {
+    it(`as a ${subject} is estimated when its vendor counts no output beside a text`, async () => {
+      own.upstream.answer(answer)
+      await (await send(subject)).text()
+      const [row] = await rowsUntil(1)
+      const cost = { cost_status: 'estimated', cost_nano_usd: 9 * 1000 + 2 * 10_000 }
+      expect(row).to.include({ outcome: 'ok', ...cost })
+    })
+  }
+
+  const one = { data: [{ b64_json: base64 }] }
+  const away = 'https://169.254.169.254/picture.png'
+  const counted = { input_tokens: 5, output_tokens: 1000 }
+  /** What a provider answers, and what the call then costs. */
+  const rows: {
+    name: string
+    subject: Subject
+    answer: ScriptedAnswer | ((index: number) => ScriptedAnswer)
+    more?: object
+    status: string
+    nanoUsd: number | null
+    calls?: number
+  }[] = [
+    ...(['chat', 'stream', 'picture', 'tool'] as const).map((subject) => ({
+      name: 'a refusal',
+      subject,
+      answer: { status: 400, body: { error: { message: 'no' } } },
+      status: 'exact',
+      nanoUsd: 0,
+    })),
+    {
+      name: 'a broken answer',
+      subject: 'chat',
+      answer: { body: '{"choices":' },
+      status: 'unknown',
+      nanoUsd: null,
+    },
+    {
+      name: 'a part of an answer',
+      subject: 'chat',
+      answer: { body: '{"ch', headers: { 'content-length': '500' }, reset: 'after' },
+      status: 'unknown',
+      nanoUsd: null,
+    },
+    {
+      name: 'a part of a stream',
+      subject: 'stream',
+      answer: { pieces: [textChunk('four')], reset: 'after' },
+      status: 'estimated',
+      nanoUsd: 2 * 1000 + 10_000,
+    },
+    {
+      name: 'a broken chunk',
+      subject: 'stream',
+      answer: { pieces: [textChunk('four'), 'data: {"choices":\n\n'] },
+      status: 'estimated',
+      nanoUsd: 2 * 1000 + 10_000,
+    },
+    ...(['picture', 'tool'] as const).flatMap((subject) => [
+      {
+        name: 'an answer that is cut off',
+        subject,
+        answer: { body: '{"da', headers: { 'content-length': '500' }, reset: 'after' as const },
+        status: 'unknown',
+        nanoUsd: null,
+      },
+      {
+        name: 'a broken answer',
+        subject,
+        answer: { body: '{"data":' },
+        status: 'unknown',
+        nanoUsd: null,
+      },
+      {
+        name: 'an address that may not be fetched',
+        subject,
+        answer: { body: { data: [{ url: away }], usage: { generated_images: 1 } } },
+        status: 'exact',
+        nanoUsd: pictureNanoUsd,
+      },
+      {
+        name: 'a file that is no picture',
+        subject,
+        answer: { body: { data: [{ b64_json: 'AAAA' }] } },
+        status: 'exact',
+        nanoUsd: pictureNanoUsd,
+      },
+    ]),
+    {
+      name: 'fewer pictures than were asked for',
+      subject: 'picture',
+      answer: { body: { ...one, usage: counted } },
+      more: { model: 'gpt-image-1-mini', n: 4 },
+      status: 'exact',
+      nanoUsd: pictureNanoUsd,
+    },
+    {
+      name: 'every second of its parts refused',
+      subject: 'picture',
+      answer: (index) =>
+        index % 2 === 1
+          ? { status: 400, body: { error: { message: 'no' } }, delayMs: 20 }
+          : { body: one, delayMs: 60 },
+      more: { n: 4 },
+      status: 'exact',
+      nanoUsd: 2 * pictureNanoUsd,
+      calls: 4,
+    },
+  ]
+  for (const { name, subject, answer, more = {}, status, nanoUsd, calls = 1 } of rows) {
+    it(`as a ${subject} with ${name} costs what its provider may charge`, async () => {
+      own.upstream.answer((_request, index) =>
+        typeof answer === 'function' ? answer(index) : answer,
+      )
+      await (await send(subject, {}, more)).text().catch(() => undefined)
+      const [row] = await rowsUntil(1)
+      expect(row!.outcome).to.be.oneOf(['failed', 'unknown'])
+      expect(row).to.include({ cost_status: status, cost_nano_usd: nanoUsd })
+      const { spent, reserved } = await spending()
+      expect(reserved).to.equal(0)
+      if (nanoUsd === null) expect(spent).to.be.greaterThan(0)
+      else expect(spent).to.equal(nanoUsd)
+      expect(own.upstream.requests).to.have.length(calls)
+    })
+  }
+
+  it('is ended at its provider and charged as it was held beyond so many of its key', async () => {
+    const counted = await countLeft(own.gateway)
+    const release = answerLater(completion('Hi.'))
+    const leaving = new AbortController()
+    for (let count = 0; count <= leftCallsPerKeyMax; count++) {
+      const messages = [{ role: 'user', content: `${count}` }]
+      send('chat', leaving, { messages, max_completion_tokens: 1 }).catch(() => undefined)
+    }
+    await isAsked(leftCallsPerKeyMax + 1)
+    leaving.abort()
+    await counted.until(leftCallsPerKeyMax)
+    const [ended] = await rowsUntil(1)
+    expect(ended).to.include({ outcome: 'cancelled', cost_status: 'unknown', cost_nano_usd: null })
+    release()
+    const rows = await rowsUntil(leftCallsPerKeyMax + 1)
+    expect(rows.filter(({ outcome }) => outcome === 'ok')).to.have.length(leftCallsPerKeyMax)
+    const { spent, reserved } = await spending()
+    expect(spent).to.be.greaterThan(leftCallsPerKeyMax * chatNanoUsd)
+    expect(reserved).to.equal(0)
+  })
+})
