@@ -20,8 +20,8 @@ const knownSchemes = new Set([
   'windsurf:',
   'zed:',
 ])
-/** A domain name of the maker, reversed (RFC 8252 section 7.1): no operating system has such ones. */
-const reverseDomain = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
+/** The maker's domain name, reversed (RFC 8252 section 7.1), but none of Windows' own schemes. */
+const reverseDomain = /^(?!(?:microsoft|windows|ms)\.)[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**

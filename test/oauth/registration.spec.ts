@@ -143,7 +143,7 @@ describe('the registration of clients', () => {
       ['a scheme with an empty label', 'com..app:/cb'],
       ...(
         'about afp calculator content facetime feed ftp intent itms-apps jar ldap mailto market ' +
-        'ms-appinstaller ms-msdt ms-settings ms-word myapp nfs onenote search search-ms sftp shell sms smb ' +
+        'microsoft.windows.camera ms-appinstaller ms-msdt ms-settings ms-word myapp nfs onenote search search-ms sftp windows.example shell sms smb ' +
         'ssh steam tel telnet view-source ws wss'
       )
         .split(' ')
