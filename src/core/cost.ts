@@ -52,7 +52,7 @@ type Priced = { pricing: Pricing; status: CostStatus }
 
 const unknown = (): Priced => ({ pricing: { ...unpriced }, status: 'unknown' })
 
-function pricingOf(prices: Prices, usage: Usage, { atMs, picture = {} }: Circumstances): Priced {
+function pricingOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstances): Priced {
   if (usage.reportedNanoUsd !== undefined) return reported(usage, usage.reportedNanoUsd)
   const valid = pricesAt(prices, atMs)
   const rate = rateOf(valid, usage, atMs)
@@ -99,12 +99,21 @@ function rateOf(
 type Listed = { prices: Pricing['prices']; status: CostStatus }
 
 /** The catalog's prices of what is paid for; undefined when it has none. */
-function listedPrices(prices: Prices, usage: Usage, picture: PictureTraits): Listed | undefined {
-  if (usage.images === 0) return tokenPrices(prices, usage)
+function listedPrices(
+  prices: Prices,
+  usage: Usage,
+  picture: PictureTraits | undefined,
+): Listed | undefined {
+  if (usage.images === 0) return tokenPrices(prices, usage) ?? (picture && withoutPicture(prices))
   const row = priceRow(prices.perImage, picture)
   if (row !== undefined && !prices.perImageIsEstimate) return imagePrices(row, prices, 'exact')
   if (row !== undefined && !usage.imageOutputTokens) return imagePrices(row, prices, 'estimated')
   return usage.outputTokens > 0 ? tokenPrices(prices, usage) : undefined
+}
+
+/** Only pictures have a price, and none was made: tokens that were counted may be charged all the same. */
+function withoutPicture({ perImage }: Prices): Listed | undefined {
+  return perImage.length === 0 ? undefined : { prices: {}, status: 'estimated' }
 }
 
 function imagePrices(
@@ -119,7 +128,7 @@ function imagePrices(
 
 function priceRow(
   rows: readonly ImagePriceRow[],
-  { sizeClass, quality, size, pixels = Infinity }: PictureTraits,
+  { sizeClass, quality, size, pixels = Infinity }: PictureTraits = {},
 ): ImagePriceRow | undefined {
   return rows.find(
     (row) =>

@@ -120,7 +120,7 @@ export class ProviderFailure extends Error {
 
   /** The same of a connection that ended, or was given up, when the request had been sent. */
   afterSending(): ProviderFailure {
-    if (!interruptions.has(this.kind)) return this
+    if (this.wasSent || !interruptions.has(this.kind)) return this
     return new ProviderFailure(this.kind, this.message, { cause: this, wasSent: true })
   }
 

@@ -241,6 +241,13 @@ describe('a call that does not end well', () => {
       nanoUsd: pictureNanoUsd,
     },
     {
+      name: 'tokens and no picture, where only pictures have a price',
+      subject: 'picture',
+      answer: { body: { data: [], usage: counted } },
+      status: 'estimated',
+      nanoUsd: 0,
+    },
+    {
       name: 'every second of its parts refused',
       subject: 'picture',
       answer: (index) =>

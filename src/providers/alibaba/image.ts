@@ -1,5 +1,7 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
+import { noUsage } from '../../core/price.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { fetchEach } from '../transport/fetch-picture.ts'
@@ -9,10 +11,12 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { parseJson, receive, wholeReader } from '../transport/upstream.ts'
 import { membersOf } from '../wire/any-json.ts'
 import { pictureUrl, printJson } from '../wire/long-text.ts'
+import { countIn } from '../wire/token-count.ts'
 import { failureKind } from './failure.ts'
 
 type WireAnswer = {
   output?: { choices?: { message?: { content?: { image?: string }[] } }[] }
+  usage?: unknown
   code?: string
   message?: string
 }
@@ -66,6 +70,15 @@ function readAnswer(
 ): string[] {
   // Not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
+  const made = Math.min(countIn(membersOf(body.usage)['image_count']) ?? 0, count)
+  try {
+    return addressesIn(body, texts, Math.max(made, 1)).slice(0, count)
+  } catch (error) {
+    throw countedFailure(error, { ...noUsage, images: made })
+  }
+}
+
+function addressesIn(body: WireAnswer, texts: VendorTexts, made: number): string[] {
   if (body.output === undefined && body.code !== undefined) {
     const complaint = complaintOf(body)
     throw failureOf(kindOf(500, complaint), complaint, { status: 200, texts, inBand: true })
@@ -73,8 +86,9 @@ function readAnswer(
   const addresses = (body.output?.choices ?? [])
     .flatMap(({ message }) => message?.content ?? [])
     .flatMap(({ image }) => (image === undefined ? [] : [image]))
-  if (addresses.length > 0) return addresses.slice(0, count)
-  throw new ProviderFailure('malformed', 'The provider made no picture.')
+  if (addresses.length >= made) return addresses
+  const text = `The provider delivered ${addresses.length} of ${made} pictures.`
+  throw new ProviderFailure('malformed', text)
 }
 
 function complaintOf(body: unknown): Complaint {

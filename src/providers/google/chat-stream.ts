@@ -89,6 +89,7 @@ export function translator(options: Options): Translator {
         return writer.delta(0, `{"content":${text[1]}}`)
       }
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
+      counts.now(answer.usageMetadata)
       if (answer.error !== undefined) throw bodyFailure(answer, texts)
       refuseBlocked(answer, texts)
       if (identity === undefined) {
@@ -97,7 +98,6 @@ export function translator(options: Options): Translator {
         identity = { id: answerId(responseId, texts), created: createdSeconds, model }
         writer = chunkWriter(identity)
       }
-      counts.now(answer.usageMetadata)
       let chunks = ''
       for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate)
       return chunks

@@ -162,16 +162,24 @@ function streamedReader(how: Reading): PieceReader<ChatAnswer> {
   const lane = eventLane({ repair, dialect, reading, tokensMax, eventBytesMax })
   const assembled = assembledAnswer(lane)
   let bytes = 0
+  const counted = <T>(read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      throw countedFailure(error, lane.usageSoFar())
+    }
+  }
   return {
     push: (piece) => {
       bytes += piece.length
-      assembled.push(piece)
+      counted(() => assembled.push(piece))
     },
-    finish: () => {
-      const completion = repairAnswer(assembled.finish(), naming)
-      const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
-      return { completion, usage, bytes }
-    },
+    finish: () =>
+      counted(() => {
+        const completion = repairAnswer(assembled.finish(), naming)
+        const usage = lane.usageSoFar() ?? estimateUsage(request, completion)
+        return { completion, usage, bytes }
+      }),
   }
 }
 

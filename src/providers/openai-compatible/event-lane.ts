@@ -5,6 +5,7 @@ import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source
 import type { TokensMax } from '../wire/token-count.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
+import { membersOf } from '../wire/any-json.ts'
 import { servedTier } from '../wire/served-tier.ts'
 import type { ChatDialect } from './dialect.ts'
 import { arrivedEvents, endOfForm, formOf, rewritten, type EventForm } from './event-form.ts'
@@ -121,13 +122,14 @@ function eventReader(
       return joined(repair.rest().map(eventOf))
     }
     const parsed = parseEvent<unknown>(data)
+    const said = membersOf(parsed)
+    const told = usageIn(said, dialect.usageMember)
+    // The last counts count, also where they cannot be: then the gateway estimates.
+    if (told?.['prompt_tokens'] !== undefined) usage = readUsage(told, tokensMax, dialect.readCost)
+    tier = said['service_tier'] ?? tier
     const failure = name === 'error' ? eventFailure(parsed, reading) : bodyFailure(parsed, reading)
     if (failure !== undefined) throw failure
     const chunk = readMembers(parsed)
-    const told = usageIn(chunk, dialect.usageMember)
-    // The last counts count, also where they cannot be: then the gateway estimates.
-    if (told?.['prompt_tokens'] !== undefined) usage = readUsage(told, tokensMax, dialect.readCost)
-    tier = chunk['service_tier'] ?? tier
     const ended = repair.ended()
     const repaired = repair.read(chunk)
     // Events of a choice that has ended have the form of those before.

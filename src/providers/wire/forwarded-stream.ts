@@ -1,7 +1,7 @@
 import type { ChatStream, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/price.ts'
-import { tooLarge } from '../transport/answer-failure.ts'
+import { countedFailure, tooLarge } from '../transport/answer-failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { pausingWriter, startEvents, type EventReader } from './event-source.ts'
@@ -49,6 +49,8 @@ export async function forwardedStream(
       return events
     },
     end: () => read(reader.end),
+  }).catch((thrown: unknown) => {
+    throw countedFailure(thrown, countedBefore(thrown, reader))
   })
   return {
     usageSoFar: () => orNone(reader.usageSoFar),
@@ -66,6 +68,13 @@ export async function forwardedStream(
       }
     },
   }
+}
+
+/** The vendor's counts in a stream without a chunk; of one that was cut off they may not be the last. */
+function countedBefore(thrown: unknown, { usageSoFar }: StreamReader): Usage | undefined {
+  const counted = orNone(usageSoFar)
+  const isCut = thrown instanceof ProviderFailure && thrown.wasSent
+  return counted && isCut ? { ...counted, estimated: true } : counted
 }
 
 /** What is known of a stream that broke off: its last counts may be what broke it. */
