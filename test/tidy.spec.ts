@@ -58,6 +58,8 @@ const mayImport: Record<string, string[]> = {
   'config-changes.ts': ['config.ts', 'providers', 'generated'],
   'setting-complaint.ts': ['generated'],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
+  // Types alone, as the next test checks.
+  api: ['accounts', 'http', ...ground],
   http: ground,
   core: ['bytes', 'generated'],
   bytes: [],
@@ -91,6 +93,17 @@ describe('the source', () => {
         .filter((target) => !isAllowed(file.name, target))
         .map((target) => `${file.name} -> ${target}`),
     )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('has an /api that knows the types of the accounts alone', () => {
+    const wrong = source
+      .filter(({ name }) => name.startsWith('src/api/'))
+      .flatMap((file) =>
+        valuesImportedBy(file)
+          .filter((target) => target.startsWith('../accounts/'))
+          .map((target) => `${file.name} -> ${target}`),
+      )
     expect(wrong).to.deep.equal([])
   })
 
@@ -174,6 +187,15 @@ function isAllowedProvider(from: string, to: string): boolean {
   if (one === 'transport') return false
   if (one === 'wire') return other === 'transport'
   return open.has(other)
+}
+
+/** What a file imports other than with `import type`. */
+function valuesImportedBy({ tree }: SourceFile): string[] {
+  return tree.statements.flatMap((node) =>
+    ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword
+      ? (node.moduleSpecifier as ts.StringLiteral).text
+      : [],
+  )
 }
 
 function processMembersIn({ tree }: SourceFile): string[] {

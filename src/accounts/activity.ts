@@ -16,9 +16,12 @@ type Options = {
   clock: () => number
 }
 
-/** What accounts have, and what they have done since the UTC month began, in order. */
-export function createActivities({ reader: { db }, clock }: Options) {
-  return async (accounts: readonly Account[]): Promise<Activity[]> => {
+/** What accounts have, and what they have done since the UTC month began, in their order. */
+export type ActivitiesOf = (accounts: readonly Account[]) => Promise<Activity[]>
+
+/** Reads the activity of accounts from the rows of the store. */
+export function createActivities({ reader: { db }, clock }: Options): ActivitiesOf {
+  return async (accounts) => {
     const now = clock()
     const ids = accounts.map(({ id }) => id)
     const since = monthOf(now)

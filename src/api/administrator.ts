@@ -1,8 +1,12 @@
-import type { Administrator } from '../core/caller.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Administrator, Caller } from '../core/caller.ts'
+import type { ClientAddress } from '../http/client-address.ts'
 import { actorOf } from '../http/operation.ts'
 
-/** Who administers with a request, and what they may do. */
-export function administratorOf(call: Parameters<typeof actorOf>[0]): Administrator {
+type Call = { caller: Caller; request: IncomingMessage; addressOf: ClientAddress }
+
+/** The caller as the actor of an administrative change, with what they may do. */
+export function administratorOf(call: Call): Administrator {
   const { accountId, scopes, isOperator } = call.caller
   return { ...actorOf(call), accountId, scopes, isOperator }
 }

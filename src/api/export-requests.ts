@@ -1,31 +1,19 @@
 import type { components } from '../../generated/types.ts'
+import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
-import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
-import { rangeAsked, type ReportRequest } from './report-usage.ts'
-
-type Schemas = components['schemas']
-type Request = Schemas['RequestRecord']
-type Head = Omit<Schemas['RequestExport'], 'data' | 'rows'>
-
-export type ExportRequests = (
-  asked: Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>,
-) => Exported<Head, Request>
+import { fileAnswer, formatOf, type Columns } from './exported-file.ts'
+import { rangeAsked } from './usage.ts'
 
 /** GET /api/requests/export */
-export function exportRequests({
-  requests,
-}: {
-  requests: ExportRequests
-}): Operation<'exportRequests'> {
-  return async ({ caller, query, request }) => {
-    return fileAnswer(formatOf(query.format, request.headers.accept), {
+export function exportRequests({ requests }: UsageExports): Operation<'exportRequests'> {
+  return async ({ caller, query, request }) =>
+    fileAnswer(formatOf(query.format, request.headers.accept), {
       ...requests(rangeAsked(caller, query)),
       columns,
     })
-  }
 }
 
-const columns: Columns<Request> = {
+const columns: Columns<components['schemas']['RequestRecord']> = {
   id: (row) => row.id,
   at: (row) => row.at,
   key_id: (row) => row.key_id,

@@ -1,19 +1,14 @@
 import type { components } from '../../generated/types.ts'
+import type { UsageExports } from '../accounts/usage/export.ts'
 import type { Operation } from '../http/operation.ts'
-import { fileAnswer, formatOf, type Columns, type Exported } from './exported-file.ts'
-import { rangeAsked, type ReportRequest } from './report-usage.ts'
+import { fileAnswer, formatOf, type Columns } from './exported-file.ts'
+import { rangeAsked } from './usage.ts'
 
-type Schemas = components['schemas']
-type Group = Schemas['UsageGroup']
-type Dimension = Schemas['UsageDimension']
-type Head = Omit<Schemas['UsageExport'], 'data' | 'rows'>
-
-export type ExportUsage = (
-  asked: Omit<ReportRequest, 'orderBy' | 'cursor'>,
-) => Exported<Head, Group>
+type Group = components['schemas']['UsageGroup']
+type Dimension = components['schemas']['UsageDimension']
 
 /** GET /api/usage/export */
-export function exportUsage({ groups }: { groups: ExportUsage }): Operation<'exportUsage'> {
+export function exportUsage({ groups }: UsageExports): Operation<'exportUsage'> {
   return async ({ caller, query, request }) => {
     const asked = rangeAsked(caller, query)
     const groupBy = query.group_by ?? []

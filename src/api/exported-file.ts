@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer.ts'
 type Format = components['schemas']['ExportFormat']
 
 /** What an export begins with, and its rows, which are read as they are taken. */
-export type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
+type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
 /** The cells of a row by their columns. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
 

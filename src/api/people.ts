@@ -1,92 +1,85 @@
-import type { OperationId } from '../../generated/operations.ts'
+import type { Invitations } from '../accounts/invitations.ts'
+import type { Keys } from '../accounts/keys.ts'
+import type { Members } from '../accounts/members.ts'
+import type { PasswordLinks } from '../accounts/password-links.ts'
+import type { People } from '../accounts/people.ts'
 import type { Operations } from '../http/contract-router.ts'
-import type { SessionCookie } from '../http/session-cookie.ts'
-import { acceptInvitation } from './accept-invitation.ts'
-import { changePassword } from './change-password.ts'
-import { createPasswordLink } from './create-password-link.ts'
-import { createSession } from './create-session.ts'
-import { createSessionKey } from './create-session-key.ts'
-import { deleteCurrentSession } from './delete-current-session.ts'
-import { deleteOtherSessions } from './delete-other-sessions.ts'
-import { deleteSession } from './delete-session.ts'
-import { describeInvitation } from './describe-invitation.ts'
-import { inviteMember } from './invite-member.ts'
-import { leaveAccount } from './leave-account.ts'
-import { listInvitations } from './list-invitations.ts'
-import type { ListKeys } from './list-keys.ts'
-import { listMembers } from './list-members.ts'
-import { listSessions } from './list-sessions.ts'
-import { removeMember } from './remove-member.ts'
-import { resetPassword } from './reset-password.ts'
-import { retrieveCurrentSession } from './retrieve-current-session.ts'
-import { retrieveEntrance } from './retrieve-entrance.ts'
-import { retrieveMe } from './retrieve-me.ts'
-import { setUp } from './set-up.ts'
-import { signUp } from './sign-up.ts'
-import { updateMe } from './update-me.ts'
-import { updateMember } from './update-member.ts'
-import { withdrawInvitation } from './withdraw-invitation.ts'
+import { actorOf } from '../http/operation.ts'
+import { createdSecret } from './created-secret.ts'
 
 /** What the operations on people need. */
-export type PeopleOptions = {
-  cookie: SessionCookie
-  entrance: Omit<
-    Parameters<typeof createSession>[0] &
-      Parameters<typeof setUp>[0] &
-      Parameters<typeof resetPassword>[0],
-    'cookie'
-  > &
-    Pick<Parameters<typeof retrieveEntrance>[0], 'isSetUp'>
-  signUp: Parameters<typeof retrieveEntrance>[0]['signUp']
-  people: Parameters<typeof updateMe>[0] & Parameters<typeof changePassword>[0]
-  sessions: Pick<Parameters<typeof retrieveCurrentSession>[0], 'current'> &
-    Parameters<typeof listSessions>[0] &
-    Pick<Parameters<typeof deleteSession>[0], 'end'> &
-    Parameters<typeof deleteOtherSessions>[0]
-  sessionKeys: Parameters<typeof createSessionKey>[0]
-  newcomers: Omit<Parameters<typeof acceptInvitation>[0] & Parameters<typeof signUp>[0], 'cookie'> &
-    Parameters<typeof describeInvitation>[0]
-  members: Parameters<typeof listMembers>[0] &
-    Parameters<typeof updateMember>[0] &
-    Parameters<typeof removeMember>[0] &
-    Parameters<typeof leaveAccount>[0]
-  /** Of the account: those that a removed member made. */
-  keys: { list: ListKeys }
-  passwordLinks: Parameters<typeof createPasswordLink>[0]
-  invitations: Parameters<typeof listInvitations>[0] &
-    Parameters<typeof inviteMember>[0] &
-    Parameters<typeof withdrawInvitation>[0]
+export type PeopleParts = {
+  people: People
+  members: Members
+  invitations: Invitations
+  passwordLinks: PasswordLinks
+  keys: Pick<Keys, 'list'>
 }
 
-/** The handlers of the operations on people and their sessions. */
-export function peopleOperations(options: PeopleOptions) {
-  const { cookie, entrance, people, sessions, newcomers, members, invitations } = options
-  const { sessionKeys } = options
-  const { end } = sessions
+/** The handlers of people themselves and of the members of an account. */
+export function peopleOperations({ people, ...parts }: PeopleParts) {
   return {
-    retrieveEntrance: retrieveEntrance({ ...entrance, signUp: options.signUp }),
-    setUp: setUp({ ...entrance, cookie }),
-    resetPassword: resetPassword({ ...entrance, cookie }),
-    createSession: createSession({ ...entrance, cookie }),
-    createSessionKey: createSessionKey(sessionKeys),
-    listSessions: listSessions(sessions),
-    retrieveCurrentSession: retrieveCurrentSession({ ...sessions, ...people }),
-    deleteCurrentSession: deleteCurrentSession({ end, cookie }),
-    deleteSession: deleteSession({ end, cookie }),
-    deleteOtherSessions: deleteOtherSessions(sessions),
-    retrieveMe: retrieveMe(people),
-    updateMe: updateMe(people),
-    changePassword: changePassword(people),
-    listMembers: listMembers(members),
-    inviteMember: inviteMember(invitations),
-    updateMember: updateMember(members),
-    removeMember: removeMember(members, options.keys.list),
-    leaveAccount: leaveAccount(members),
-    createPasswordLink: createPasswordLink(options.passwordLinks),
-    listInvitations: listInvitations(invitations),
-    withdrawInvitation: withdrawInvitation(invitations),
-    describeInvitation: describeInvitation(newcomers),
-    acceptInvitation: acceptInvitation({ ...newcomers, cookie }),
-    signUp: signUp({ ...newcomers, cookie }),
-  } satisfies Partial<Pick<Operations, OperationId>>
+    retrieveMe: async ({ caller }) => ({
+      status: 200,
+      json: await people.retrieve(caller.person.id),
+    }),
+    updateMe: async (call) => {
+      const { caller, body } = call
+      const json =
+        body.name === undefined
+          ? await people.retrieve(caller.person.id)
+          : await people.rename(caller, body.name, actorOf(call))
+      return { status: 200, json }
+    },
+    changePassword: async (call) => {
+      const { current_password: current, new_password: next } = call.body
+      await people.changePassword(call.caller, { current, next }, actorOf(call))
+      return { status: 204 }
+    },
+    ...memberOperations(parts),
+    ...invitationOperations(parts),
+  } satisfies Partial<Operations>
+}
+
+function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'people'>) {
+  return {
+    listMembers: async ({ caller, query }) => ({
+      status: 200,
+      json: await members.list(caller, query),
+    }),
+    updateMember: async (call) => {
+      const change = { role: call.body.role, actor: actorOf(call) }
+      return { status: 200, json: await members.changeRole(call.caller, call.path.id, change) }
+    },
+    removeMember: async (call) => {
+      const { id } = call.path
+      const { accountId } = call.caller
+      await members.remove(call.caller, id, actorOf(call))
+      // The keys that the member made go on working: the answer lists them for who removed the member.
+      const page = { limit: 100, order: 'desc' } as const
+      const left = await keys.list({ accountId, createdBy: id, state: 'active' }, page)
+      return { status: 200, json: { id, object: 'removed_member', keys: left } }
+    },
+    leaveAccount: async (call) => {
+      await members.leave(call.caller, call.path.id, actorOf(call))
+      return { status: 204 }
+    },
+    createPasswordLink: async (call) =>
+      createdSecret(await passwordLinks.create(call.caller, call.path.id, actorOf(call))),
+  } satisfies Partial<Operations>
+}
+
+function invitationOperations({ invitations }: Pick<PeopleParts, 'invitations'>) {
+  return {
+    listInvitations: async ({ caller, query }) => ({
+      status: 200,
+      json: await invitations.list(caller.accountId, query),
+    }),
+    inviteMember: async (call) =>
+      createdSecret(await invitations.create(call.caller, call.body, actorOf(call))),
+    withdrawInvitation: async (call) => {
+      await invitations.withdraw(call.caller, call.path.id, actorOf(call))
+      return { status: 204 }
+    },
+  } satisfies Partial<Operations>
 }

@@ -16,7 +16,7 @@ import { apiOperations } from '../api/index.ts'
 import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
-import type { Reload } from '../api/reload-settings.ts'
+import type { Reload } from '../api/settings.ts'
 import type { Health } from '../policy/route-health.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Generation } from './generation.ts'
@@ -54,14 +54,20 @@ export function assembleAdministration(options: Options) {
   const keys = announcedKeys(createKeys(parts), options.announce)
   const connections = createConnectionLists({ store, log: options.connectionLog })
   const { reader } = store
-  const usage = {
-    ...createUsageReports({ reader, clock }),
-    ...createUsageExports({ reader, clock }),
-  }
+  const usage = createUsageReports({ reader, clock })
+  const exports = createUsageExports({ reader, clock })
   const requests = { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) }
-  const activityOf = createActivities({ reader, clock })
+  const activitiesOf = createActivities({ reader, clock })
   const limitsInForce = () => current().config.limits
-  const told = { usage, requests, refusals, connections, activityOf, ...assembleOverviews(options) }
+  const told = {
+    usage,
+    exports,
+    requests,
+    refusals,
+    connections,
+    activitiesOf,
+    ...assembleOverviews(options),
+  }
   const held = { audit, limitsInForce, accounts, keys, budgets, lookAtLimits, reload }
   const all = { ...people, ...told, ...held }
   return { keys, operations: apiOperations(all) }

@@ -1,6 +1,5 @@
 import { createRecentAttempts } from '../accounts/usage/recent-attempts.ts'
-import type { DescribeCatalog } from '../api/list-catalog.ts'
-import type { DescribeProviders } from '../api/list-providers.ts'
+import type { DescribeCatalog, DescribeProviders } from '../api/settings.ts'
 import { describeCatalog } from '../catalog/overview.ts'
 import { createPriceOf } from '../catalog/route-price.ts'
 import { createRouteOrder } from '../policy/route-order.ts'

@@ -1,0 +1,43 @@
+import type { components } from '../../generated/types.ts'
+import type { Actor, Caller } from '../core/caller.ts'
+import type { Operations } from '../http/contract-router.ts'
+import { actorOf } from '../http/operation.ts'
+
+type Schemas = components['schemas']
+
+/** The catalog as a caller may use it, or the named model. Rejects with a GatewayError. */
+export type DescribeCatalog = (
+  caller: Caller,
+  model: string | undefined,
+) => Promise<Schemas['CatalogList']>
+export type DescribeProviders = () => Promise<Schemas['ProviderList']>
+
+/** Reads the settings again. Rejects with a GatewayError; then nothing has changed. */
+export type Reload = (by: Actor) => Promise<Schemas['Reload']>
+
+/** What the operations on the settings, and on the models that they configure, need. */
+export type SettingParts = {
+  describeCatalog: DescribeCatalog
+  describeProviders: DescribeProviders
+  /** The limits of the settings in force. */
+  limitsInForce: () => { cacheTtlSeconds: number; cacheEntryBytesMax: number }
+  reload: Reload
+}
+
+/** The handlers of the settings in force. */
+export function settingOperations(parts: SettingParts) {
+  return {
+    listCatalog: async ({ caller, query }) => ({
+      status: 200,
+      json: await parts.describeCatalog(caller, query.model),
+      mayBeCoded: true,
+    }),
+    listProviders: async () => ({ status: 200, json: await parts.describeProviders() }),
+    retrieveCache: async () => {
+      const { cacheTtlSeconds: ttl_seconds, cacheEntryBytesMax: entry_bytes_max } =
+        parts.limitsInForce()
+      return { status: 200, json: { object: 'response_cache', ttl_seconds, entry_bytes_max } }
+    },
+    reloadSettings: async (call) => ({ status: 200, json: await parts.reload(actorOf(call)) }),
+  } satisfies Partial<Operations>
+}

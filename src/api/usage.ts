@@ -1,0 +1,58 @@
+import type { Refusals } from '../accounts/refusals.ts'
+import type { RequestsAsked } from '../accounts/usage/export.ts'
+import type { UsageReports } from '../accounts/usage/report.ts'
+import type { RequestErrors } from '../accounts/usage/request-errors.ts'
+import type { Requests } from '../accounts/usage/requests.ts'
+import type { Operations } from '../http/contract-router.ts'
+
+/** What the operations on usage need. */
+export type UsageParts = {
+  usage: UsageReports
+  requests: Requests & RequestErrors
+  refusals: Pick<Refusals, 'list'>
+}
+
+/** The handlers of an account's calls and of what they sum up to. */
+export function usageOperations({ usage, requests, refusals }: UsageParts) {
+  return {
+    reportUsage: async ({ caller, query }) => {
+      const { group_by: groupBy = [], order_by: orderBy, cursor, limit } = query
+      const asked = { ...rangeAsked(caller, query), groupBy, orderBy, cursor }
+      return { status: 200, json: await usage.report(asked, limit), mayBeCoded: true }
+    },
+    listRequests: async ({ caller: { accountId }, query }) => {
+      const { limit, cursor, order, from, to, cost_above_usd: costAboveUsd } = query
+      const { mode, model, provider, key_id, face, modality, outcome, error_code, cache } = query
+      const columns = { mode, model, provider, key_id, face, modality, outcome, error_code, cache }
+      const { member, failed_provider: failedProvider, failure } = query
+      const json = await requests.list(
+        { accountId, from, to, columns, costAboveUsd, member, failedProvider, failure },
+        { limit, cursor, order },
+      )
+      return { status: 200, json, mayBeCoded: true }
+    },
+    retrieveRequest: async ({ caller, path }) => ({
+      status: 200,
+      json: await requests.find(caller.accountId, path.id),
+    }),
+    listRequestErrors: async ({ caller: { accountId }, query }) => {
+      const { from, to, mode, model, key_id: keyId, member } = query
+      const asked = { accountId, from, to, mode, model, keyId, member }
+      return { status: 200, json: await requests.errors(asked) }
+    },
+    listRefusals: async ({ caller, query }) => {
+      const { from, to, mode, key_id: keyId } = query
+      return { status: 200, json: await refusals.list({ caller, from, to, mode, keyId }) }
+    },
+  } satisfies Partial<Operations>
+}
+
+/** The calls that a query selects, and their order. */
+export function rangeAsked(
+  { accountId }: { accountId: string },
+  query: Omit<RequestsAsked, 'accountId' | 'filter'> & RequestsAsked['filter'],
+): RequestsAsked {
+  const { from, to, mode, order, model, provider, key, member, face, modality, outcome } = query
+  const filter = { model, provider, key, member, face, modality, outcome }
+  return { accountId, from, to, mode, filter, order }
+}
