@@ -1,13 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  chunk,
-  completion,
-  doneEvent,
-  finishChunk,
-  textChunk,
-  usageChunk,
-} from '../support/chat-answers.ts'
+import { chunk, completion, doneEvent, finishChunk, textChunk } from '../support/chat-answers.ts'
 import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import { pixel } from '../support/pixel.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../support/upstream.ts'
