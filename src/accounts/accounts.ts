@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import { budgetForm, limitsForm, type BudgetForm } from '../core/allowance-form.ts'
+import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'

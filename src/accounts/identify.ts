@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Identify, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { keyRemedy } from '../core/key-remedy.ts'
+import { keyRemedy } from '../core/words/remedies.ts'
 import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Warning } from '../core/model.ts'
-import { shortened } from '../core/shortened.ts'
+import { shortened } from '../core/words/shorten.ts'
 
 type Told = components['schemas']['Warning']
 

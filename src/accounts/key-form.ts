@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { budgetForm, limitsForm, type BudgetForm } from '../core/allowance-form.ts'
+import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Scope } from '../core/caller.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'

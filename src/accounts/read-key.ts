@@ -1,6 +1,6 @@
 import type { Credentials } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { keyRemedy } from '../core/key-remedy.ts'
+import { keyRemedy } from '../core/words/remedies.ts'
 
 /** The API key of a request. Throws `missing_api_key` or `invalid_api_key`; names no key. */
 export function readKey({ authorization, apiKey }: Credentials): string {

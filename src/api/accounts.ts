@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { ActivitiesOf } from '../accounts/activity.ts'
 import type { Audit } from '../accounts/audit.ts'
-import { limitsForm } from '../core/allowance-form.ts'
+import { limitsForm } from '../core/limits.ts'
 import type { UsageLimits } from '../core/caller.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { administratorOf } from './administrator.ts'

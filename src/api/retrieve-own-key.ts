@@ -1,9 +1,8 @@
 import type { components } from '../../generated/types.ts'
 import type { Budgets } from '../accounts/budgets.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
-import type { LimitState } from '../core/limits.ts'
+import { type LimitState, limitsForm } from '../core/limits.ts'
 import type { Operation } from '../http/operation.ts'
-import { limitsForm } from '../core/allowance-form.ts'
 
 type Schemas = components['schemas']
 

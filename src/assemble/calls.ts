@@ -5,7 +5,7 @@ import { createDeadlines } from '../core/deadline.ts'
 import type { LeftCalls } from '../core/ending.ts'
 import type { FailoverPolicy } from '../core/failover.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
-import type { Occupancy } from '../core/occupancy.ts'
+import type { ReferenceCount } from '../core/reference-count.ts'
 import { createFinish } from '../pictures/finish.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
@@ -21,7 +21,7 @@ type Options = {
   leftCalls: LeftCalls
   parts: Models
   /** Counts the calls under way. */
-  occupancy: Occupancy
+  occupancy: ReferenceCount
   clock: () => number
   monotonic: () => number
   sleep: FailoverPolicy['sleep']

@@ -1,6 +1,6 @@
 import { retiringDefaults } from '../catalog/catalog.ts'
 import type { Config, Secrets } from '../config.ts'
-import { createOccupancy } from '../core/occupancy.ts'
+import { createReferenceCount } from '../core/reference-count.ts'
 import { createClientAddress, type ClientAddress } from '../http/client-address.ts'
 import type { InForce, Operations } from '../http/contract-router.ts'
 import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
@@ -37,7 +37,7 @@ type Options = Omit<Parameters<typeof assembleCalls>[0], 'parts' | 'occupancy'> 
 /** Builds what calls are answered with. */
 export function createGeneration(options: Options): Generation {
   const { config, secrets, lasting, moreTools, clock } = options
-  const occupancy = createOccupancy()
+  const occupancy = createReferenceCount()
   const models = assembleModels(options)
   const gateway = assembleCalls({ ...options, parts: models, occupancy })
   const { catalog, routes, checkPicture, providers } = models

@@ -1,5 +1,5 @@
 import type { Model } from '../core/model.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 /** How much longer or shorter a name may be; `nearName` takes as many slips. */
 const lettersMax = 3

@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/error.ts'
 import { ModelNotFound } from '../core/model-not-found.ts'
 import type { Catalog } from '../core/model.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { nearModel } from './near-model.ts'
 

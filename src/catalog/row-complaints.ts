@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../core/model.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 /** What is wrong with a row that keeps to its schema, one sentence each. */
 export function complaintsAboutRow(

@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 /** What a command prints; `failed` says that what it looked at is not as it should be. */
 export type Told = { text: string; failed?: boolean }

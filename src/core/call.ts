@@ -22,8 +22,7 @@ import {
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { Held } from './spending.ts'
-import type { TraceHeaders } from './trace-context.ts'
-import type { Trace, TracedTry, TracedWork } from './trace.ts'
+import type { TraceHeaders, Trace, TracedTry, TracedWork } from './trace.ts'
 import type { SureUsage, UpperUsage } from './upper-cost.ts'
 
 /** The dependencies of a call. */

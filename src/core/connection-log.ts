@@ -1,7 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
-import { plainLine } from './plain-line.ts'
-import { shortened } from './shortened.ts'
+import { plainLine, shortened } from './words/shorten.ts'
 
 type Schemas = components['schemas']
 

@@ -1,6 +1,6 @@
 import type { Ending } from './ending.ts'
 import { ProviderFailure } from './failure.ts'
-import type { Occupancy } from './occupancy.ts'
+import type { ReferenceCount } from './reference-count.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {
@@ -20,7 +20,7 @@ export type StartDeadline = (ending: Ending, timeoutMs: number, startedAt: numbe
 
 type Options = {
   /** Counts the calls whose deadline runs. */
-  occupancy?: Pick<Occupancy, 'enter' | 'leave'>
+  occupancy?: Pick<ReferenceCount, 'enter' | 'leave'>
   now?: () => number
 }
 

@@ -1,7 +1,8 @@
+import type { Refusal } from '../bytes/books.ts'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
 import type { LimitState } from './limits.ts'
-import { shortened } from './shortened.ts'
+import { shortened } from './words/shorten.ts'
 
 type Schemas = components['schemas']
 export type ErrorCode = Schemas['ErrorCode']
@@ -141,4 +142,52 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed. The log has the detail.', {
     cause: thrown,
   })
+}
+
+const retryAfterSeconds = 1
+
+/** The error of a request for which no more bytes can be held (docs/behaviour.md#memory). */
+export function memoryError(refusal: Refusal): GatewayError {
+  switch (refusal) {
+    case 'account':
+      return new GatewayError(
+        'rate_limit_exceeded',
+        'The requests of this account hold its share of the memory. Try again when some are answered.',
+        { retryAfterSeconds },
+      )
+    case 'process':
+      return new GatewayError(
+        'overloaded',
+        'The gateway holds as much as it can for now. Try again in a moment.',
+        { retryAfterSeconds },
+      )
+    case 'never':
+      return new GatewayError(
+        'request_too_large',
+        'The request takes more memory than one may have here. Send less at once.',
+      )
+  }
+}
+
+/** Why the store does not keep or give what a client of OAuth asks for. */
+export type StoreRefusalCode =
+  /** A code, or a refresh token behind its grace, was used before. */
+  | 'already_used'
+  /** What it belongs to has ended meanwhile. */
+  | 'connection_ended'
+  /** More clients have registered, or more sign-ins are under way, than the settings allow. */
+  | 'too_many_clients'
+  | 'too_many_artifacts'
+  /** The account has as many connections as the settings allow. */
+  | 'too_many_connections'
+
+/** A refusal of the store; its message is for people and names a remedy. */
+export class StoreRefusal extends Error {
+  readonly code: StoreRefusalCode
+
+  constructor(code: StoreRefusalCode, message: string) {
+    super(message)
+    this.name = 'StoreRefusal'
+    this.code = code
+  }
 }

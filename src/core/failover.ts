@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
 import { ProviderFailure, tellingFailure, type FailureKind, type Spent } from './failure.ts'
 import type { Readiness, Route, Selection } from './route.ts'
-import type { TraceHeaders } from './trace-context.ts'
-import type { TracedTry } from './trace.ts'
+import type { TraceHeaders, TracedTry } from './trace.ts'
 
 /** One try of one route, as stored in the ledger and listed in `x-gateway-attempts`. */
 export type Attempt = {

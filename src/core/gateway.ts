@@ -7,7 +7,7 @@ import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { LeftCalls } from './ending.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
-import { giveWay } from './give-way.ts'
+import { yieldIfLarge } from '../bytes/yield-if-large.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
@@ -20,7 +20,7 @@ import type { Remembered } from './recall/remembered.ts'
 import { quotesOf, type Quotes } from './quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { hasBudget, upperCostsOf, type Reserve } from './spending.ts'
-import { toldWarnings } from './told-warnings.ts'
+import { shortenedWarnings } from './words/shorten-warnings.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
@@ -125,7 +125,7 @@ async function pass<Made, Answer>(
       atMs: call.startedAt,
     })
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
-    const others = giveWay(context.hold)
+    const others = yieldIfLarge(context.hold)
     if (others !== undefined) await others
     const key = keyOf(parts, context, work)
     const signal = work.isShared ? call.deadline.signal : undefined
@@ -140,7 +140,7 @@ async function pass<Made, Answer>(
       const receipt = await call.replay(model, known)
       return work.replay(known, receipt)
     }
-    const more = giveWay(context.hold)
+    const more = yieldIfLarge(context.hold)
     if (more !== undefined) await more
     if (context.isRepeat) assertRepeatable(context, work)
     const nanoUsd = costs?.most(selection.routes) ?? 0
@@ -193,7 +193,7 @@ async function quote<Made, Answer>(
   const atMs = parts.clock()
   const able = await parts.routes(work.models, context.caller)
   const { selection, warnings } = selectFor(parts, context, { able, work, atMs })
-  return { routes: quotesOf(selection, work, atMs), warnings: toldWarnings(warnings) }
+  return { routes: quotesOf(selection, work, atMs), warnings: shortenedWarnings(warnings) }
 }
 
 /** Throws an UnknownOutcome for a picture that another process may have bought, and ended. */

@@ -1,10 +1,12 @@
 import type { components } from '../../generated/types.ts'
-import type { Caller } from './caller.ts'
-import type { Usage } from './price.ts'
+import type { Caller, SpendingLimit, UsageLimits } from './caller.ts'
+import { moneyOf, type Usage } from './price.ts'
+
+type Schemas = components['schemas']
 
 /** What is counted in windows of a minute. */
 export type WindowKind = Exclude<LimitKind, 'concurrency'>
-export type LimitKind = components['schemas']['RateLimitKind']
+export type LimitKind = Schemas['RateLimitKind']
 
 /** One limit of a caller, and what is left of it. */
 export type LimitState = {
@@ -40,3 +42,21 @@ export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promi
 
 /** Counts a call that was refused before it was let in; gives the error to answer with. */
 export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>
+
+/** A budget without what has become of it. */
+export type BudgetForm = Pick<Schemas['BudgetState'], 'amount' | 'period'>
+
+/** Limits in the contract's form. */
+export function limitsForm(limits: UsageLimits): Schemas['Limits'] {
+  return {
+    requests_per_minute: limits.requestsPerMinute,
+    tokens_per_minute: limits.tokensPerMinute,
+    images_per_minute: limits.imagesPerMinute,
+    concurrency: limits.concurrency,
+  }
+}
+
+/** A budget in the contract's form. */
+export function budgetForm(budget: SpendingLimit | null): BudgetForm | null {
+  return budget === null ? null : { amount: moneyOf(budget.nanoUsd), period: budget.period }
+}

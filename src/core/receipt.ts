@@ -9,7 +9,7 @@ import { noUsage, type Usage } from './price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './pricing.ts'
 import type { Remembered } from './recall/remembered.ts'
 import type { Route } from './route.ts'
-import { toldWarnings } from './told-warnings.ts'
+import { shortenedWarnings } from './words/shorten-warnings.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
@@ -121,7 +121,7 @@ export function receiptWriter(same: Same, admission: Admission) {
     ...told,
     ...same,
     limits: admission.limits(),
-    warnings: toldWarnings(told.warnings),
+    warnings: shortenedWarnings(told.warnings),
   })
 }
 

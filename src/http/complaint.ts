@@ -1,7 +1,7 @@
 import type { CheckError } from '../../generated/checks.js'
 import type { ErrorCode } from '../core/error.ts'
 import { shapeHint } from '../core/chat/other-apis.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 /** An error of a check in words; `param` is empty when the whole body is at fault. */
 type Complaint = { code: ErrorCode; param: string; text: string }

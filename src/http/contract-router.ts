@@ -13,10 +13,10 @@ import {
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
 import { GatewayError } from '../core/error.ts'
-import { giveWay } from '../core/give-way.ts'
-import type { ClaimKey } from '../core/idempotency.ts'
+import { yieldIfLarge } from '../bytes/yield-if-large.ts'
+import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
-import type { Occupancy } from '../core/occupancy.ts'
+import type { ReferenceCount } from '../core/reference-count.ts'
 import type { Answer } from './answer.ts'
 import { authorizerOf, noContext, type ActFor, type Registered } from './authorize.ts'
 import { assertValid } from './check-error.ts'
@@ -36,7 +36,7 @@ import type { BodyLimits } from './receive.ts'
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
 /** What answers requests now; a reload replaces it, and requests end with what they began with. */
-export type InForce = Pick<Occupancy, 'enter' | 'leave'> & { operations: Operations }
+export type InForce = Pick<ReferenceCount, 'enter' | 'leave'> & { operations: Operations }
 
 type Options = {
   inForce: () => InForce
@@ -160,7 +160,7 @@ function registerHandlers(
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller, trace } = state
-      const others = giveWay(hold)
+      const others = yieldIfLarge(hold)
       if (others !== undefined) await others
       const known = { caller, requestId, ending, hold, trace, request, response, addressOf }
       const call = { ...known, ...content, query, path: params, options }

@@ -9,7 +9,7 @@ import {
   type Claimed,
   type ClaimKey,
   type KeptAnswer,
-} from '../core/idempotency.ts'
+} from '../core/recall/idempotency.ts'
 import type { Answer } from './answer.ts'
 import { errorAnswer } from './error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'

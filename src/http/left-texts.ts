@@ -9,7 +9,7 @@ import {
   type Pieces,
 } from '../bytes/pieces.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
-import { noRoom } from '../core/room.ts'
+import { memoryError } from '../core/error.ts'
 
 /** A JSON body with tickets (random UUIDs) in the places of the texts that were cut out of it. */
 type LightBody = { pieces: Pieces; texts: LeftTexts }
@@ -84,6 +84,6 @@ function textOf(url: string, texts: LeftTexts, hold: Hold): string {
   const text = texts.get(url.slice(start))
   if (text === undefined) return url
   const refusal = hold.takeMore(3 * piecesLength(text))
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
   return url.slice(0, start) + joinPieces(text).toString('latin1')
 }

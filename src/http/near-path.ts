@@ -1,5 +1,5 @@
 import { operations } from '../../generated/operations.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 const paths: readonly string[] = [...new Set(operations.map(({ path }) => path))].filter(
   (path) => !path.includes('{'),

@@ -4,7 +4,7 @@ import type { operations } from '../../generated/operations.ts'
 import type { Hold } from '../bytes/budget.ts'
 import { joinPieces, piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
-import { noRoom } from '../core/room.ts'
+import { memoryError } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
 import { formPartsSink, type FormPart } from './form-parts.ts'
 import { leaveTexts } from './left-texts.ts'
@@ -69,7 +69,7 @@ const parsedBytesMin = 16_384
 function holdParsed(pieces: Pieces, hold: Hold): void {
   const bytes = piecesLength(pieces)
   const refusal = bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes)
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
 }
 
 function readJson(body: Pieces, hold: Hold, valuesMax: number): ReadBody {
@@ -120,6 +120,6 @@ async function receiveForm(
     0,
   )
   const refusal = hold.takeMore(Math.ceil(characters / 4))
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
   return { parts }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 
 type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
 

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Hold } from '../bytes/budget.ts'
 import type { Peer } from '../bytes/books.ts'
-import { GatewayError } from '../core/error.ts'
-import { noRoom } from '../core/room.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
 import { tooLarge, unpacked, unpackingError } from './unpack.ts'
 
 export type BodyLimits = {
@@ -38,7 +37,7 @@ export function receive<T>(
   // The client may have disconnected before the listeners below are set.
   if (request.destroyed) throw new ClientLeft()
   const refusal = hold.take(announced)
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
   const stream = unpacked(request, bytesMax)
   return new Promise((resolve, fail) => {
     let bytes = 0
@@ -67,7 +66,7 @@ export function receive<T>(
       bytes += piece.length
       if (bytes > bytesMax) return stop(tooLarge(bytesMax))
       const more = bytes > held ? hold.take(bytes - held) : undefined
-      if (more !== undefined) return stop(noRoom(more))
+      if (more !== undefined) return stop(memoryError(more))
       held = Math.max(held, bytes)
       pass(piece, stream, sink, stop)
     })

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Access, SecurityScheme } from '../../generated/operations.ts'
 import type { Caller, Identify, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { keyRemedy } from '../core/key-remedy.ts'
-import { isSameText } from '../core/same-text.ts'
+import { keyRemedy } from '../core/words/remedies.ts'
+import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import { assertSameOrigin, isUnsafe } from './same-origin.ts'
 import type { SessionCookie } from './session-cookie.ts'
 
@@ -84,7 +84,7 @@ async function signedIn(
 
 /** Throws `csrf_failed` unless the request has the token that only the gateway's own pages know. */
 function assertToken(request: IncomingMessage, expected: string): void {
-  if (isSameText(header(request, 'x-csrf-token') ?? '', expected)) return
+  if (timingSafeEqualText(header(request, 'x-csrf-token') ?? '', expected)) return
   const text =
     "The header 'x-csrf-token' is missing or wrong. Send the `csrf_token` that signing in and " +
     'GET /api/sessions/current answer.'

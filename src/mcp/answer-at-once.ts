@@ -1,4 +1,4 @@
-import { nearName } from '../core/near-name.ts'
+import { nearName } from '../core/words/near-name.ts'
 import type { Answer } from '../http/answer.ts'
 import type { OperationCall } from '../http/operation.ts'
 import { jsonAnswer } from './answer-line.ts'

@@ -1,7 +1,7 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError } from '../core/error.ts'
-import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/idempotency.ts'
+import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
 import { noTexts } from '../core/image/image.ts'
 import { fingerprintOf } from '../http/request-fingerprint.ts'
 import { failureText, printFailure, type PrintedResult } from './content.ts'

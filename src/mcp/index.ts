@@ -1,7 +1,7 @@
 import type { CallContext } from '../core/caller.ts'
 import type { ConnectionLog } from '../core/connection-log.ts'
 import type { GatewayError } from '../core/error.ts'
-import type { ClaimKey } from '../core/idempotency.ts'
+import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'

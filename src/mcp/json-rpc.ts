@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { ErrorCode } from '../core/error.ts'
-import { shortened } from '../core/shortened.ts'
+import { shortened } from '../core/words/shorten.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 

@@ -2,7 +2,7 @@ import type { Check } from '../../generated/checks.js'
 import type { components } from '../../generated/tool-types.ts'
 import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
-import type { Occupancy } from '../core/occupancy.ts'
+import type { ReferenceCount } from '../core/reference-count.ts'
 import type { ToolContent } from './content.ts'
 import type { Progress } from './progress.ts'
 
@@ -27,7 +27,7 @@ export type BoundTool = {
 }
 
 /** The tools that there are now; a reload replaces them, and calls end with those they began with. */
-export type ToolsInForce = Pick<Occupancy, 'enter' | 'leave'> & {
+export type ToolsInForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
   tools: ReadonlyMap<string, BoundTool>
   /** The result of `tools/list`, as JSON. */
   list: string

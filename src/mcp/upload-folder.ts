@@ -4,9 +4,8 @@ import { access, link, open, realpath, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { decodeBase64 } from '../bytes/base64.ts'
 import type { CallContext } from '../core/caller.ts'
-import { GatewayError } from '../core/error.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
 import type { NamedAddress, Picture } from '../core/image/image.ts'
-import { noRoom } from '../core/room.ts'
 import { splitName } from './file-name.ts'
 import { createSavedPictures, type SavedFile } from './saved-picture.ts'
 import { createUploadRoom, type UploadLimits as RoomLimits } from './upload-room.ts'
@@ -92,7 +91,7 @@ export function createUploadFolder(
         }
         // As bytes, as base64, and in what a provider is sent.
         const refusal = hold.takeMore(size * 4)
-        if (refusal !== undefined) throw noRoom(refusal)
+        if (refusal !== undefined) throw memoryError(refusal)
         return await file.readFile()
       } finally {
         await file.close()

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import { plainLine } from '../core/plain-line.ts'
+import { plainLine } from '../core/words/shorten.ts'
 import { redirectKind } from './redirect-address.ts'
 import { OAuthRefusal } from './refusal.ts'
 

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { GatewayError } from '../core/error.ts'
-import { keyRemedy } from '../core/key-remedy.ts'
+import { keyRemedy } from '../core/words/remedies.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
 import { OAuthRefusal } from './refusal.ts'
 

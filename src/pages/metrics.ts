@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
-import { isSameText } from '../core/same-text.ts'
+import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import type { Answer } from '../http/answer.ts'
 
 /** Gives the metrics as text, with its content type. */
@@ -84,5 +84,5 @@ function isLoopback({ socket, headers }: IncomingMessage): boolean {
 }
 
 function hasToken({ headers }: IncomingMessage, token: string): boolean {
-  return isSameText(headers.authorization ?? '', `Bearer ${token}`)
+  return timingSafeEqualText(headers.authorization ?? '', `Bearer ${token}`)
 }

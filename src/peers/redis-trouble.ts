@@ -1,4 +1,4 @@
-import { systemReason } from '../core/system-reason.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 
 /** Why there is no connection to Redis, in plain words that hold no secret, and what helps. */
 export type RedisTrouble = {

@@ -1,13 +1,12 @@
 import { createBase64Encoder, decodedLength, encodedBytes } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
-import { GatewayError } from '../core/error.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
 import {
   noTexts,
   type ImageSource,
   type NamedAddress,
   type ReadSources,
 } from '../core/image/image.ts'
-import { noRoom } from '../core/room.ts'
 import { checkPicture, type PictureLimits } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
@@ -33,7 +32,7 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
       const push = (piece: Buffer) => {
         spend(piece.length, param)
         const refusal = hold.take(encodedBytes(piece))
-        if (refusal !== undefined) throw noRoom(refusal)
+        if (refusal !== undefined) throw memoryError(refusal)
         encoder.push(piece)
       }
       try {

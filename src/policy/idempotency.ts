@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
 import { piecesLength } from '../bytes/pieces.ts'
 import type { Caller } from '../core/caller.ts'
-import { clocksDifferMaxMs } from '../core/clocks.ts'
-import { GatewayError } from '../core/error.ts'
+import { clocksDifferMaxMs } from '../core/time.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
-import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/idempotency.ts'
-import { noRoom } from '../core/room.ts'
+import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/recall/idempotency.ts'
 import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { IdempotentAnswersTable } from '../storage/tables.ts'
@@ -178,7 +177,7 @@ function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest):
 
 async function answerOf(row: Row, { hold }: KeyedRequest, { shelf }: Parts) {
   const refusal = hold.take(row.body_bytes)
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
   const body = await shelf.pieces(row)
   if (body === undefined) throw lost(row)
   // Written by `keep`.

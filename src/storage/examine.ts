@@ -2,7 +2,7 @@ import { accessSync, constants, copyFileSync, mkdirSync, readdirSync, statSync }
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemReason } from '../core/system-reason.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import { unlessGone } from './folder.ts'
 import { isJournal } from './journal.ts'
 import { logDamage } from './log-damage.ts'

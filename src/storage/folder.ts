@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { systemReason } from '../core/system-reason.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import { StoreError } from './store-error.ts'
 
 /** Throws a StoreError unless the folder is there, or can be made, and can be written to. */

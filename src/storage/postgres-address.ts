@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { systemReason } from '../core/system-reason.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import type { PostgresPlace } from './postgres-error.ts'
 import { StoreError } from './store-error.ts'
 

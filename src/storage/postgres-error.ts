@@ -1,4 +1,4 @@
-import { systemReason } from '../core/system-reason.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import { StoreError } from './store-error.ts'
 
 /** Where a database is, as it may be told: without user and password. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import { shortened } from '../core/shortened.ts'
+import { shortened } from '../core/words/shorten.ts'
 
 /** Of what callers choose, as a path, and of what libraries say. */
 export const textLengthMax = 500

@@ -1,5 +1,11 @@
-import { readTraceContext, traceHeaders, type TraceCarrier } from '../core/trace-context.ts'
-import type { Trace, TracedTry, Tracing } from '../core/trace.ts'
+import {
+  readTraceContext,
+  traceHeaders,
+  type TraceCarrier,
+  type Trace,
+  type TracedTry,
+  type Tracing,
+} from '../core/trace.ts'
 
 /** Passes the traces of callers on to vendors as they are, and tells of nothing else. */
 export const passingOn: Tracing = {

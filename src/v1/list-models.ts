@@ -1,8 +1,7 @@
 import type { components } from '../../generated/types.ts'
-import type { Catalog } from '../core/model.ts'
+import { type Catalog, toModel } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operation } from '../http/operation.ts'
-import { toModel } from '../core/model-form.ts'
 
 type Schemas = components['schemas']
 type Options = { catalog: Catalog; routes: RouteTable }

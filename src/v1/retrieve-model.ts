@@ -1,7 +1,6 @@
-import type { Catalog } from '../core/model.ts'
+import { type Catalog, toModel } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { Operation } from '../http/operation.ts'
-import { toModel } from '../core/model-form.ts'
 
 type Options = { catalog: Pick<Catalog, 'describe'>; routes: Pick<RouteTable, 'model'> }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { keyRemedy } from '../../src/core/key-remedy.ts'
+import { keyRemedy } from '../../src/core/words/remedies.ts'
 import { textChunk } from '../support/chat-answers.ts'
 import { readEvents } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'

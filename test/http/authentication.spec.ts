@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { keyRemedy } from '../../src/core/key-remedy.ts'
+import { keyRemedy } from '../../src/core/words/remedies.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello } from '../support/own-endpoint.ts'

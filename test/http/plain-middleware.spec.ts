@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { Provider, type Configuration } from 'oidc-provider'
 import { operations } from '../../generated/operations.ts'
 import { createBudget } from '../../src/bytes/budget.ts'
-import { createOccupancy } from '../../src/core/occupancy.ts'
+import { createReferenceCount } from '../../src/core/reference-count.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -36,7 +36,7 @@ describe('what others than the contract answer', () => {
 
   before(async () => {
     const contract = createContractRouter(await loadContract(), {
-      inForce: () => ({ operations: nobodys(), ...createOccupancy() }),
+      inForce: () => ({ operations: nobodys(), ...createReferenceCount() }),
       forms: {},
       security: {
         bearer: stranger,

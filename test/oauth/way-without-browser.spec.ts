@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { expect } from 'chai'
-import { keyRemedy } from '../../src/core/key-remedy.ts'
+import { keyRemedy } from '../../src/core/words/remedies.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 
 type Refusal = { error: string; error_description: string }

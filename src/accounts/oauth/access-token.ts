@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { GatewayError } from '../../core/error.ts'
-import { keyRemedy } from '../../core/key-remedy.ts'
+import { keyRemedy } from '../../core/words/remedies.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { accessKinds, artifactDigest } from './artifact-row.ts'

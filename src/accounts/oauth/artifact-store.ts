@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { StoreRefusal } from '../../core/store-refusal.ts'
+import { StoreRefusal } from '../../core/error.ts'
 import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'

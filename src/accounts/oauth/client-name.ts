@@ -1,4 +1,4 @@
-import { plainLine } from '../../core/plain-line.ts'
+import { plainLine } from '../../core/words/shorten.ts'
 
 /** As the names of keys are. */
 const nameLengthMax = 100

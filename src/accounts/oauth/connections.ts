@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Actor } from '../../core/caller.ts'
-import { GatewayError } from '../../core/error.ts'
-import { StoreRefusal } from '../../core/store-refusal.ts'
+import { GatewayError, StoreRefusal } from '../../core/error.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { allowanceColumns, noAllowance } from '../allowance.ts'

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { clocksDifferMaxMs } from '../../core/clocks.ts'
+import { clocksDifferMaxMs } from '../../core/time.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'

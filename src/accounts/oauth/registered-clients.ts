@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { isSameText } from '../../core/same-text.ts'
-import { StoreRefusal } from '../../core/store-refusal.ts'
+import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
+import { StoreRefusal } from '../../core/error.ts'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
@@ -75,7 +75,7 @@ async function workingDigests(db: Kysely<Tables>, clientId: string, now: number)
 /** Whether a secret is one of those whose digests `find` gives; takes as long for each that is not. */
 export function matchesSecret(secret: string, digests: string): boolean {
   const given = digestOf(secret)
-  return digests.split(' ').some((known) => isSameText(given, known))
+  return digests.split(' ').some((known) => timingSafeEqualText(given, known))
 }
 
 /** Whose a client is that an account has made. */

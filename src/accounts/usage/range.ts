@@ -1,4 +1,4 @@
-import { isDay } from '../../core/day.ts'
+import { isDay } from '../../core/time.ts'
 import { GatewayError } from '../../core/error.ts'
 
 /** From the first moment to the last, which is left out; Unix time in milliseconds. */

@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
-import { meaningOf } from '../../core/failure-meanings.ts'
-import { remedyFor } from '../../core/remedies.ts'
+import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
 import { sqlDialectOf, type SqlDialect } from '../../storage/sql-dialect.ts'
 import { timeRange } from './range.ts'
 import { rangeText, type ReportOptions } from './report.ts'

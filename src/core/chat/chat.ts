@@ -2,7 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
-import type { TraceHeaders } from '../trace-context.ts'
+import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']
 

@@ -1,6 +1,6 @@
 import { bodyMembers } from '../../../generated/operations.ts'
 import { dropped, type Warning } from '../model.ts'
-import { nearName } from '../near-name.ts'
+import { nearName } from '../words/near-name.ts'
 import type { ChatRequest } from './chat.ts'
 import { fieldHint } from './other-apis.ts'
 

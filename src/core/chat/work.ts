@@ -2,7 +2,7 @@ import { deliverWhole, type Answered, type Call, type Whole, type Work } from '.
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 import { noAdapter, type Route } from '../route.ts'
-import type { TraceHeaders } from '../trace-context.ts'
+import type { TraceHeaders } from '../trace.ts'
 import type {
   ChatAnswer,
   ChatCompletion,

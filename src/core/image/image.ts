@@ -3,7 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
-import type { TraceHeaders } from '../trace-context.ts'
+import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']

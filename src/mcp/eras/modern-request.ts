@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../../generated/checks.js'
-import { shortened } from '../../core/shortened.ts'
+import { shortened } from '../../core/words/shorten.ts'
 import { complaintOf } from '../../http/check-error.ts'
 import { JsonRpcError, rpcCodes } from '../json-rpc.ts'
 import type { Message, RequestMessage } from '../messages.ts'

@@ -1,4 +1,4 @@
-import { nearName } from '../../core/near-name.ts'
+import { nearName } from '../../core/words/near-name.ts'
 import { makesImages, type Catalog, type Model } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { endText } from '../model-end.ts'

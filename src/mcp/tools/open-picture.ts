@@ -1,8 +1,7 @@
 import type { Hold } from '../../bytes/budget.ts'
 import type { CallContext } from '../../core/caller.ts'
-import { GatewayError } from '../../core/error.ts'
+import { GatewayError, memoryError } from '../../core/error.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
-import { noRoom } from '../../core/room.ts'
 import { isHandle } from '../saved-picture.ts'
 import type { UploadFolder } from '../upload-folder.ts'
 
@@ -36,5 +35,5 @@ const copiedCharactersMin = 16_384
 function holdCopies(address: string, hold: Hold): void {
   if (address.length < copiedCharactersMin) return
   const refusal = hold.takeMore(2 * address.length)
-  if (refusal !== undefined) throw noRoom(refusal)
+  if (refusal !== undefined) throw memoryError(refusal)
 }

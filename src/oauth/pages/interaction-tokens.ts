@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isSameText } from '../../core/same-text.ts'
+import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
 import { cookieOf } from '../../http/session-cookie.ts'
 import { interactionSeconds } from '../metadata.ts'
 
@@ -27,10 +27,10 @@ export function createInteractionTokens(secret: Buffer, isSecure: boolean): Inte
   const forForm = (uid: string, viewer: Viewer) => sign('form', uid, viewer ?? null)
   return {
     forForm,
-    fitsForm: (given = '', uid, viewer) => isSameText(given, forForm(uid, viewer)),
+    fitsForm: (given = '', uid, viewer) => timingSafeEqualText(given, forForm(uid, viewer)),
     readKey: (request, uid) => {
       const [keyId = '', proof = ''] = (cookieOf(request, keyCookie) ?? '').split('.')
-      return keyId !== '' && isSameText(proof, sign('key', uid, keyId)) ? keyId : undefined
+      return keyId !== '' && timingSafeEqualText(proof, sign('key', uid, keyId)) ? keyId : undefined
     },
     keepKey: (uid, path, keyId) => {
       const value = keyId === undefined ? '' : `${keyId}.${sign('key', uid, keyId)}`

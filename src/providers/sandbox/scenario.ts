@@ -1,4 +1,4 @@
-import { nearName } from '../../core/near-name.ts'
+import { nearName } from '../../core/words/near-name.ts'
 
 /** Where a scenario acts: in conversations with language models, or also in pictures. */
 type Reach = 'chat' | 'all'

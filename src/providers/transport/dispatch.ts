@@ -1,7 +1,7 @@
 import { Pool, type Dispatcher } from 'undici'
 import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { TraceHeaders } from '../../core/trace-context.ts'
+import type { TraceHeaders } from '../../core/trace.ts'
 
 /** A body in one piece or several, sent verbatim; it may be sent again. */
 export type UpstreamBody = string | readonly (string | Buffer)[]

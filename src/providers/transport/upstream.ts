@@ -1,7 +1,7 @@
 import type { Hold } from '../../bytes/budget.ts'
 import { joinPieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { TraceHeaders } from '../../core/trace-context.ts'
+import type { TraceHeaders } from '../../core/trace.ts'
 import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
 import type { Coalescing } from './coalescing.ts'
 import { inTrace, type Dispatch, type UpstreamHead, type UpstreamRequest } from './dispatch.ts'

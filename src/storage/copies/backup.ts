@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { systemReason } from '../../core/system-reason.ts'
+import { systemReason } from '../../core/words/system-reason.ts'
 import { useFolder } from '../folder-lock.ts'
 import { journaled } from '../journal.ts'
 import type { Kept } from '../replay.ts'

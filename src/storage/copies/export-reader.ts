@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { systemReason } from '../../core/system-reason.ts'
+import { systemReason } from '../../core/words/system-reason.ts'
 import { assertNotNewer, newer } from '../migrations.ts'
 import { StoreError } from '../store-error.ts'
 import {

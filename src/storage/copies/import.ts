@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Kysely } from 'kysely'
-import { systemReason } from '../../core/system-reason.ts'
+import { systemReason } from '../../core/words/system-reason.ts'
 import { makeFile, makeFolder } from '../folder.ts'
 import { changeFolder } from '../folder-lock.ts'
 import { integersPlugin } from '../integers.ts'

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { systemReason } from '../../core/system-reason.ts'
+import { systemReason } from '../../core/words/system-reason.ts'
 import { makeFile, makeFolder } from '../folder.ts'
 import { changeFolder } from '../folder-lock.ts'
 import { StoreError, toStoreError } from '../store-error.ts'

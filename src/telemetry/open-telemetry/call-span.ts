@@ -8,14 +8,15 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api'
-import { traceHeaders, type TraceHeaders } from '../../core/trace-context.ts'
-import type {
-  Trace,
-  TracedAnswer,
-  TracedRoute,
-  TracedRow,
-  TracedTry,
-  TracedWork,
+import {
+  traceHeaders,
+  type TraceHeaders,
+  type Trace,
+  type TracedAnswer,
+  type TracedRoute,
+  type TracedRow,
+  type TracedTry,
+  type TracedWork,
 } from '../../core/trace.ts'
 import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'

@@ -10,9 +10,15 @@ import {
   type Span,
 } from '@opentelemetry/api'
 import { contractMethods } from '../../../generated/operations.ts'
-import { shortened } from '../../core/shortened.ts'
-import { readTraceContext, type TraceContext } from '../../core/trace-context.ts'
-import type { RequestTrace, Trace, TracedExchange, Tracing } from '../../core/trace.ts'
+import { shortened } from '../../core/words/shorten.ts'
+import {
+  readTraceContext,
+  type TraceContext,
+  type RequestTrace,
+  type Trace,
+  type TracedExchange,
+  type Tracing,
+} from '../../core/trace.ts'
 import { fail, followCall, secondsSince, type Around, type Tools } from './call-span.ts'
 import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'

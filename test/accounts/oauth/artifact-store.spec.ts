@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ArtifactKind } from '../../../src/accounts/oauth/artifact-row.ts'
-import type { StoreRefusal } from '../../../src/core/store-refusal.ts'
+import type { StoreRefusal } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { digestOf } from '../../../src/accounts/api-key.ts'
 import { forEachStore } from '../../support/each-store.ts'

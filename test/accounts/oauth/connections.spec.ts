@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import type { StoreRefusal } from '../../../src/core/store-refusal.ts'
-import type { GatewayError } from '../../../src/core/error.ts'
+import type { StoreRefusal, GatewayError } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { accountRow } from '../../support/callers.ts'
 import { forEachStore } from '../../support/each-store.ts'

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { giveWay } from '../../src/core/give-way.ts'
+import { yieldIfLarge } from '../../src/bytes/yield-if-large.ts'
 
 describe('a request between its steps', () => {
   it('goes on at once when it is small', () => {
-    expect(giveWay({ bytes: 10_000 })).to.equal(undefined)
+    expect(yieldIfLarge({ bytes: 10_000 })).to.equal(undefined)
   })
 
   it('lets others be answered first when it is large', async () => {
     const order: string[] = []
     setImmediate(() => order.push('another'))
-    await giveWay({ bytes: 8 * 1024 * 1024 })
+    await yieldIfLarge({ bytes: 8 * 1024 * 1024 })
     order.push('the large one')
     expect(order).to.deep.equal(['another', 'the large one'])
   })

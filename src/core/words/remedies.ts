@@ -1,4 +1,5 @@
-import type { ErrorCode } from './error.ts'
+import type { ErrorCode } from '../error.ts'
+import type { FailureKind } from '../failure.ts'
 
 /** What to do about each error of the closed table: a code without a sentence here does not compile. */
 const remedies: Record<ErrorCode, string> = {
@@ -54,3 +55,35 @@ const remedies: Record<ErrorCode, string> = {
 export function remedyFor(code: string | null): string | null {
   return code !== null && Object.hasOwn(remedies, code) ? remedies[code as ErrorCode] : null
 }
+
+const meanings: Record<FailureKind, string> = {
+  unreachable: 'The provider could not be reached, or the connection broke.',
+  timeout: 'The provider did not answer in time.',
+  overloaded: 'The provider failed, or was overloaded.',
+  rate_limited: 'The provider limits the rate of requests.',
+  out_of_credit: 'The account at the provider has no credit left.',
+  credentials: "The provider refused the gateway's key.",
+  not_found: 'The provider does not have this model.',
+  malformed: 'What the provider answered could not be read.',
+  no_picture: 'The model answered without a picture.',
+  rejected: 'The provider refused the request as it was.',
+  context_length: 'The conversation is too long for this model.',
+  too_large: 'The request is too large for the provider.',
+  content_policy: 'The provider refused the content.',
+  no_memory: 'The gateway had no memory left for the answer.',
+  busy: 'Enough pictures waited for their turn already.',
+  cancelled: 'The call was ended before the provider had answered.',
+}
+
+/** What a failure means, for people; null for what is no kind, or one of another version. */
+export function meaningOf(kind: string | null): string | null {
+  return kind !== null && Object.hasOwn(meanings, kind) ? meanings[kind as FailureKind] : null
+}
+
+/**
+ * What a person does who has no API key that works: how one is sent, and who makes one. In the
+ * characters of an `error_description` (RFC 6749 section 5.2).
+ */
+export const keyRemedy =
+  'Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway ' +
+  'makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { nearName } from '../../src/core/near-name.ts'
+import { nearName } from '../../../src/core/words/near-name.ts'
 
 const names = ['model', 'messages', 'max_tokens', 'temperature', 'top_p', 'stop', 'n', 'tools']
 

@@ -1,7 +1,7 @@
-import type { Warning } from './model.ts'
-import { shortened } from './shortened.ts'
+import type { Warning } from '../model.ts'
+import { shortened } from './shorten.ts'
 
-/** A caller may send thousands of fields that are dropped; nobody reads all of them. */
+/** A caller may send thousands of fields that are dropped. */
 const warningsMax = 100
 const textLengthMax = 300
 const reasonLengthMax = 1000
@@ -9,29 +9,29 @@ const reasonLengthMax = 1000
 const valuesMax = 50
 
 /**
- * The warnings as callers are told them and as the cache remembers them: they quote what the caller
- * sent, which may be megabytes.
+ * The warnings as they are returned and cached. They quote what the caller sent, which may be
+ * megabytes: values and reasons are cut, and warnings after the hundredth are counted.
  */
-export function toldWarnings(warnings: readonly Warning[]): readonly Warning[] {
+export function shortenedWarnings(warnings: readonly Warning[]): readonly Warning[] {
   if (warnings.length === 0) return warnings
-  const told = warnings.slice(0, warningsMax).map(({ param, requested, applied, reason }) => ({
+  const shown = warnings.slice(0, warningsMax).map(({ param, requested, applied, reason }) => ({
     param: shortened(param, textLengthMax),
-    requested: toldValue(requested),
-    applied: toldValue(applied),
+    requested: shortValue(requested),
+    applied: shortValue(applied),
     reason: shortened(reason, reasonLengthMax),
   }))
-  if (warnings.length <= warningsMax) return told
+  if (warnings.length <= warningsMax) return shown
   const reason = `There are ${warnings.length} adjustments; the others are not listed.`
   const rest = { param: 'warnings', requested: warnings.length, applied: warningsMax, reason }
-  return [...told, rest]
+  return [...shown, rest]
 }
 
-function toldValue(value: unknown): unknown {
+function shortValue(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, textLengthMax)
   return isSmall(value, { values: valuesMax }) ? value : 'too large to be repeated'
 }
 
-/** Whether a value is soon told; looks at no more than the values that are left. */
+/** Whether a value has few members and short texts; looks at no more than `left.values` of them. */
 function isSmall(value: unknown, left: { values: number }): boolean {
   if (left.values-- <= 0) return false
   if (typeof value === 'string') return value.length <= textLengthMax

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** Whether a text that was given is the secret one; takes as long for each other of its length. */
-export function isSameText(given: string, secret: string): boolean {
+/** Whether two texts are equal, in a time that depends on their length alone. */
+export function timingSafeEqualText(given: string, secret: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(secret)]
   return one.length === other.length && timingSafeEqual(one, other)
 }

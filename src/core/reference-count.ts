@@ -1,12 +1,12 @@
-/** Counts those at work with something that is given up behind the last of them. */
-export type Occupancy = {
+/** Reference count of a resource, which is closed after its last user leaves. */
+export type ReferenceCount = {
   enter(): void
   leave(): void
-  /** Resolves when nobody is left; false when somebody still is after so long. */
+  /** Resolves with true when the count is 0, and with false after `timeoutMs`. */
   emptied(timeoutMs: number): Promise<boolean>
 }
 
-export function createOccupancy(): Occupancy {
+export function createReferenceCount(): ReferenceCount {
   let count = 0
   let onEmpty: (() => void) | undefined
   return {
@@ -21,7 +21,7 @@ export function createOccupancy(): Occupancy {
       new Promise((resolve) => {
         if (count === 0) return resolve(true)
         const late = setTimeout(resolve, timeoutMs, false)
-        // Whoever ends the process does not wait for it.
+        // The timer does not keep the process alive.
         late.unref()
         onEmpty = () => {
           clearTimeout(late)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readTraceContext, traceHeaders } from '../../src/core/trace-context.ts'
+import { readTraceContext, traceHeaders } from '../../src/core/trace.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'

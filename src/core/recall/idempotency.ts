@@ -1,7 +1,7 @@
-import type { Hold } from '../bytes/budget.ts'
-import type { Caller } from './caller.ts'
-import type { GatewayError } from './error.ts'
-import { isOutcomeUnknown } from './failure.ts'
+import type { Hold } from '../../bytes/budget.ts'
+import type { Caller } from '../caller.ts'
+import type { GatewayError } from '../error.ts'
+import { isOutcomeUnknown } from '../failure.ts'
 
 /** A request that its caller may send again, by a key of their own (docs/behaviour.md#idempotency). */
 export type KeyedRequest = {

@@ -1,0 +1,9 @@
+/** A text of at most `lengthMax` characters; of a longer one the beginning, with a mark. */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
+}
+
+/** An untrusted text on one line of at most `lengthMax` characters, without control and bidirectional characters. */
+export function plainLine(text: string, lengthMax: number): string {
+  return shortened(text.replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ').trim(), lengthMax)
+}
