@@ -219,65 +219,20 @@ export interface components {
                 /** @description Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592. */
                 buffered_bytes_max?: number;
                 /**
-                 * @description How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short.
-                 * @default 2000
-                 */
-                slow_peer_grace_ms: number;
-                /**
-                 * @description How long a request's body may pause.
-                 * @default 30000
-                 */
-                request_idle_timeout_ms: number;
-                /**
-                 * @description Values of a JSON body, members of objects and items of lists together.
-                 * @default 250000
-                 */
-                request_values_max: number;
-                /**
                  * @description How long a request may take to arrive.
                  * @default 120000
                  */
                 request_timeout_ms: number;
-                /**
-                 * @description How long its headers may take.
-                 * @default 30000
-                 */
-                headers_timeout_ms: number;
                 /**
                  * @description How long a connection is kept for its next request; longer than a balancer in front keeps it.
                  * @default 75000
                  */
                 keep_alive_timeout_ms: number;
                 /**
-                 * @description How long a caller may take nothing of an answer that waits for it.
-                 * @default 60000
-                 */
-                answer_timeout_ms: number;
-                /**
-                 * @description Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384.
-                 * @default 0
-                 */
-                connections_max: number;
-                /**
-                 * @description Connections that the system keeps until the gateway takes them, at most as many as the system allows (net.core.somaxconn). Further ones try again after a second.
-                 * @default 4096
-                 */
-                connections_waiting_max: number;
-                /**
                  * @description Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address.
                  * @default 0
                  */
                 connections_per_address_max: number;
-                /**
-                 * @description Requests that may wait on a connection for the answers before them; one with more is closed.
-                 * @default 16
-                 */
-                pipelined_requests_max: number;
-                /**
-                 * @description How long the rest of a refused request is read before the connection is closed.
-                 * @default 2000
-                 */
-                linger_timeout_ms: number;
                 /**
                  * @description How long a chat call may take, all its tries together.
                  * @default 600000
@@ -653,11 +608,6 @@ export interface components {
                  * @default 1000
                  */
                 oauth_sweep_rows_max: number;
-                /**
-                 * @description Bytes of a request to the OAuth endpoints, a client's registration among them.
-                 * @default 65536
-                 */
-                oauth_request_bytes_max: number;
                 /**
                  * @description Bytes of a document that an OAuth client publishes of itself.
                  * @default 16384
@@ -1221,39 +1171,11 @@ export const settings = [
     "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
   },
   {
-    "name": "limits.slow_peer_grace_ms",
-    "variable": null,
-    "standard": 2000,
-    "needsRestart": true,
-    "description": "How long a caller may pause in sending or reading before what is held for it is given to others, when memory is short."
-  },
-  {
-    "name": "limits.request_idle_timeout_ms",
-    "variable": null,
-    "standard": 30000,
-    "needsRestart": true,
-    "description": "How long a request's body may pause."
-  },
-  {
-    "name": "limits.request_values_max",
-    "variable": null,
-    "standard": 250000,
-    "needsRestart": true,
-    "description": "Values of a JSON body, members of objects and items of lists together."
-  },
-  {
     "name": "limits.request_timeout_ms",
     "variable": null,
     "standard": 120000,
     "needsRestart": true,
     "description": "How long a request may take to arrive."
-  },
-  {
-    "name": "limits.headers_timeout_ms",
-    "variable": null,
-    "standard": 30000,
-    "needsRestart": true,
-    "description": "How long its headers may take."
   },
   {
     "name": "limits.keep_alive_timeout_ms",
@@ -1263,46 +1185,11 @@ export const settings = [
     "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
   },
   {
-    "name": "limits.answer_timeout_ms",
-    "variable": null,
-    "standard": 60000,
-    "needsRestart": true,
-    "description": "How long a caller may take nothing of an answer that waits for it."
-  },
-  {
-    "name": "limits.connections_max",
-    "variable": null,
-    "standard": 0,
-    "needsRestart": true,
-    "description": "Connections of callers; more are refused with 503. 0 for as many as the limit of open files allows, up to 16384."
-  },
-  {
-    "name": "limits.connections_waiting_max",
-    "variable": null,
-    "standard": 4096,
-    "needsRestart": true,
-    "description": "Connections that the system keeps until the gateway takes them, at most as many as the system allows (net.core.somaxconn). Further ones try again after a second."
-  },
-  {
     "name": "limits.connections_per_address_max",
     "variable": null,
     "standard": 0,
     "needsRestart": true,
     "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
-  },
-  {
-    "name": "limits.pipelined_requests_max",
-    "variable": null,
-    "standard": 16,
-    "needsRestart": true,
-    "description": "Requests that may wait on a connection for the answers before them; one with more is closed."
-  },
-  {
-    "name": "limits.linger_timeout_ms",
-    "variable": null,
-    "standard": 2000,
-    "needsRestart": true,
-    "description": "How long the rest of a refused request is read before the connection is closed."
   },
   {
     "name": "limits.chat_timeout_ms",
@@ -1828,13 +1715,6 @@ export const settings = [
     "standard": 1000,
     "needsRestart": true,
     "description": "Rows of each kind that are removed at once."
-  },
-  {
-    "name": "limits.oauth_request_bytes_max",
-    "variable": null,
-    "standard": 65536,
-    "needsRestart": true,
-    "description": "Bytes of a request to the OAuth endpoints, a client's registration among them."
   },
   {
     "name": "limits.oauth_document_bytes_max",

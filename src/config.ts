@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { settingsCheck } from '../generated/settings-check.js'
 import { settings, type components } from '../generated/settings.ts'
+import type { Bounds } from './bounds.ts'
 import { bufferedBytesDefault } from './bytes/machine-memory.ts'
 import { configuredRows, readCatalogRows } from './catalog/catalog.ts'
 import type { OwnEntries } from './catalog/own-rows.ts'
@@ -62,7 +63,7 @@ export type Config = TelemetryConfig & {
   readonly catalog: OwnEntries
   readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
-  readonly limits: Limits
+  readonly limits: Limits & Bounds
 }
 
 /** Settings that must not appear in logs, answers or the store. */

@@ -1,5 +1,6 @@
 import type { settingsCheck } from '../generated/settings-check.js'
 import { settings } from '../generated/settings.ts'
+import { removedSettings } from './removed-settings.ts'
 
 /** What a check of the settings complains about, with the setting and the remedy. */
 export function complaintText({
@@ -15,7 +16,10 @@ export function complaintText({
   const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
   if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
   if (keyword === 'additionalProperties') {
-    return `${name}: there is no setting '${String(params['additionalProperty'])}'.`
+    const unknown = String(params['additionalProperty'])
+    const now = path === 'limits' ? removedSettings[unknown] : undefined
+    if (now !== undefined) return `limits.${unknown} is no setting since 0.1: ${now}.`
+    return `${name}: there is no setting '${unknown}'.`
   }
   if (keyword === 'unevaluatedProperties') {
     return `${name}: there is no '${String(params['unevaluatedProperty'])}'.`

@@ -50,8 +50,7 @@ describe('settings', () => {
   })
 
   it('come from a variable first, then from gateway.yaml, then from the defaults', () => {
-    const config = load({ PORT: '1' }, { port: 2, host: '0.0.0.0' })
-    const { port, host, logLevel } = config
+    const { port, host, logLevel } = load({ PORT: '1' }, { port: 2, host: '0.0.0.0' })
     expect({ port, host, logLevel }).to.deep.equal({ port: 1, host: '0.0.0.0', logLevel: 'info' })
   })
 
@@ -91,11 +90,10 @@ describe('settings', () => {
       GROQ_API_KEY: 'k',
       GROQ_BASE_URL: 'nowhere',
     }
-    const own = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
     const file = {
       colour: 'red',
       limits: { cache_ttl_seconds: -1, no_such_limit: 1 },
-      providers: [{ ...own, api_key_env: 'OWN_KEY' }],
+      providers: [{ ...keyless, api_key_env: 'OWN_KEY' }],
     }
     const told = complaints(variables, file)
     expect(told.map((line) => line.split(/[ :]/, 1)[0])).to.have.members([
@@ -156,10 +154,13 @@ describe('settings', () => {
       says: /^limits\.upstream_connections_max must be at least 1\.$/,
     },
     {
+      name: 'a limit that is no setting any more, with what holds now',
+      file: { limits: { connections_waiting_max: 9 } },
+      says: /^limits\.connections_waiting_max is no setting since 0\.1: 4096 connections wait\.$/,
+    },
+    {
       name: 'a provider whose address is none',
-      file: {
-        providers: [{ id: 'own', kind: 'openai-compatible', base_url: 'http://', models: '*' }],
-      },
+      file: { providers: [{ ...keyless, base_url: 'http://' }] },
       says: /base_url of the provider 'own'/,
     },
     {
@@ -264,9 +265,8 @@ describe('settings', () => {
       OPENAI_API_KEY: 'secret-one,secret-two',
       OWN_KEY: 'secret-three',
     }
-    const own = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
     const { config, secrets } = loadBoth(variables, {
-      providers: [{ ...own, api_key_env: 'OWN_KEY' }],
+      providers: [{ ...keyless, api_key_env: 'OWN_KEY' }],
     })
     expect(JSON.stringify(config)).to.not.include('secret')
     expect(JSON.parse(JSON.stringify(secrets))).to.deep.equal({

@@ -22,10 +22,7 @@ const limits = {
 /** What takes longer than these is ended within a run. */
 const hurriedLimits = {
   request_timeout_ms: 2000,
-  request_idle_timeout_ms: 2000,
-  headers_timeout_ms: 2000,
   keep_alive_timeout_ms: 2000,
-  linger_timeout_ms: 500,
   chat_timeout_ms: 4000,
   upstream_idle_timeout_ms: 2000,
 }

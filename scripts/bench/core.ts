@@ -54,7 +54,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const { config } = loadConfig({ DATA_DIR: folder })
   const monotonic = (): number => Math.trunc(performance.now())
-  const budget = createBudget({ bytesMax: 2 ** 28, graceMs: 1000, now: monotonic })
+  const budget = createBudget({ bytesMax: 2 ** 28, now: monotonic })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(createLog('silent'), metrics)
   const opened = await openStore(config, { databaseUrl: undefined })

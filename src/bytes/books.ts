@@ -48,12 +48,15 @@ export type Waiting = {
 export type BudgetOptions = {
   bytesMax: number
   /** How long who is slow may pause before others get the room. */
-  graceMs: number
+  graceMs?: number | undefined
   /** Milliseconds of a clock that nobody sets. */
   now: () => number
   /** Told of bytes that are given back. */
   onGiven?: (bytes: number) => void
 }
+
+/** A phone that changes its network is back within this; memory is kept no longer for one that pauses. */
+const graceStandardMs = 2000
 
 /** Who holds how much, who waits for room, and who pauses while holding. */
 export class Books {
@@ -75,7 +78,12 @@ export class Books {
   #timer: NodeJS.Timeout | undefined
   #serves = false
 
-  constructor({ bytesMax, graceMs, now, onGiven = () => undefined }: BudgetOptions) {
+  constructor({
+    bytesMax,
+    graceMs = graceStandardMs,
+    now,
+    onGiven = () => undefined,
+  }: BudgetOptions) {
     this.#onGiven = onGiven
     this.bytesMax = bytesMax
     this.graceMs = graceMs

@@ -148,6 +148,5 @@ export class Hold {
 /** What is held beside the requests, and is bounded by other means. */
 export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
-  graceMs: 1000,
   now: () => performance.now(),
 }).open()

@@ -1,6 +1,10 @@
 import type { Socket } from 'node:net'
 import { GatewayError } from '../core/error.ts'
-import type { ConnectionTable, TableOptions } from './connection-table.ts'
+import {
+  lingerTimeoutStandardMs,
+  type ConnectionTable,
+  type TableOptions,
+} from './connection-table.ts'
 import type { Connection } from './connection.ts'
 import { newRequestId } from './exchange.ts'
 import { printAnswer } from './malformed.ts'
@@ -18,7 +22,7 @@ export function createRefusals({ limits, clock, monotonic, table, onRefusal }: O
   const tell = (connection: Connection, error: GatewayError): string => {
     const { socket } = connection
     const requestId = newRequestId(clock())
-    connection.closesAtMs = monotonic() + limits.lingerTimeoutMs
+    connection.closesAtMs = monotonic() + (limits.lingerTimeoutMs ?? lingerTimeoutStandardMs)
     if (!socket.writable) socket.destroy()
     else socket.end(printAnswer(error, requestId))
     return requestId

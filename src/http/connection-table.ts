@@ -15,8 +15,8 @@ export type TableOptions = {
   limits: {
     connectionsMax: number
     connectionsPerAddressMax: number
-    answerTimeoutMs: number
-    lingerTimeoutMs: number
+    answerTimeoutMs?: number
+    lingerTimeoutMs?: number
   }
   /** From time to time: how many are open, and how many were closed since the last time. */
   onSweep: (open: number, closed: ReadonlyMap<CloseReason, number>) => void
@@ -46,13 +46,20 @@ const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
+/** A slow reader takes some bytes within a minute; one that takes none has left without a word. */
+const answerTimeoutStandardMs = 60_000
+/** Long enough for an error to be read in the middle of an upload, before the connection is reset. */
+export const lingerTimeoutStandardMs = 2000
+
 /** One timer looks after all connections, so that an answer costs none. */
 export function createConnectionTable({
   limits,
   onSweep,
   monotonic,
 }: TableOptions): ConnectionTable {
-  const { connectionsMax, connectionsPerAddressMax, answerTimeoutMs, lingerTimeoutMs } = limits
+  const { connectionsMax, connectionsPerAddressMax } = limits
+  const { answerTimeoutMs = answerTimeoutStandardMs } = limits
+  const { lingerTimeoutMs = lingerTimeoutStandardMs } = limits
   const open = new Map<Socket, Connection>()
   const closed = new Map<CloseReason, number>()
   const origins = createCounts()

@@ -11,7 +11,6 @@ import { createRefusals } from './connection-refusals.ts'
 import { malformedError, type ParseError } from './malformed.ts'
 
 export type ConnectionsOptions = TableOptions & {
-  limits: { pipelinedRequestsMax: number }
   /** Answers a request whose turn has come. */
   handle: (request: IncomingMessage, response: ServerResponse) => void
   /** A connection was answered with an error outside of an exchange. */
@@ -36,8 +35,11 @@ export type Connections = Pick<
   refuse(socket: Socket, error: GatewayError): void
 }
 
+/** Hardly any client sends a request before the last one's answer; a browser never does. */
+const pipelinedRequestsMax = 16
+
 export function createConnections(options: ConnectionsOptions): Connections {
-  const { limits, handle } = options
+  const { handle } = options
   const table = createConnectionTable(options)
   const refusals = createRefusals({ ...options, table })
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
@@ -50,7 +52,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     if (connection === undefined || connection.refusal !== undefined) return
     if (response.socket !== null) {
       begin(connection, request, response)
-    } else if (connection.waiting === limits.pipelinedRequestsMax) {
+    } else if (connection.waiting === pipelinedRequestsMax) {
       // No error is told: what Node has read by now is kept until the connection is gone.
       table.cut(connection, 'pipelined')
       stopParsing(connection.socket)

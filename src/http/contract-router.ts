@@ -48,8 +48,11 @@ type Options = {
   addressOf: ClientAddress
   claimKey: ClaimKey
   countRefused: CountRefused
-  limits: BodyLimits & { oauthRequestBytesMax: number }
+  limits: BodyLimits
 }
+
+/** A registration with its addresses and keys has some kilobytes. */
+const oauthRequestBytesMax = 65_536
 
 type ExchangeContext = Parameters<OperationHandler>[0]
 
@@ -148,9 +151,9 @@ function registerHandlers(
     const names: readonly string[] = operation.headerNames
     const answerOnce = names.includes(keyHeader) ? answersOnce(id, claimKey) : undefined
     const isOAuth = operation.protocol === 'oauth'
-    const requestBytesMax = isOAuth ? limits.oauthRequestBytesMax : limits.requestBytesMax
+    const requestBytesMax = isOAuth ? oauthRequestBytesMax : limits.requestBytesMax
     const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], { ...limits, requestBytesMax })
-    const readBody = bodyReader(operation, forms[id], limits)
+    const readBody = bodyReader(operation, forms[id])
     backend.register(id, async (_context, exchange: ExchangeContext) => {
       const { req: request, res: response, state, params } = exchange
       const options = { ...request.headers }

@@ -8,6 +8,7 @@ import { GatewayError, toGatewayError } from '../core/error.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { RequestTrace, Tracing } from '../core/trace.ts'
 import { send, type Answer } from './answer.ts'
+import { lingerTimeoutStandardMs } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './receive.ts'
@@ -56,7 +57,7 @@ export type ExchangeState = {
 }
 
 export type ExchangeOptions = {
-  limits: { concurrentRequestsMax: number; lingerTimeoutMs: number; pingIntervalMs: number }
+  limits: { concurrentRequestsMax: number; lingerTimeoutMs?: number; pingIntervalMs: number }
   /** Whether the connection is closed behind the answer. */
   closing: (request: IncomingMessage) => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
@@ -257,7 +258,7 @@ async function refuse(
   { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {
   if (thrown instanceof ClientLeft) return
-  const { lingerTimeoutMs, pingIntervalMs } = limits
+  const { lingerTimeoutMs = lingerTimeoutStandardMs, pingIntervalMs } = limits
   if (response.headersSent) {
     response.destroy()
     return

@@ -5,6 +5,8 @@ import { GatewayError } from '../core/error.ts'
 const levelsMax = 1000
 /** More than any list of tools has. */
 const namesMax = 20_000
+/** Parsed, each takes tens of bytes; a conversation of the largest context with its tools has far fewer. */
+const valuesStandardMax = 250_000
 
 /** What a byte outside of strings means here; nothing for most of them. */
 const kinds = new Uint8Array(256)
@@ -26,7 +28,10 @@ for (const [kind, signs] of [
  * has more than `valuesMax` members and items, or too many names. Says whether a number in it may be out of range. Bytes
  * that are no JSON are no fault here.
  */
-export function checkJsonBounds(bytes: Buffer, valuesMax: number): { overflows: boolean } {
+export function checkJsonBounds(
+  bytes: Buffer,
+  valuesMax = valuesStandardMax,
+): { overflows: boolean } {
   let depth = 0
   let values = 1
   let numbers = 0

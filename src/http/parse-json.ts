@@ -6,16 +6,12 @@ import { findJsonFault } from './json-fault.ts'
 /**
  * Parses a JSON body. Throws `invalid_json`, which tells where and why, `invalid_value` when it is
  * nested too deeply, encoded twice or has a number out of range, or `request_too_large` when it has
- * more than `valuesMax` members and items. `original` is the body as it was sent, for the place.
+ * too many members and items. `original` is the body as it was sent, for the place.
  */
-export function parseBody(
-  bytes: Buffer,
-  valuesMax: number,
-  original: () => Buffer = () => bytes,
-): unknown {
+export function parseBody(bytes: Buffer, original: () => Buffer = () => bytes): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body. Send a JSON object.')
   if (!isUtf8(bytes)) throw notUtf8(bytes)
-  const { overflows } = checkJsonBounds(bytes, valuesMax)
+  const { overflows } = checkJsonBounds(bytes)
   const value = parseJson(bytes, original)
   if (overflows) refuseInfinity(value)
   if (typeof value === 'string' && /^\s*[{[]/.test(value)) {

@@ -39,7 +39,6 @@ export function bodyReceiver(
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
-  { requestValuesMax }: BodyLimits,
 ): (arrived: Pieces | ArrivedForm, hold: Hold) => ReadBody {
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest') {
@@ -53,10 +52,7 @@ export function bodyReader(
   // Each `rest` operation with a body has a check, which the type of `id` does not tell.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
   return (arrived, hold) => {
-    const read =
-      'parts' in arrived
-        ? readForm(arrived.parts, form!)
-        : readJson(arrived, hold, requestValuesMax)
+    const read = 'parts' in arrived ? readForm(arrived.parts, form!) : readJson(arrived, hold)
     assertValid(check, read.body, { names: read.names })
     return read
   }
@@ -72,10 +68,10 @@ function holdParsed(pieces: Pieces, hold: Hold): void {
   if (refusal !== undefined) throw memoryError(refusal)
 }
 
-function readJson(body: Pieces, hold: Hold, valuesMax: number): ReadBody {
+function readJson(body: Pieces, hold: Hold): ReadBody {
   const { pieces, texts } = leaveTexts(body)
   holdParsed(pieces, hold)
-  const value = parseBody(joinPieces(pieces), valuesMax, () => joinPieces(body))
+  const value = parseBody(joinPieces(pieces), () => joinPieces(body))
   return { body: value, texts, names: ownNames }
 }
 

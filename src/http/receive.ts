@@ -7,9 +7,11 @@ import { tooLarge, unpacked, unpackingError } from './unpack.ts'
 
 export type BodyLimits = {
   requestBytesMax: number
-  requestValuesMax: number
-  requestIdleTimeoutMs: number
+  requestIdleTimeoutMs?: number
 }
+
+/** A client whose network changes is back within seconds; one that has left sends nothing any more. */
+const idleTimeoutStandardMs = 30_000
 
 /** What becomes of a body as it arrives. */
 export type Sink<T> = {
@@ -28,7 +30,10 @@ export type Sink<T> = {
 export function receive<T>(
   request: IncomingMessage,
   hold: Hold,
-  { requestBytesMax: bytesMax, requestIdleTimeoutMs: idleTimeoutMs }: BodyLimits,
+  {
+    requestBytesMax: bytesMax,
+    requestIdleTimeoutMs: idleTimeoutMs = idleTimeoutStandardMs,
+  }: BodyLimits,
   sink: Sink<T>,
 ): Promise<T> {
   const length = request.headers['content-length']

@@ -27,11 +27,10 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   contract: ContractRouter
   /** Routes outside of the contract. */
   router: Router<ExchangeState>
-  limits: ConnectionsOptions['limits'] & {
+  limits: Omit<ConnectionsOptions['limits'], 'connectionsMax'> & {
+    connectionsMax?: number
     requestTimeoutMs: number
-    headersTimeoutMs: number
     keepAliveTimeoutMs: number
-    connectionsWaitingMax: number
     drainNoticeMs: number
     drainQuietMs: number
     drainTimeoutMs: number
@@ -126,7 +125,7 @@ export function createHttpServer({
   // Koa and the router type the context differently, in members that are not used here.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const work = countWork(app.callback())
-  const connectionsMax = limits.connectionsMax || connectionsFitting()
+  const connectionsMax = limits.connectionsMax ?? connectionsFitting()
   const connections = createConnections({
     ...options,
     limits: { ...limits, connectionsMax },
@@ -141,7 +140,7 @@ export function createHttpServer({
   server.maxHeadersCount = 0
   // A connection costs nothing more for its many requests.
   server.maxRequestsPerSocket = 0
-  const acceptWaiting = createAcceptWaiting(server, limits.connectionsWaitingMax)
+  const acceptWaiting = createAcceptWaiting(server, connectionsWaitingMax)
   server.on('connection', connections.accept)
   server.on('drop', connections.countDropped)
   server.on('clientError', connections.refuseMalformed)
@@ -153,7 +152,7 @@ export function createHttpServer({
     connections.refuse(socket as Socket, noProxy)
   })
   return {
-    listen: (port, host) => listen(server, { port, host, limits, onError: events.acceptFailed }),
+    listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
       const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
@@ -179,14 +178,14 @@ const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy:
 })
 const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
+/** They are one packet or two: who takes longer is no client that works, or holds connections on purpose. */
+const headersTimeoutMs = 30_000
+/** A burst of all clients of a replica that restarts; the system takes at most net.core.somaxconn. */
+const connectionsWaitingMax = 4096
 const refusedMax = 64
 
 /** What bounds the reading of requests; each bound is named, also those that are Node's own. */
-function parserOptions({
-  requestTimeoutMs,
-  headersTimeoutMs,
-  keepAliveTimeoutMs,
-}: Options['limits']): ServerOptions {
+function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits']): ServerOptions {
   return {
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -244,14 +243,13 @@ function countWork(handle: Handle) {
 type Listening = {
   port: number
   host: string
-  limits: { connectionsWaitingMax: number }
   onError: (error: Error) => void
 }
 
-function listen(server: Server, { port, host, limits, onError }: Listening): Promise<number> {
+function listen(server: Server, { port, host, onError }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host, backlog: limits.connectionsWaitingMax }, () => {
+    server.listen({ port, host, backlog: connectionsWaitingMax }, () => {
       server.removeListener('error', reject)
       server.on('error', onError)
       const address = server.address()

@@ -13,19 +13,16 @@ export type Message =
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-/** How many messages a batch may have, and how many values the body. */
-export type MessageLimits = { batchMessagesMax: number; requestValuesMax: number }
+/** How many messages a batch may have. */
+export type MessageLimits = { batchMessagesMax: number }
 type Messages = { isBatch: boolean; messages: Message[] }
 
 /**
  * Reads the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
  * GatewayError for invalid JSON, for too many values, and for a batch that is empty or too long.
  */
-export function readMessages(
-  body: Buffer,
-  { batchMessagesMax, requestValuesMax }: MessageLimits,
-): Messages {
-  const value = parseBody(body, requestValuesMax)
+export function readMessages(body: Buffer, { batchMessagesMax }: MessageLimits): Messages {
+  const value = parseBody(body)
   if (!Array.isArray(value)) return { isBatch: false, messages: [readMessage(value)] }
   if (value.length === 0) throw new GatewayError('invalid_value', 'The batch is empty.')
   if (value.length > batchMessagesMax) {

@@ -59,7 +59,7 @@ type Options = {
   }
   /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
-  limits: DocumentLimits & { requestValuesMax: number }
+  limits: DocumentLimits
   onFault: (error: unknown) => void
   connectionLog: Pick<ConnectionLog, 'refused'>
 }
@@ -136,7 +136,7 @@ export function createOAuthServer(options: Options): OAuthServer {
       registerClient: async (call) => {
         await assertPresentedKey(call.request, options.identify)
         if (!rules.registration) throw closed()
-        const metadataOf = clientMetadata(parseBody(call.body, options.limits.requestValuesMax))
+        const metadataOf = clientMetadata(parseBody(call.body))
         options.countRegistration(originOf(call.addressOf(call.request)))
         const text = JSON.stringify(metadataOf)
         const body = { type: 'application/json', text }

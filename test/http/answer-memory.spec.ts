@@ -44,7 +44,8 @@ describe('answers that nobody reads', () => {
     it(`keep within the memory that there is, and are cut for who reads: ${what}`, async () => {
       const most = 60 * mebibyte
       await using own = await startOwnEndpoint({
-        limits: { buffered_bytes_max: most, slow_peer_grace_ms: 50 },
+        limits: { buffered_bytes_max: most },
+        bounds: { slowPeerGraceMs: 50 },
       })
       own.upstream.answer(answer)
       const asked = await Promise.all(
@@ -66,7 +67,8 @@ describe('answers that nobody reads', () => {
 
   it('cut a stream like one whose caller left, when others need the room', async () => {
     await using own = await startOwnEndpoint({
-      limits: { buffered_bytes_max: mebibyte, slow_peer_grace_ms: 50 },
+      limits: { buffered_bytes_max: mebibyte },
+      bounds: { slowPeerGraceMs: 50 },
     })
     own.upstream.answer({ pieces: Array(500).fill(textChunk('x'.repeat(60_000))) })
     const socket = await askUnread(own, { stream: true })
@@ -198,13 +200,8 @@ const scripts: readonly ScriptedAnswer[] = [
 describe('after any mix of endings', () => {
   it('nothing is held', async () => {
     await using own = await startOwnEndpoint({
-      limits: {
-        buffered_bytes_max: mebibyte,
-        slow_peer_grace_ms: 20,
-        request_idle_timeout_ms: 40,
-        linger_timeout_ms: 10,
-        retry_delay_ms: 1,
-      },
+      limits: { buffered_bytes_max: mebibyte, retry_delay_ms: 1 },
+      bounds: { slowPeerGraceMs: 20, requestIdleTimeoutMs: 40, lingerTimeoutMs: 10 },
     })
     own.upstream.answer((_request, index) => scripts[index % scripts.length]!)
     const ending = fc.record({ name: fc.constantFrom(...names), seed: fc.nat({ max: 100_000 }) })

@@ -20,7 +20,10 @@ const mebibyte = 1024 * 1024
 describe('request bodies', () => {
   let own: OwnEndpoint
   before(async () => {
-    own = await startOwnEndpoint({ limits: { linger_timeout_ms: 300, request_timeout_ms: 3000 } })
+    own = await startOwnEndpoint({
+      limits: { request_timeout_ms: 3000 },
+      bounds: { lingerTimeoutMs: 300 },
+    })
     own.upstream.answer(completion('Hi.'))
   })
   after(() => own.stop())
@@ -161,7 +164,6 @@ describe('request bodies', () => {
     const server = createServer((request, response) => {
       const limits = {
         requestBytesMax: mebibyte,
-        requestValuesMax: 1000,
         requestIdleTimeoutMs: 1000,
       }
       void receiveWhole(request, uncounted, limits).then(({ length }) =>

@@ -27,7 +27,7 @@ async function untilCut(socket: Socket): Promise<void> {
 
 describe('an answer that nobody takes', () => {
   it('is cut, also when its client keeps sending', async () => {
-    await using gateway = await startGateway({ file: { limits: { answer_timeout_ms: 200 } } })
+    await using gateway = await startGateway({ bounds: { answerTimeoutMs: 200 } })
     const socket = await openConnection(gateway.url)
     socket.pause()
     socket.write(`${getLarge.repeat(12)}GET / HTTP/1.1\r\na: `)
@@ -37,7 +37,7 @@ describe('an answer that nobody takes', () => {
   })
 
   it('is cut in the middle of a stream, and its call is ended', async () => {
-    await using own = await startOwnEndpoint({ limits: { answer_timeout_ms: 200 } })
+    await using own = await startOwnEndpoint({ bounds: { answerTimeoutMs: 200 } })
     const pieces = Array.from({ length: 4000 }, () => textChunk('x'.repeat(16_000)))
     own.upstream.answer({ pieces })
     const body = JSON.stringify({ model: 'own/house-1', messages: hello, stream: true })
@@ -52,8 +52,8 @@ describe('an answer that nobody takes', () => {
   })
 
   it('counts as a request in work until it is cut', async () => {
-    const limits = { answer_timeout_ms: 1000, concurrent_requests_max: 1 }
-    await using gateway = await startGateway({ file: { limits } })
+    const file = { limits: { concurrent_requests_max: 1 } }
+    await using gateway = await startGateway({ file, bounds: { answerTimeoutMs: 1000 } })
     const socket = await openConnection(gateway.url)
     socket.pause()
     socket.write(getLarge.repeat(12))
@@ -65,7 +65,7 @@ describe('an answer that nobody takes', () => {
   })
 
   it('is not what an event stream without news is', async () => {
-    await using gateway = await startGateway({ file: { limits: { answer_timeout_ms: 100 } } })
+    await using gateway = await startGateway({ bounds: { answerTimeoutMs: 100 } })
     const headers = { accept: 'text/event-stream' }
     const stream = await gateway.fetch('/mcp', { headers })
     const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -109,12 +109,12 @@ describe('requests on one connection at once', () => {
   })
 
   it('are answered up to a number, and close the connection beyond it', async () => {
-    await using gateway = await startGateway({ file: { limits: { pipelined_requests_max: 3 } } })
+    await using gateway = await startGateway()
     const socket = await openConnection(gateway.url)
     let text = ''
     socket.on('data', (piece: Buffer) => (text += piece.toString()))
-    socket.write(getHealth.repeat(4))
-    await until('all are answered', () => text.split('HTTP/1.1 200').length === 5)
+    socket.write(getHealth.repeat(17))
+    await until('all are answered', () => text.split('HTTP/1.1 200').length === 18)
     socket.write(getHealth.repeat(100))
     await once(socket, 'close')
     await untilClosedFor(gateway, 'pipelined')
@@ -144,8 +144,8 @@ describe('the number of connections', () => {
   const openOf = (gateway: TestGateway) => metric(gateway, 'gateway_connections')
 
   it('is bounded: one more is told so, and closed', async () => {
-    const limits = { connections_max: 3, linger_timeout_ms: 50 }
-    await using gateway = await startGateway({ file: { limits } })
+    const bounds = { connectionsMax: 3, lingerTimeoutMs: 50 }
+    await using gateway = await startGateway({ bounds })
     const busy = [await busyConnection(gateway), await busyConnection(gateway)]
     await until('all are there', async () => (await openOf(gateway)) === 3)
     const answer = await answerOn(await openConnection(gateway.url))
@@ -162,7 +162,7 @@ describe('the number of connections', () => {
   it('is made room in by closing the idle ones first', async () => {
     let aheadMs = 0
     await using gateway = await startGateway({
-      file: { limits: { connections_max: 3 } },
+      bounds: { connectionsMax: 3 },
       monotonic: () => performance.now() + aheadMs,
     })
     const busy = await busyConnection(gateway)
@@ -181,8 +181,8 @@ describe('the number of connections', () => {
   })
 
   it('is bounded for each address', async () => {
-    const limits = { connections_per_address_max: 2, linger_timeout_ms: 50 }
-    await using gateway = await startGateway({ file: { limits } })
+    const file = { limits: { connections_per_address_max: 2 } }
+    await using gateway = await startGateway({ file, bounds: { lingerTimeoutMs: 50 } })
     const busy = [
       await busyConnection(gateway, '127.0.0.2'),
       await busyConnection(gateway, '127.0.0.2'),
@@ -198,8 +198,8 @@ describe('the number of connections', () => {
 
 describe('a client that does not close its connection', () => {
   it('is let go behind a refusal', async () => {
-    const limits = { request_timeout_ms: 100, linger_timeout_ms: 100 }
-    await using gateway = await startGateway({ file: { limits } })
+    const file = { limits: { request_timeout_ms: 100 } }
+    await using gateway = await startGateway({ file, bounds: { lingerTimeoutMs: 100 } })
     const { port } = new URL(gateway.url)
     const refused = [
       ['POST / HTTP/1.1\r\nhost: x\r\n', 408],

@@ -6,7 +6,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 
 const path = '/v1/chat/completions'
-const valuesMax = 2000
+const valuesMax = 250_000
 const messages = [{ role: 'user', content: 'hello' }]
 
 /** Values as parsed: the whole, and each member and item within. */
@@ -84,7 +84,7 @@ describe('the bounds of a JSON body', () => {
   describe('at the endpoints', () => {
     let gateway: TestGateway
     before(async () => {
-      gateway = await startGateway({ file: { limits: { request_values_max: valuesMax } } })
+      gateway = await startGateway()
     })
     after(() => gateway.stop())
 
@@ -111,7 +111,7 @@ describe('the bounds of a JSON body', () => {
         jsonrpc: '2.0',
         id: 1,
         method: 'ping',
-        params: { list: Array(3000).fill(0) },
+        params: { list: Array(valuesMax).fill(0) },
       }
       const response = await gateway.post('/mcp', message)
       expect(await response.text()).to.include(`more than ${valuesMax} values`)
@@ -140,6 +140,6 @@ describe('the bounds of a JSON body', () => {
   })
 
   it('forget a number out of range that a later member of its name replaces', () => {
-    expect(parseBody(Buffer.from('{"a":1e400,"a":1}'), 10)).to.deep.equal({ a: 1 })
+    expect(parseBody(Buffer.from('{"a":1e400,"a":1}'))).to.deep.equal({ a: 1 })
   })
 })

@@ -50,8 +50,6 @@ describe('what others than the contract answer', () => {
       countRefused: (thrown) => Promise.resolve(thrown),
       limits: {
         requestBytesMax: 1000,
-        oauthRequestBytesMax: 1000,
-        requestValuesMax: 1000,
         requestIdleTimeoutMs: 1000,
       },
     })
@@ -71,7 +69,7 @@ describe('what others than the contract answer', () => {
       allowCrossOrigin: () => false,
       onLate: () => undefined,
       onDrain: () => undefined,
-      budget: createBudget({ bytesMax: 1_000_000, graceMs: 1000, now: Date.now }),
+      budget: createBudget({ bytesMax: 1_000_000, now: Date.now }),
       followKey: () => () => undefined,
       onRefused: () => undefined,
       events: {

@@ -11,7 +11,8 @@ import { until } from '../support/until.ts'
 const kibibyte = 1024
 const path = '/v1/chat/completions'
 /** New work gets three quarters of it. */
-const limits = { buffered_bytes_max: 1024 * kibibyte, linger_timeout_ms: 50 }
+const limits = { buffered_bytes_max: 1024 * kibibyte }
+const bounds = { lingerTimeoutMs: 50 }
 
 /** An upload that announces `bytes` and sends nothing; `answer` gives what comes back. */
 async function announce(url: string, key: string, bytes: number) {
@@ -31,7 +32,7 @@ describe('uploads that are not sent to their end', () => {
   let others: string[]
   const open: Socket[] = []
   before(async () => {
-    own = await startOwnEndpoint({ limits: { ...limits, slow_peer_grace_ms: 60_000 } })
+    own = await startOwnEndpoint({ limits, bounds: { ...bounds, slowPeerGraceMs: 60_000 } })
     const { gateway } = own
     others = await Promise.all(
       ['one', 'two'].map(async () =>
@@ -105,7 +106,8 @@ describe('uploads that are not sent to their end', () => {
 describe('an upload that pauses', () => {
   it('is told 408 after a while', async () => {
     await using own = await startOwnEndpoint({
-      limits: { ...limits, slow_peer_grace_ms: 20, request_idle_timeout_ms: 60 },
+      limits,
+      bounds: { ...bounds, slowPeerGraceMs: 20, requestIdleTimeoutMs: 60 },
     })
     const { answer } = await announce(own.gateway.url, own.gateway.liveKey, 100 * kibibyte)
     const text = await answer()
@@ -115,7 +117,7 @@ describe('an upload that pauses', () => {
   })
 
   it('loses its room to one who sends, and only then', async () => {
-    await using own = await startOwnEndpoint({ limits: { ...limits, slow_peer_grace_ms: 20 } })
+    await using own = await startOwnEndpoint({ limits, bounds: { ...bounds, slowPeerGraceMs: 20 } })
     const { gateway, upstream } = own
     upstream.answer(completion('Hi.'))
     const paused = await announce(gateway.url, gateway.liveKey, 500 * kibibyte)

@@ -12,7 +12,7 @@ import type { Route } from '../../src/core/route.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
 
-const budget = createBudget({ bytesMax: Infinity, graceMs: 1000, now: () => performance.now() })
+const budget = createBudget({ bytesMax: Infinity, now: () => performance.now() })
 
 /** The context of a call of one account. */
 export function contextOf(options: Partial<CallContext> = {}): CallContext {

@@ -5,6 +5,7 @@ import { stringify } from 'yaml'
 import type { LetIn } from '../../src/accounts/entrance.ts'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
+import type { Bounds } from '../../src/bounds.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
 import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
@@ -25,6 +26,7 @@ export type GatewayOptions = {
   variables?: Variables
   /** What gateway.yaml holds. */
   file?: { limits?: object; [setting: string]: unknown }
+  bounds?: Bounds
   clock?: () => number
   /** For how long things last; a fake `clock` alone moves both. */
   monotonic?: () => number
@@ -137,13 +139,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   rewrite(options.file, options.variables)
   const dataDir = beside?.dataDir ?? join(folder, 'data')
-  const readSettings = () =>
-    loadConfig({
+  const readSettings = () => {
+    const read = loadConfig({
       DATA_DIR: dataDir,
       CONFIG_FILE: configFile,
       REDIS_URL: redisUrl,
       ...variables,
     })
+    const limits = { ...read.config.limits, ...options.bounds }
+    return { ...read, config: { ...read.config, limits } }
+  }
   const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []

@@ -1,9 +1,11 @@
+import type { Bounds } from '../../src/bounds.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { startGateway, type CallOptions, type TestGateway } from './gateway.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 type Options = {
   limits?: Record<string, number>
+  bounds?: Bounds
   /** Further settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>
