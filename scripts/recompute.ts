@@ -7,7 +7,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { usageColumns, usageIn } from '../src/accounts/ledger-row.ts'
+import { usageColumns, usageIn } from '../src/accounts/ledger.ts'
 import { loadConfig, readVariables } from '../src/config.ts'
 import { readPricing } from '../src/core/pricing-text.ts'
 import { costNanoUsd, type Pricing } from '../src/core/pricing.ts'

@@ -1,6 +1,5 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
-import { commandLine } from './accounts/command-line.ts'
-import { signalActor } from './accounts/signal-actor.ts'
+import { commandLine, signalActor } from './accounts/audit.ts'
 import { printedElsewhereText, setUpText } from './accounts/set-up-link.ts'
 import { assemble } from './assemble.ts'
 import { setFontConfiguration, siteAddress, type Loaded } from './config.ts'

@@ -20,6 +20,11 @@ function createSecret(kind: Mode | 'secret'): string {
   return body + checksum(body)
 }
 
+/** A token for a cookie or a one-time link: 256 random bits in base64url; `digestOf` it is stored. */
+export function createToken(): string {
+  return randomBytes(secretBytes).toString('base64url')
+}
+
 /** Whether a text has the form and checksum of a key; others need no look-up. */
 export function isWellFormedKey(text: string): boolean {
   return shape.test(text) && text.slice(-6) === checksum(text.slice(0, -6))

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import type { Actor } from '../core/caller.ts'
+import type { Actor, Administrator } from '../core/caller.ts'
 import { orderedId } from '../core/ordered-id.ts'
 import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
@@ -9,6 +9,18 @@ import { listPage } from './list-page.ts'
 
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
+
+/** The gateway's own commands, which may do everything. */
+export const commandLine: Administrator = {
+  id: 'command_line',
+  address: null,
+  accountId: '',
+  scopes: ['admin'],
+  isOperator: true,
+}
+
+/** The process itself, which acts on a signal. */
+export const signalActor: Actor = { id: 'signal', address: null }
 
 /** What was done. The values hold no secret. */
 type Act = Pick<AuditEvent, 'account_id' | 'action' | 'target'> & {
@@ -52,6 +64,27 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
     },
     list: (filter, page) => listPage(select(db, filter), page, { time: 'at', tell: toEvent }),
   }
+}
+
+/**
+ * The members that differ between two versions of the same settings, as they were and as they are;
+ * undefined where none does.
+ */
+export function changedValues<Settings extends object>(
+  old: Settings,
+  now: Settings,
+): { before: Partial<Settings>; after: Partial<Settings> } | undefined {
+  // The members of an object are those of its type.
+  const names = Object.keys(now) as (keyof Settings)[]
+  const changed = names.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+  if (changed.length === 0) return undefined
+  const before: Partial<Settings> = {}
+  const after: Partial<Settings> = {}
+  for (const name of changed) {
+    before[name] = old[name]
+    after[name] = now[name]
+  }
+  return { before, after }
 }
 
 function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {

@@ -6,15 +6,8 @@ import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
-import { assertStrong, type Passwords } from './password.ts'
-import {
-  findByEmail,
-  insertPerson,
-  plainEmail,
-  setPassword,
-  type NewPerson,
-  type People,
-} from './people.ts'
+import { assertStrong, plainEmail, type Passwords } from './password.ts'
+import { findByEmail, insertPerson, setPassword, type NewPerson, type People } from './people.ts'
 import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 

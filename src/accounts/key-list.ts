@@ -2,7 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { isInName } from './name-search.ts'
+import { isInName } from './list-page.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 

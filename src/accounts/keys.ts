@@ -6,9 +6,8 @@ import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
 import { createClientSecret, createKey, digestOf, hintOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
+import { changedValues, type Audit } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
-import { changedValues } from './changed-values.ts'
 import { newId } from './id.ts'
 import {
   assertBelow,
@@ -21,10 +20,15 @@ import {
 import { keyForm, keySettings, timeText } from './key-form.ts'
 import { selectKeys, type KeyFilter } from './key-list.ts'
 import { listPage } from './list-page.ts'
-import { keyColumns, type ModelIds } from './key-settings.ts'
-import { letSignIn } from './oauth/account-clients.ts'
-import { endWithKey, followKey } from './oauth/bound-connections.ts'
-import { assertChangeable, assertForKind, assertRotatable } from './oauth/connection-settings.ts'
+import {
+  assertChangeable,
+  assertForKind,
+  assertRotatable,
+  keyColumns,
+  type ModelIds,
+} from './key-settings.ts'
+import { letSignIn } from './oauth/registered-clients.ts'
+import { endWithKey, followKey } from './oauth/connection-changes.ts'
 
 type Schemas = components['schemas']
 type ApiKey = Schemas['ApiKey']

@@ -1,7 +1,12 @@
+import type { components } from '../../generated/types.ts'
+import type { Warning } from '../core/model.ts'
+import type { Usage } from '../core/price.ts'
+import { pricingText } from '../core/pricing-text.ts'
 import type { UsageRow } from '../core/receipt.ts'
+import { shortened } from '../core/words/shorten.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
+import type { UsageTable } from '../storage/tables.ts'
 import { createGroups } from './groups.ts'
-import { toTable } from './ledger-row.ts'
 
 /** Writes usage rows in groups (accounts/groups.ts); resolves when a row is durable. */
 export function createLedger(
@@ -17,4 +22,114 @@ export function createLedger(
     await keep(row)
     onRecorded(row)
   }
+}
+
+/** A row of the ledger as the store keeps it. */
+export function toTable(row: UsageRow): UsageTable {
+  const { usage } = row
+  return {
+    id: row.id,
+    at: row.at,
+    account_id: row.accountId,
+    key_id: row.keyId,
+    mode: row.mode,
+    face: row.face,
+    modality: row.modality,
+    model: row.model,
+    provider: row.provider,
+    upstream_model: row.upstreamModel,
+    served_model: row.servedModel,
+    service_tier: usage.serviceTier ?? null,
+    outcome: row.outcome,
+    error_code: row.errorCode,
+    cache: row.cache,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens ?? 0,
+    cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    audio_input_tokens: usage.audioInputTokens ?? 0,
+    image_input_tokens: usage.imageInputTokens ?? 0,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens ?? 0,
+    audio_output_tokens: usage.audioOutputTokens ?? 0,
+    image_output_tokens: usage.imageOutputTokens ?? 0,
+    images: usage.images,
+    cost_nano_usd: row.costNanoUsd,
+    cost_status: row.costStatus,
+    pricing: pricingText(row.pricing),
+    attempts: JSON.stringify(row.attempts),
+    duration_ms: Math.round(row.durationMs),
+    asked_model: row.askedModel,
+    warnings: warningsText(row.warnings),
+    saved_nano_usd: row.savedNanoUsd,
+  }
+}
+
+/** The columns that `usageIn` reads. */
+export const usageColumns = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
+  'images',
+] as const
+
+/** What a row says was used. */
+export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): Usage {
+  return {
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    audioInputTokens: row.audio_input_tokens,
+    imageInputTokens: row.image_input_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    audioOutputTokens: row.audio_output_tokens,
+    imageOutputTokens: row.image_output_tokens,
+    images: row.images,
+    // An estimate has the same price; the row says so in `cost_status`.
+    estimated: false,
+  }
+}
+
+type Told = components['schemas']['Warning']
+
+/** So many of a call are kept: a row is read again for years. */
+const warningsMax = 20
+const textLengthMax = 300
+
+/** Values that are a setting and no part of a prompt: those are stored nowhere. */
+const plainValue = /^[\w.:/+-]{1,64}$/
+
+/** The warnings of a call as a row keeps them; null for none. */
+export function warningsText(warnings: readonly Warning[]): string | null {
+  if (warnings.length === 0) return null
+  const kept = warnings
+    .slice(0, warningsMax)
+    .map(({ param, requested, applied, reason }): Told => ({
+      param: shortened(param, textLengthMax),
+      requested: plain(requested),
+      applied: plain(applied),
+      reason: shortened(reason, textLengthMax),
+    }))
+  const left = warnings.length - kept.length
+  if (left > 0) {
+    const reason = `There were ${left} more adjustments, which are not kept.`
+    kept.push({ param: 'warnings', requested: warnings.length, applied: warningsMax, reason })
+  }
+  return JSON.stringify(kept)
+}
+
+/** What `warningsText` has kept; null for rows of versions that did not keep it. */
+export function readWarnings(text: string | null): Told[] {
+  return text === null ? [] : (JSON.parse(text) as Told[])
+}
+
+function plain(value: unknown): string | number | boolean | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return value
+  return typeof value === 'string' && plainValue.test(value) ? value : null
 }

@@ -1,4 +1,4 @@
-import { sql, type SelectQueryBuilder } from 'kysely'
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely'
 import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
 import type { Tables } from '../storage/tables.ts'
 
@@ -31,4 +31,12 @@ export async function listPage<
     .limit(limit + 1)
     .execute()
   return pageOf(found, limit, { placeOf: (row) => [row[time], row.id], tell })
+}
+
+/** Whether the column `name` has this text in it; a to z are also A to Z. */
+export function isInName(text: string): RawBuilder<boolean> {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+  // The database has the letters a to z in lower case.
+  const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return sql<boolean>`lower(name) like ${plain} escape '\\'`
 }

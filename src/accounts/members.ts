@@ -6,12 +6,11 @@ import type { Page, PageRequest } from '../core/page.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
-import { endPasswordLinks } from './end-password-links.ts'
 import { timeText } from './key-form.ts'
 import { listPage } from './list-page.ts'
 import { membershipsOf } from './memberships.ts'
-import { endConnectionsOf } from './oauth/bound-connections.ts'
-import { passwordLinkRefusals } from './password-link-refusals.ts'
+import { endConnectionsOf } from './oauth/connection-changes.ts'
+import { endPasswordLinks, passwordLinkRefusals } from './password-links.ts'
 import { assertMayChange } from './role.ts'
 import { endSessionKeysIn } from './session-keys.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -83,6 +82,29 @@ export function createMembers(options: Options): Members {
         await remove(transaction, row, actor, options)
       }),
   }
+}
+
+type NewMember = { accountId: string; personId: string; role: Role; now: number }
+
+/** Makes a person a member of an account. Throws `already_member`. */
+export async function addMember(
+  transaction: Transaction<Tables>,
+  { accountId, personId, role, now }: NewMember,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows } = await transaction
+    .insertInto('members')
+    .values({ account_id: accountId, person_id: personId, role, joined_at: now })
+    .onConflict((one) => one.columns(['account_id', 'person_id']).doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 0n) throw alreadyMember()
+  await endPasswordLinks(transaction, personId, now)
+}
+
+/** The error for who is to become a member and is one. */
+export function alreadyMember(): GatewayError {
+  const text =
+    'This person is a member of the account already. PATCH /api/members/{id} changes the role.'
+  return new GatewayError('already_member', text)
 }
 
 type MemberRow = Awaited<ReturnType<typeof find>>

@@ -1,10 +1,9 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Caller, PersonCaller, Role, SignedInPerson } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, unlimited } from './allowance.ts'
-import { endPasswordLinks } from './end-password-links.ts'
 import { scopesOf } from './role.ts'
 
 /** An account of a person, and what they are in it. */
@@ -43,29 +42,6 @@ type MembershipRow = AccountsTable & { role: Role; joined_at: number }
 
 function toMembership({ role, joined_at: joinedAt, ...account }: MembershipRow): Membership {
   return { account, role, joinedAt }
-}
-
-type NewMember = { accountId: string; personId: string; role: Role; now: number }
-
-/** Makes a person a member of an account. Throws `already_member`. */
-export async function addMember(
-  transaction: Transaction<Tables>,
-  { accountId, personId, role, now }: NewMember,
-): Promise<void> {
-  const { numInsertedOrUpdatedRows } = await transaction
-    .insertInto('members')
-    .values({ account_id: accountId, person_id: personId, role, joined_at: now })
-    .onConflict((one) => one.columns(['account_id', 'person_id']).doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n) throw alreadyMember()
-  await endPasswordLinks(transaction, personId, now)
-}
-
-/** The error for who is to become a member and is one. */
-export function alreadyMember(): GatewayError {
-  const text =
-    'This person is a member of the account already. PATCH /api/members/{id} changes the role.'
-  return new GatewayError('already_member', text)
 }
 
 /** The caller that a person is by default: in the account that they joined first. */

@@ -17,9 +17,9 @@ import {
 import { newId } from './id.ts'
 import { findInvitation, useInvitation } from './invitations.ts'
 import { timeText } from './key-form.ts'
-import { addMember } from './memberships.ts'
-import { assertStrong } from './password.ts'
-import { findByEmail, insertPerson, plainEmail, type NewPerson } from './people.ts'
+import { addMember } from './members.ts'
+import { assertStrong, plainEmail } from './password.ts'
+import { findByEmail, insertPerson, type NewPerson } from './people.ts'
 import type { Sessions } from './sessions.ts'
 
 type Schemas = components['schemas']

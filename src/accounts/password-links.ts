@@ -4,15 +4,12 @@ import type { Actor, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { digestOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
-import { commandLine } from './command-line.ts'
-import { endPasswordLinks } from './end-password-links.ts'
+import { createToken, digestOf } from './api-key.ts'
+import { commandLine, type Audit } from './audit.ts'
 import { timeText } from './key-form.ts'
-import { membershipsOf } from './memberships.ts'
-import { createToken } from './one-time-token.ts'
-import { passwordLinkRefusals } from './password-link-refusals.ts'
-import { findByEmail, plainEmail } from './people.ts'
+import { isOperating, membershipsByPerson, membershipsOf, type Membership } from './memberships.ts'
+import { plainEmail } from './password.ts'
+import { mayChange, onlyOwners } from './role.ts'
 import { memberOfNone } from './sessions.ts'
 
 type CreatedPasswordLink = components['schemas']['CreatedPasswordLink']
@@ -48,16 +45,37 @@ export function createPasswordLinks(options: Options): PasswordLinks {
       }),
     createByEmail: (email) =>
       db.transaction().execute(async (transaction) => {
-        const personId = await findByEmail(transaction, plainEmail(email))
-        if (personId === undefined) {
+        const person = await transaction
+          .selectFrom('people')
+          .select('id')
+          .where('email', '=', plainEmail(email))
+          .executeTakeFirst()
+        if (person === undefined) {
           throw new GatewayError('not_found', 'Nobody has this e-mail.', { param: 'email' })
         }
-        const [first] = await membershipsOf(transaction, personId)
+        const [first] = await membershipsOf(transaction, person.id)
         if (first === undefined) throw memberOfNone()
-        const accountId = first.account.id
-        return insert(transaction, { personId, accountId, actor: commandLine }, options)
+        const fresh = { personId: person.id, accountId: first.account.id, actor: commandLine }
+        return insert(transaction, fresh, options)
       }),
   }
+}
+
+/**
+ * Ends the open links that set a person's password, in the transaction that changes the password, or what
+ * the person may: whoever made the link was asked what it opened then.
+ */
+export async function endPasswordLinks(
+  transaction: Transaction<Tables>,
+  personId: string,
+  now: number,
+): Promise<void> {
+  await transaction
+    .updateTable('password_links')
+    .set({ used_at: now })
+    .where('person_id', '=', personId)
+    .where('used_at', 'is', null)
+    .execute()
 }
 
 /** Takes a link, once, however many try it at once; gives whose it is. Throws `invalid_value`. */
@@ -134,4 +152,58 @@ async function insert(
   const link = `${baseUrl}/dashboard/password#token=${token}`
   const expires_at = timeText(expiresAt)
   return { object: 'password_link', person_id: personId, email, expires_at, token, link }
+}
+
+/** Why the caller makes no link for a person's new password; undefined where they may. */
+type RefusalOf = (personId: string) => GatewayError | undefined
+
+/**
+ * Looks these people up, and tells of each. A password opens all that a person may: nobody gets there more
+ * than they may change anyway.
+ */
+export async function passwordLinkRefusals(
+  db: Kysely<Tables>,
+  caller: Caller,
+  personIds: readonly string[],
+): Promise<RefusalOf> {
+  const own = caller.person?.id
+  const known = await membershipsByPerson(db, own === undefined ? personIds : [...personIds, own])
+  return (personId) => {
+    if (personId === own) {
+      return mayNot(
+        'Your own password is changed with PUT /api/me/password, or by a link of others.',
+      )
+    }
+    const theirs = known.get(personId) ?? []
+    return refusalFor(caller, theirs, own === undefined ? [] : (known.get(own) ?? []))
+  }
+}
+
+function refusalFor(
+  caller: Caller,
+  theirs: readonly Membership[],
+  own: readonly Membership[],
+): GatewayError | undefined {
+  const here = theirs.find(({ account }) => account.id === caller.accountId)
+  if (here === undefined) {
+    const text = 'The account has no such member. GET /api/members lists them.'
+    return new GatewayError('not_found', text, { param: 'id' })
+  }
+  if (!mayChange(caller, here.role)) return onlyOwners()
+  if (!caller.isOperator && theirs.length > 1) {
+    const text = 'This person has other accounts too. Ask those who run the gateway for the link.'
+    return mayNot(text)
+  }
+  const operating = theirs.find(isOperating)
+  if (operating?.role !== 'owner') return undefined
+  const isOwnerToo = own.some(
+    ({ account, role }) => account.id === operating.account.id && role === 'owner',
+  )
+  return isOwnerToo
+    ? undefined
+    : mayNot('This person owns the gateway. Another owner of the first account makes the link.')
+}
+
+function mayNot(text: string): GatewayError {
+  return new GatewayError('insufficient_scope', text)
 }

@@ -80,6 +80,11 @@ export function assertStrong(password: string, email: string, param: string): vo
   }
 }
 
+/** The same e-mail whatever the letter case that it is written in. */
+export function plainEmail(email: string): string {
+  return email.normalize('NFKC').toLowerCase()
+}
+
 /** One password typed on two keyboards is one text. */
 function normalised(password: string): string {
   return password.normalize('NFKC')

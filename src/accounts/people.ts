@@ -6,9 +6,9 @@ import type { Store } from '../storage/store.ts'
 import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
-import { endPasswordLinks } from './end-password-links.ts'
 import { newId } from './id.ts'
 import { actingRole, isOperating, membershipsOf } from './memberships.ts'
+import { endPasswordLinks } from './password-links.ts'
 import { assertStrong, type Passwords } from './password.ts'
 import { endOtherSessions } from './sessions.ts'
 
@@ -102,11 +102,6 @@ export async function setPassword(
     .execute()
   await endOtherSessions(transaction, id, { keptId, now })
   await endPasswordLinks(transaction, id, now)
-}
-
-/** The same e-mail whatever the letter case that it is written in. */
-export function plainEmail(email: string): string {
-  return email.normalize('NFKC').toLowerCase()
 }
 
 /** The id of the person who has an e-mail, as `plainEmail` gives it. */

@@ -2,9 +2,8 @@ import type { Kysely, Transaction } from 'kysely'
 import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
-import { digestOf } from './api-key.ts'
+import { createToken, digestOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
-import { createToken } from './one-time-token.ts'
 
 type Options = {
   store: Pick<Store, 'db'>

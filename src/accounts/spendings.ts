@@ -4,7 +4,6 @@ import type { SpendingLimit } from '../core/caller.ts'
 import { moneyOf } from '../core/price.ts'
 import { listed, sqlDialectOf } from '../storage/sql-dialect.ts'
 import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
-import { renewalOf, windowAt, type BudgetWindow } from './budget-window.ts'
 
 type BudgetState = components['schemas']['BudgetState']
 
@@ -122,4 +121,33 @@ export function stateOf(spending: Spending): BudgetState {
     left: moneyOf(Math.max(0, leftOf(spending))),
     renews_at: renewal === null ? null : new Date(renewal).toISOString(),
   }
+}
+
+/** From when to when a budget counts, Unix times in milliseconds; the end is not in it. */
+export type BudgetWindow = { startsAt: number; endsAt: number }
+
+/** The last time that a Date can hold. */
+const endOfTime = 8_640_000_000_000_000
+const dayMs = 86_400_000
+
+/** The UTC day or month that a time is in, or all time. */
+export function windowAt(period: SpendingLimit['period'], at: number): BudgetWindow {
+  switch (period) {
+    case 'day': {
+      const startsAt = Math.floor(at / dayMs) * dayMs
+      return { startsAt, endsAt: startsAt + dayMs }
+    }
+    case 'month': {
+      const date = new Date(at)
+      const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+      return { startsAt: Date.UTC(year, month), endsAt: Date.UTC(year, month + 1) }
+    }
+    case 'total':
+      return { startsAt: 0, endsAt: endOfTime }
+  }
+}
+
+/** When a budget is whole again, Unix time in milliseconds; null for never. */
+export function renewalOf({ endsAt }: BudgetWindow): number | null {
+  return endsAt === endOfTime ? null : endsAt
 }

@@ -1,6 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts'
-import type { Audit } from '../accounts/audit.ts'
-import { signalActor } from '../accounts/signal-actor.ts'
+import { signalActor, type Audit } from '../accounts/audit.ts'
 import type { Reload } from '../api/settings.ts'
 import { ConfigError, type Loaded } from '../config.ts'
 import { changesBetween, type Changes } from '../config-changes.ts'

@@ -1,4 +1,4 @@
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { bodyChecks } from '../../generated/checks.js'
 import { allowanceIn, allowanceOptions, checkedBody } from './body.ts'
 import { json, jsonText, parsed, text, type Command } from './command.ts'

@@ -1,6 +1,6 @@
 import { bodyChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { allowanceIn, allowanceOptions, checkedBody, given, listIn, namingOptions } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { nameIn } from './name.ts'

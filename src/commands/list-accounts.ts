@@ -1,4 +1,4 @@
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { everyPage } from './every-page.ts'
 import { shownName } from './name.ts'

@@ -1,4 +1,4 @@
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { given } from './body.ts'
 import { json, jsonText, parsed, text, type Command } from './command.ts'
 import { everyPage } from './every-page.ts'

@@ -1,4 +1,4 @@
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { withAccounts } from './open-accounts.ts'
 

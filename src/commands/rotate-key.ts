@@ -1,5 +1,5 @@
 import { bodyChecks } from '../../generated/checks.js'
-import { commandLine } from '../accounts/command-line.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { checkedBody, countIn, given } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { withAccounts } from './open-accounts.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { windowAt } from '../../src/accounts/budget-window.ts'
+import { windowAt } from '../../src/accounts/spendings.ts'
 import { createBudgets } from '../../src/accounts/budgets.ts'
 import type { Held } from '../../src/core/spending.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'

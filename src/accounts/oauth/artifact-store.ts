@@ -15,9 +15,13 @@ import {
   type ArtifactKind,
   type ArtifactPayload,
 } from './artifact-row.ts'
-import { endConnection } from './connection-end.ts'
-import { createRegisteredClients, keyOfClient, noteClientUse } from './registered-clients.ts'
-import { createStoredRoom } from './stored-room.ts'
+import { endConnection } from './connection-changes.ts'
+import {
+  createRegisteredClients,
+  createStoredRoom,
+  keyOfClient,
+  noteClientUse,
+} from './registered-clients.ts'
 
 /**
  * The functions of oidc-provider's adapter. Ids are stored as digests alone; a `Client` comes back

@@ -1,13 +1,12 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
 import { StoreRefusal } from '../../core/error.ts'
+import { plainLine } from '../../core/words/shorten.ts'
 import type { OauthClientsTable } from '../../storage/oauth-tables.ts'
-import type { Tables } from '../../storage/tables.ts'
+import type { ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
-import { plainName } from './client-name.ts'
-import { createStoredRoom } from './stored-room.ts'
 
 /** What a client says of itself (RFC 7591), as oidc-provider names it. */
 export type ClientMetadata = ArtifactPayload
@@ -124,4 +123,71 @@ function tooManyClients(): StoreRefusal {
   const text =
     'Too many clients have registered with this gateway. Try again later, or use an API key.'
   return new StoreRefusal('too_many_clients', text)
+}
+
+/** As the names of keys are. */
+const nameLengthMax = 100
+
+/** A client's name for itself on one line, at most 100 characters; `otherwise` where it has none. */
+export function plainName(name: string, otherwise: string): string {
+  return plainLine(name, nameLengthMax) || plainLine(otherwise, nameLengthMax) || 'client'
+}
+
+/** What a client of an account says of itself, in the terms of RFC 7591. */
+const accountClientMetadata = {
+  grant_types: ['client_credentials'],
+  redirect_uris: [],
+  response_types: [],
+  token_endpoint_auth_method: 'client_secret_basic',
+}
+
+/**
+ * Lets the client of a key sign in, with the secret whose digest the key has: what it gets tokens for
+ * is this key from now on. Does nothing for other keys.
+ */
+export async function letSignIn(
+  transaction: Transaction<Tables>,
+  row: ApiKeysTable,
+): Promise<void> {
+  if (row.kind !== 'client' || row.client_id === null) return
+  const owner = { account_id: row.account_id, key_id: row.id, created_by: row.created_by }
+  const said = { ...accountClientMetadata, client_id: row.client_id, client_name: row.name }
+  const client = { ...clientRow(said, row.created_at, owner), secret_digest: row.digest }
+  const { key_id, secret_digest } = client
+  await transaction
+    .insertInto('oauth_clients')
+    .values(client)
+    .onConflict((one) => one.column('id').doUpdateSet({ key_id, secret_digest }))
+    .execute()
+}
+
+type RoomOptions = {
+  max: number
+  /** Counts what is stored. */
+  count: () => Promise<number>
+  /** Unix time in milliseconds. */
+  clock: () => number
+}
+
+type StoredRoom = {
+  /** Counts one more. Throws `refusal` where there are as many as there may be. */
+  take(refusal: () => Error): Promise<void>
+}
+
+/** How long a count is good for; meanwhile what other processes add is not known. */
+const countedForMs = 10_000
+
+/** How many rows there may be, near enough: to count them costs more than to add one. */
+export function createStoredRoom({ max, count, clock }: RoomOptions): StoredRoom {
+  let counted: { rows: number; at: number } | undefined
+  return {
+    take: async (refusal) => {
+      const now = clock()
+      if (counted === undefined || Math.abs(now - counted.at) > countedForMs) {
+        counted = { rows: await count(), at: now }
+      }
+      if (counted.rows >= max) throw refusal()
+      counted.rows++
+    },
+  }
 }

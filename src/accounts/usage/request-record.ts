@@ -5,8 +5,7 @@ import { moneyOf } from '../../core/price.ts'
 import { linesForm, readPricing } from '../../core/pricing-text.ts'
 import { linesOf, type Pricing } from '../../core/pricing.ts'
 import type { UsageTable } from '../../storage/tables.ts'
-import { readWarnings } from '../kept-warnings.ts'
-import { usageIn } from '../ledger-row.ts'
+import { readWarnings, usageIn } from '../ledger.ts'
 
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
