@@ -32,7 +32,7 @@ const startEnvironment = {
   NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
 }
 
-// What the README gives a container (docs/performance.md#start-flags).
+// What docs/deployment.md gives a container (docs/performance.md#start-flags).
 const tunedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '268435456',
   MALLOC_TOP_PAD_: '67108864',

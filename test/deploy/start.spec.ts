@@ -11,7 +11,7 @@ const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
 const unitPath = 'deploy/systemd/model-access-gateway.service'
 const unit = read(unitPath)
 const dockerfile = read('deploy/Dockerfile')
-const readme = /```sh\nexport NODE_COMPILE_CACHE[\s\S]*?```/.exec(read('README.md'))![0]
+const page = /```sh\nexport NODE_COMPILE_CACHE[\s\S]*?```/.exec(read('docs/deployment.md'))![0]
 const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } }
 
 const flagsOf = (text: string) => [...text.matchAll(/(?<=[\s"])--[a-z0-9-]+(?:=\w+)?/g)].map(String)
@@ -28,14 +28,14 @@ describe('how production starts the gateway', () => {
     const flags = flagsOf(scripts.start)
     expect(flags).to.include('--expose-gc')
     expect({
-      readme: flagsOf(readme),
+      page: flagsOf(page),
       dockerfile: flagsOf(command),
       unit: flagsOf(execStart),
-    }).to.deep.equal({ readme: flags, dockerfile: flags, unit: flags })
+    }).to.deep.equal({ page: flags, dockerfile: flags, unit: flags })
   })
 
-  it('has the variables that the README gives', () => {
-    const variables = allocatorOf(readme)
+  it('has the variables that docs/deployment.md gives', () => {
+    const variables = allocatorOf(page)
     expect(variables).to.include(allocatorOf(scripts.start))
     expect(allocatorOf(dockerfile)).to.deep.equal(variables)
     expect(allocatorOf(unit)).to.deep.equal(variables)
