@@ -4,8 +4,7 @@ import type { Budget } from '../bytes/budget.ts'
 import type { Config } from '../config.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import { createRecollection } from '../core/recall/recollection.ts'
-import { savedPicturesKeyBytes } from '../mcp/saved-picture.ts'
-import { createUploadFolder } from '../mcp/upload-folder.ts'
+import { createUploads, uploadsKeyBytes } from '../mcp/uploads.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
@@ -82,8 +81,8 @@ export function assembleLasting(options: Options) {
     uploads:
       uploadDir === undefined
         ? undefined
-        : createUploadFolder(uploadDir, first, {
-            key: options.secret.keyFor('saved pictures', savedPicturesKeyBytes),
+        : createUploads(uploadDir, first, {
+            key: options.secret.keyFor('saved pictures', uploadsKeyBytes),
             monotonic,
           }),
   }

@@ -4,7 +4,7 @@ import { shapeOfRatio } from '../../core/image/ratio.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
-import type { UploadFolder } from '../upload-folder.ts'
+import type { Uploads } from '../uploads.ts'
 import { freshly } from './fresh.ts'
 import type { ShowPictures } from './pictures.ts'
 
@@ -12,7 +12,7 @@ type Options = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
   /** Where pictures are saved; undefined when UPLOAD_DIR is not set. */
-  uploads: UploadFolder | undefined
+  uploads: Uploads | undefined
   show: ShowPictures
   clock: () => number
 }

@@ -6,7 +6,7 @@ import type { Catalog } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { createReceiptText } from '../receipt-text.ts'
 import type { BoundTool, ToolHandler, ToolsInForce } from '../tool.ts'
-import type { UploadFolder } from '../upload-folder.ts'
+import type { Uploads } from '../uploads.ts'
 import { chat } from './chat.ts'
 import { generateImagePreview } from './generate-image-preview.ts'
 import { generateImage } from './generate-image.ts'
@@ -19,7 +19,7 @@ type Options = {
   gateway: Gateway
   catalog: Catalog
   routes: RouteTable
-  uploads: UploadFolder | undefined
+  uploads: Uploads | undefined
   defaultImageModel: string
   checkPicture: CheckPicture
   shrink: ShrinkPicture

@@ -2,8 +2,8 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { CallContext } from '../../core/caller.ts'
 import { GatewayError, memoryError } from '../../core/error.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
-import { isHandle } from '../saved-picture.ts'
-import type { UploadFolder } from '../upload-folder.ts'
+import { isHandle } from '../uploads.ts'
+import type { Uploads } from '../uploads.ts'
 
 /**
  * An address with the bytes of the picture in it, if it names a saved one; any other unchanged. Throws
@@ -11,7 +11,7 @@ import type { UploadFolder } from '../upload-folder.ts'
  */
 export type OpenPicture = (named: NamedAddress, context: CallContext) => Promise<NamedAddress>
 
-export function createOpenPicture(uploads: UploadFolder | undefined): OpenPicture {
+export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
   return async (named, context) => {
     const { address, param } = named
     if (!isHandle(address)) {

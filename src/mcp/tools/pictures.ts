@@ -5,14 +5,14 @@ import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image
 import { pixelsText } from '../../core/image/size.ts'
 import type { ToolContent } from '../content.ts'
 import type { ReceiptText } from '../receipt-text.ts'
-import type { UploadFolder } from '../upload-folder.ts'
+import type { Uploads } from '../uploads.ts'
 
 type Options = {
   receiptText: ReceiptText
   shrink: ShrinkPicture
   /** The bytes of base64 that a picture may have in a result; 0 for no bound. */
   inlineBytesMax: number
-  uploads: UploadFolder | undefined
+  uploads: Uploads | undefined
   clock: () => number
 }
 

@@ -1,0 +1,274 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { constants, realpathSync, type BigIntStats } from 'node:fs'
+import {
+  access,
+  link,
+  lstat,
+  open,
+  opendir,
+  realpath,
+  rm,
+  statfs,
+  type FileHandle,
+} from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { decodeBase64 } from '../bytes/base64.ts'
+import type { CallContext } from '../core/caller.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
+import type { NamedAddress, Picture } from '../core/image/image.ts'
+import { splitName } from './file-name.ts'
+
+/** The folder in which pictures are saved. */
+export type Uploads = {
+  /** Throws `overloaded` if the folder cannot be written. */
+  checkWritable(): Promise<void>
+  /**
+   * Saves under a name that passed `checkFileName`; returns a sentence with the path and the handle by
+   * which the account gives the picture to a tool, or with the failure.
+   */
+  save(name: string, picture: Picture, accountId: string): Promise<string>
+  /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
+  read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
+}
+
+type Limits = { uploadFilesMax: number; uploadBytesMax: number; inputImageBytesMax: number }
+
+/** Bytes of the key that seals handles. */
+export const uploadsKeyBytes = 32
+
+/**
+ * Writes into this folder only: no symbolic link is followed, no existing file is replaced, and a
+ * file appears with its whole content.
+ */
+export function createUploads(
+  path: string,
+  limits: Limits,
+  { key, monotonic }: { key: Buffer; monotonic: () => number },
+): Uploads {
+  // The operator may configure a link; a link that replaces the folder later is refused.
+  const folder = realpathSync(path)
+  const saveWithinLimits = createLimitedSave(folder, limits, monotonic)
+  const sealOf = createSeal(key)
+  const checkPlace = async () => {
+    if ((await realpath(folder)) !== folder) throw new Error('The folder was replaced by a link.')
+  }
+  return {
+    checkWritable: async () => {
+      try {
+        await checkPlace()
+        await access(folder, constants.W_OK | constants.X_OK)
+        const { bavail } = await statfs(folder)
+        if (bavail === 0) throw new Error('The folder is full.')
+      } catch (cause) {
+        throw new GatewayError(
+          'overloaded',
+          'The upload folder of this server cannot be written, so no picture was made. ' +
+            'Its operator has to mend UPLOAD_DIR.',
+          { cause },
+        )
+      }
+    },
+    save: async (name, picture, accountId) => {
+      try {
+        await checkPlace()
+        const bytes = decodeBase64(picture.base64)
+        const saved = await saveWithinLimits(splitName(name, picture.format), bytes)
+        const savedName = basename(saved.path)
+        const handle = `saved:${sealOf(accountId, savedName, saved.file)}:${savedName}`
+        return `Saved as ${saved.path}. A tool takes it as the picture '${handle}'.`
+      } catch (error) {
+        // The picture is paid for, so it is delivered even if it is not saved.
+        return `Not saved: ${reasonOf(error)}`
+      }
+    },
+    read: async ({ address, param }, { caller, hold }) => {
+      await checkPlace()
+      const file = await openSaved(folder, { handle: address, accountId: caller.accountId }, sealOf)
+      if (file === undefined) throw notSaved(param)
+      try {
+        const { size } = await file.stat()
+        if (size > limits.inputImageBytesMax) {
+          const text = `An image may have ${limits.inputImageBytesMax} bytes.`
+          throw new GatewayError('request_too_large', text, { param })
+        }
+        // As bytes, as base64, and in the request to the provider.
+        const refusal = hold.takeMore(size * 4)
+        if (refusal !== undefined) throw memoryError(refusal)
+        return await file.readFile()
+      } finally {
+        await file.close()
+      }
+    },
+  }
+}
+
+/** The members of a file that differ from those of any other file that ever has its name. */
+type SavedFile = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>
+type Saved = { path: string; file: SavedFile }
+type Name = ReturnType<typeof splitName>
+
+const sealCharacters = 22
+/** `saved:<seal>:<name>` */
+const handlePattern = new RegExp(
+  `^saved:([\\w-]{${sealCharacters}}):(?!\\.{1,2}$)([^/\\\\\\0]{1,255})$`,
+  'u',
+)
+
+/** Whether an address has the form of a handle of a saved picture. */
+export function isHandle(address: string): boolean {
+  return address.startsWith('saved:')
+}
+
+/**
+ * Names of saved files can be guessed, and all accounts share the folder: the seal of a handle proves
+ * that the gateway saved the file for the account. Every process of the gateway can check it.
+ */
+function createSeal(key: Buffer) {
+  return (accountId: string, name: string, { ino, size, mtimeNs }: SavedFile): string => {
+    const sealed = JSON.stringify([accountId, name, String(ino), String(size), String(mtimeNs)])
+    return createHmac('sha256', key).update(sealed).digest('base64url').slice(0, sealCharacters)
+  }
+}
+
+/**
+ * Opens a file for the account that it was saved for, without following a link; undefined for any
+ * other account, for a file that was changed since, and for one that is missing or unreadable.
+ */
+async function openSaved(
+  folder: string,
+  { handle, accountId }: { handle: string; accountId: string },
+  sealOf: ReturnType<typeof createSeal>,
+): Promise<FileHandle | undefined> {
+  const [, seal, name] = handlePattern.exec(handle) ?? []
+  if (seal === undefined || name === undefined) return undefined
+  // Opening a pipe would block without O_NONBLOCK.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const file = await open(join(folder, name), flags).catch(() => undefined)
+  if (file === undefined) return undefined
+  const stats = await file.stat({ bigint: true }).catch(() => undefined)
+  const own = stats?.isFile() ? sealOf(accountId, name, stats) : undefined
+  if (own !== undefined && timingSafeEqual(Buffer.from(own), Buffer.from(seal))) return file
+  await file.close()
+  return undefined
+}
+
+function notSaved(param: string): GatewayError {
+  const text =
+    'No such picture is saved here for this account. ' +
+    'Give it as the result that saved it names it, or as its bytes.'
+  return new GatewayError('invalid_value', text, { param })
+}
+
+/** A full folder is counted again after this pause: its operator may have removed files. */
+const countAgainMs = 1000
+
+type Count = { files: number; bytes: number }
+
+/**
+ * Saves one file at a time, so that no two files take the last free place. The folder is counted once
+ * and again when it seems full. Temporary files of a crash are removed at the start.
+ */
+function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
+  const { uploadFilesMax, uploadBytesMax } = limits
+  let held: Count | undefined
+  let countedAt = 0
+  const count = async (): Promise<Count> => {
+    const counted = await countFiles(folder, uploadFilesMax)
+    countedAt = monotonic()
+    held = counted
+    return counted
+  }
+  const complaint = ({ files, bytes }: Count, added: number): string | undefined => {
+    if (files + 1 > uploadFilesMax) return `it may hold ${uploadFilesMax} files (upload_files_max)`
+    if (bytes + added <= uploadBytesMax) return undefined
+    return `it may hold ${uploadBytesMax} bytes (upload_bytes_max)`
+  }
+  const save = async (name: Name, bytes: Buffer): Promise<Saved> => {
+    let now = held ?? (await count())
+    const mayHaveChanged = monotonic() - countedAt >= countAgainMs
+    if (complaint(now, bytes.length) !== undefined && mayHaveChanged) now = await count()
+    const why = complaint(now, bytes.length)
+    if (why !== undefined) {
+      throw new Error(`the upload folder is full: ${why}. Its operator has to make room.`)
+    }
+    const saved = await write(folder, name, bytes)
+    held = { files: now.files + 1, bytes: now.bytes + bytes.length }
+    return saved
+  }
+  // A folder that cannot be read fails the first save, which counts again.
+  let last: Promise<unknown> = removeTemporaryFiles(folder)
+    .then(count)
+    .catch(() => undefined)
+  return (name: Name, bytes: Buffer): Promise<Saved> => {
+    const saved = last.then(() => save(name, bytes))
+    last = saved.catch(() => undefined)
+    return saved
+  }
+}
+
+/** The name of a file before it is whole. */
+const temporaryName = /^\.[0-9a-f-]{36}\.tmp$/
+
+/** Counts the whole files of a folder; stops one above the limit. */
+async function countFiles(folder: string, filesMax: number): Promise<Count> {
+  const counted = { files: 0, bytes: 0 }
+  for await (const { name } of await opendir(folder)) {
+    if (temporaryName.test(name)) continue
+    if (++counted.files > filesMax) break
+    // The file may have been removed since.
+    counted.bytes += (await lstat(join(folder, name)).catch(() => ({ size: 0 }))).size
+  }
+  return counted
+}
+
+async function removeTemporaryFiles(folder: string): Promise<void> {
+  for await (const { name } of await opendir(folder)) {
+    if (temporaryName.test(name)) await rm(join(folder, name), { force: true })
+  }
+}
+
+async function write(folder: string, name: Name, bytes: Buffer): Promise<Saved> {
+  const temporary = join(folder, `.${randomUUID()}.tmp`)
+  try {
+    const handle = await open(temporary, 'wx', 0o644)
+    let file: SavedFile
+    try {
+      await handle.writeFile(bytes)
+      file = await handle.stat({ bigint: true })
+    } finally {
+      await handle.close()
+    }
+    return { path: await publish(temporary, folder, name), file }
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+const namesMax = 1000
+
+/** Gives a whole file the first free name, with a counter if needed. */
+async function publish(temporary: string, folder: string, name: Name): Promise<string> {
+  const { stem, extension } = name
+  for (let count = 1; count <= namesMax; count++) {
+    const target = join(folder, `${stem}${count === 1 ? '' : `-${count}`}${extension}`)
+    try {
+      // `link` fails where `rename` would replace an existing file.
+      await link(temporary, target)
+      return target
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+  }
+  throw new Error('too many files have that name.')
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'the upload folder is full.'
+  if (code === undefined && error instanceof Error) return error.message
+  return `the upload folder cannot be written (${code}).`
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
