@@ -4,6 +4,7 @@ import { budgetForm, limitsForm, type BudgetForm } from '../core/limits.ts'
 import type { Administrator, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceColumns, allowanceOf, noAllowance } from './allowance.ts'
@@ -36,10 +37,15 @@ export type Accounts = {
   update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
 }
 
-type Options = { store: Pick<Store, 'db'>; audit: Pick<Audit, 'write'>; clock: () => number }
+type Options = {
+  store: Pick<Store, 'db'>
+  audit: Pick<Audit, 'write'>
+  announce: Announce
+  clock: () => number
+}
 
 export function createAccounts(options: Options): Accounts {
-  const { store, audit, clock } = options
+  const { store, audit, announce, clock } = options
   const { db } = store
   const forms = async (rows: readonly AccountsTable[]) => {
     const budgets = await readStatesOf(db, rows, clock())
@@ -92,7 +98,11 @@ export function createAccounts(options: Options): Accounts {
       })
       return form(row)
     },
-    update: async (by, id, change) => form(await update(options, by, { id, change })),
+    update: async (by, id, change) => {
+      const row = await update(options, by, { id, change })
+      announce({ kind: 'account_changed', accountId: id })
+      return form(row)
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
@@ -28,6 +29,7 @@ type Attempts = {
 export type EntranceOptions = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   passwords: Passwords
   people: Pick<People, 'retrieve'>
   sessions: Pick<Sessions, 'begin'>
@@ -53,7 +55,7 @@ export type Entrance = {
 
 /** Where people come in who are not signed in yet. */
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { store, audit, passwords, people, attempts, clock } = options
+  const { store, audit, announce, passwords, people, attempts, clock } = options
   const { db } = store
   const welcomed = (personId: string, begun: BegunSession) => tell(people, personId, begun)
   return {
@@ -89,6 +91,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
         await audit.write(transaction, actor, { ...act, after })
         return [made.id, await beginIn(transaction, made.id, { from, options })] as const
       })
+      announce({ kind: 'sessions_changed' })
       succeeded()
       return welcomed(id, begun)
     },
@@ -101,7 +104,7 @@ async function resetPassword(
   from: Stranger,
   options: EntranceOptions,
 ): Promise<LetIn> {
-  const { store, audit, passwords, people, attempts, clock } = options
+  const { store, audit, announce, passwords, people, attempts, clock } = options
   const succeeded = await attempts.begin({ origin: from.origin })
   const { email } = await findPasswordLink(store.db, token, clock())
   assertStrong(next, email, 'new_password')
@@ -117,6 +120,7 @@ async function resetPassword(
     await audit.write(transaction, actor, { ...act, account_id: first!.account.id })
     return [personId, session] as const
   })
+  announce({ kind: 'sessions_changed' })
   succeeded()
   return tell(people, id, begun)
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
@@ -56,6 +57,7 @@ export type Keys = {
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   modelIds: ModelIds
   /** Unix time in milliseconds. */
   clock: () => number
@@ -64,7 +66,7 @@ type Options = {
 }
 
 export function createKeys(options: Options): Keys {
-  const { store, clock, usedAt = () => undefined } = options
+  const { store, announce, clock, usedAt = () => undefined } = options
   const { db } = store
   const forms = async (rows: readonly ApiKeysTable[]): Promise<ApiKey[]> => {
     const nowMs = clock()
@@ -79,6 +81,7 @@ export function createKeys(options: Options): Keys {
     const { client_id } = row
     return client_id === null ? told : { ...told, client_id, client_secret: key }
   }
+  const changed = (id: string) => announce({ kind: 'keys_changed', keyIds: [id] })
   return {
     list: async (filter, page) => {
       const found = selectKeys(db, filter, clock())
@@ -89,11 +92,21 @@ export function createKeys(options: Options): Keys {
     create: async (giver, accountId, asked) => {
       return created(await create(options, giver, { accountId, asked }))
     },
-    update: async (giver, which, change) => form(await update(options, giver, { which, change })),
-    rotate: async (giver, which, overlapMinutes) => {
-      return created(await rotate(options, giver, { which, overlapMinutes }))
+    update: async (giver, which, change) => {
+      const row = await update(options, giver, { which, change })
+      changed(row.id)
+      return form(row)
     },
-    revoke: async (giver, which) => form(await revoke(options, giver, which)),
+    rotate: async (giver, which, overlapMinutes) => {
+      const made = await rotate(options, giver, { which, overlapMinutes })
+      changed(which.id)
+      return created(made)
+    },
+    revoke: async (giver, which) => {
+      const row = await revoke(options, giver, which)
+      changed(row.id)
+      return form(row)
+    },
   }
 }
 

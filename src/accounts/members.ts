@@ -3,6 +3,7 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller, Role } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
@@ -19,6 +20,7 @@ type Member = components['schemas']['Member']
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   /** Unix time in milliseconds. */
   clock: () => number
 }
@@ -37,7 +39,12 @@ type RoleChange = { role: Role; actor: Actor }
 /** Who belongs to an account, as its administrators and they themselves see and change it. */
 export function createMembers(options: Options): Members {
   const { db } = options.store
-  const { audit, clock } = options
+  const { audit, announce, clock } = options
+  // A removed member loses the connections to the account, and with the last account the sessions.
+  const announceRemoval = (accountId: string) => {
+    announce({ kind: 'account_changed', accountId })
+    announce({ kind: 'sessions_changed' })
+  }
   return {
     list: async (caller, page) => {
       const rows = members(db, caller.accountId)
@@ -66,21 +73,25 @@ export function createMembers(options: Options): Members {
         })
         return toMember(transaction, caller, { ...row, role })
       }),
-    remove: (caller, personId, actor) =>
-      db.transaction().execute(async (transaction) => {
+    remove: async (caller, personId, actor) => {
+      await db.transaction().execute(async (transaction) => {
         const row = await find(transaction, caller.accountId, personId)
         assertMayChange(caller, row.role)
         await remove(transaction, row, actor, options)
-      }),
-    leave: ({ person }, accountId, actor) =>
-      db.transaction().execute(async (transaction) => {
+      })
+      announceRemoval(caller.accountId)
+    },
+    leave: async ({ person }, accountId, actor) => {
+      await db.transaction().execute(async (transaction) => {
         const row = await findMember(transaction, accountId, person.id)
         if (row === undefined) {
           const text = 'You are a member of no such account. GET /api/me lists yours.'
           throw new GatewayError('not_found', text, { param: 'id' })
         }
         await remove(transaction, row, actor, options)
-      }),
+      })
+      announceRemoval(accountId)
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
@@ -20,6 +21,7 @@ export type NewPerson = { email: string; name: string; password: string }
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   passwords: Passwords
   /** Unix time in milliseconds. */
   clock: () => number
@@ -40,7 +42,7 @@ export type People = {
 
 /** The people who sign in, and what they change of themselves. */
 export function createPeople(options: Options): People {
-  const { audit, passwords, attempts, clock } = options
+  const { audit, announce, passwords, attempts, clock } = options
   const { db } = options.store
   const find = (id: string) =>
     db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -84,6 +86,7 @@ export function createPeople(options: Options): People {
         const act = { account_id: accountId, action: 'person.change_password' } as const
         await audit.write(transaction, actor, { ...act, target: person.id })
       })
+      announce({ kind: 'sessions_changed' })
     },
   }
 }

@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, Mode, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { ApiKeysTable, Tables } from '../storage/tables.ts'
 import { countedAs, noAllowance } from './allowance.ts'
@@ -26,6 +27,7 @@ export type SessionKeys = {
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
   limits: { sessionIdleSeconds: number }
@@ -34,10 +36,12 @@ type Options = {
 /** How long a key is good for, where its session is. */
 const keyTtlMs = 3_600_000
 
-export function createSessionKeys({ store: { db }, audit, clock, limits }: Options): SessionKeys {
+export function createSessionKeys(options: Options): SessionKeys {
+  const { audit, announce, clock, limits } = options
+  const { db } = options.store
   return {
-    renew: (caller, mode, actor) =>
-      db.transaction().execute(async (transaction) => {
+    renew: async (caller, mode, actor) => {
+      const renewed = await db.transaction().execute(async (transaction) => {
         const now = clock()
         const { name } = await memberBehind(transaction, caller)
         const sessionEnd = await endOfSession(transaction, caller, limits)
@@ -73,7 +77,10 @@ export function createSessionKeys({ store: { db }, audit, clock, limits }: Optio
         }
         const [budget = null] = await readStatesOf(transaction, [row], now)
         return { ...keyForm(row, { nowMs: now, usedAtMs: undefined, budget }), key }
-      }),
+      })
+      announce({ kind: 'keys_changed', keyIds: [renewed.id] })
+      return renewed
+    },
   }
 }
 

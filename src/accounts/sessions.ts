@@ -4,6 +4,7 @@ import type { components } from '../../generated/types.ts'
 import type { Actor, Caller, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Page, PageRequest } from '../core/page.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Store } from '../storage/store.ts'
 import type { SessionsTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
@@ -31,6 +32,7 @@ export type BegunSession = {
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   /** Unix time in milliseconds, by which sessions end. */
   clock: () => number
   limits: SessionLimits
@@ -59,7 +61,9 @@ const sessionsPerPersonMax = 100
 const userAgentLengthMax = 300
 
 /** Where people are signed in. A session is looked up for each request: once ended, it is over. */
-export function createSessions({ store: { db }, audit, clock, limits }: Options): Sessions {
+export function createSessions(options: Options): Sessions {
+  const { audit, announce, clock, limits } = options
+  const { db } = options.store
   const lookUp = async (token: string): Promise<PersonCaller> => {
     const now = clock()
     const row = await db
@@ -104,30 +108,42 @@ export function createSessions({ store: { db }, audit, clock, limits }: Options)
       const tell = (row: SessionsTable) => toSession(row, person.sessionId)
       return listPage(rows, page, { time: 'created_at', tell })
     },
-    end: ({ person, accountId }, sessionId, actor) =>
-      db.transaction().execute(async (transaction) => {
-        const { numDeletedRows } = await transaction
-          .deleteFrom('sessions')
-          .where('id', '=', sessionId)
-          .where('person_id', '=', person.id)
-          .executeTakeFirst()
-        if (numDeletedRows === 0n) {
-          const text = 'You have no such session. GET /api/sessions lists yours.'
-          throw new GatewayError('not_found', text, { param: 'session_id' })
-        }
+    end: async ({ person, accountId }, sessionId, actor) => {
+      await db.transaction().execute(async (transaction) => {
+        await deleteOwn(transaction, person.id, sessionId)
         await endKeysOfEndedSessions(transaction, person.id, clock())
         const act = { account_id: accountId, action: 'session.delete', target: sessionId } as const
         await audit.write(transaction, actor, act)
-      }),
-    endOthers: ({ person, accountId: account_id }, actor) =>
-      db.transaction().execute(async (transaction) => {
+      })
+      announce({ kind: 'sessions_changed' })
+    },
+    endOthers: async ({ person, accountId: account_id }, actor) => {
+      await db.transaction().execute(async (transaction) => {
         const kept = { keptId: person.sessionId, now: clock() }
         const ended = await endOtherSessions(transaction, person.id, kept)
         for (const target of ended) {
           await audit.write(transaction, actor, { account_id, action: 'session.delete', target })
         }
-      }),
+      })
+      announce({ kind: 'sessions_changed' })
+    },
   }
+}
+
+/** Throws `not_found`. */
+async function deleteOwn(
+  transaction: Transaction<Tables>,
+  personId: string,
+  sessionId: string,
+): Promise<void> {
+  const { numDeletedRows } = await transaction
+    .deleteFrom('sessions')
+    .where('id', '=', sessionId)
+    .where('person_id', '=', personId)
+    .executeTakeFirst()
+  if (numDeletedRows !== 0n) return
+  const text = 'You have no such session. GET /api/sessions lists yours.'
+  throw new GatewayError('not_found', text, { param: 'session_id' })
 }
 
 /** Ends all sessions of a person but one; gives their ids. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
-import type { Audit } from './audit.ts'
+import { commandLine, type Audit } from './audit.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -33,9 +33,8 @@ export function createSetUpLinks({ store: { db }, audit, clock, limits }: Option
           .select('id')
           .where('is_operator', '=', 1)
           .executeTakeFirstOrThrow()
-        const actor = { id: 'command_line', address: null }
         const act = { account_id: id, action: 'setup_link.create', target: id } as const
-        await audit.write(transaction, actor, act)
+        await audit.write(transaction, commandLine, act)
         return create(transaction)
       }),
     createIfNeeded: () =>

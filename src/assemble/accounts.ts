@@ -1,4 +1,3 @@
-import { announcedAccounts, type Announce } from '../accounts/announced.ts'
 import { createAccounts } from '../accounts/accounts.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createConnectionLog } from '../accounts/connection-log.ts'
@@ -8,6 +7,7 @@ import { isOfSession } from '../accounts/session-keys.ts'
 import { createKeyWatch } from '../accounts/key-watch.ts'
 import { createLastUse } from '../accounts/last-use.ts'
 import { toolScope } from '../oauth/metadata.ts'
+import type { Announce } from '../peers/announcement.ts'
 import { createHearing, type Channel, type Listeners } from '../peers/channel.ts'
 import { toolServerAddress, type Config } from '../config.ts'
 import type { GatewayError } from '../core/error.ts'
@@ -76,7 +76,7 @@ export function assembleAccounts({ store, config, channel, events, clock, monoto
   }
   return {
     audit,
-    accounts: announcedAccounts(createAccounts({ store, audit, clock }), announce),
+    accounts: createAccounts({ store, audit, announce, clock }),
     announce,
     lastUse,
     connectionLog,

@@ -1,7 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { createActivities } from '../accounts/activity.ts'
 import type { Audit } from '../accounts/audit.ts'
-import { announcedKeys, type Announce } from '../accounts/announced.ts'
 import { createKeys } from '../accounts/keys.ts'
 import type { LastUse } from '../accounts/last-use.ts'
 import { createConnectionLists } from '../accounts/connection-lists.ts'
@@ -17,6 +16,7 @@ import type { LookAtLimits } from '../api/retrieve-own-key.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
 import type { Reload } from '../api/settings.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { Health } from '../policy/route-health.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Generation } from './generation.ts'
@@ -44,14 +44,14 @@ type Options = {
 
 /** The operations below /api, with what they need of the accounts. */
 export function assembleAdministration(options: Options) {
-  const { store, accounts, audit, lastUse, current, clock } = options
+  const { store, accounts, audit, announce, lastUse, current, clock } = options
   const { people, budgets, lookAtLimits, reload, refusals } = options
   const modelIds = (names: readonly string[]) => {
     const { config, models } = current()
     return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
   }
-  const parts = { store, audit, modelIds, clock, usedAt: lastUse.of }
-  const keys = announcedKeys(createKeys(parts), options.announce)
+  const parts = { store, audit, announce, modelIds, clock, usedAt: lastUse.of }
+  const keys = createKeys(parts)
   const connections = createConnectionLists({ store, log: options.connectionLog })
   const { reader } = store
   const usage = createUsageReports({ reader, clock })

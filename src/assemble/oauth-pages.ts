@@ -1,6 +1,5 @@
 import { isWellFormedKey } from '../accounts/api-key.ts'
 import type { Accounts } from '../accounts/accounts.ts'
-import { announcedConnections, type Announce } from '../accounts/announced.ts'
 import type { Audit } from '../accounts/audit.ts'
 import type { Keys } from '../accounts/keys.ts'
 import { createConnections } from '../accounts/oauth/connections.ts'
@@ -14,6 +13,7 @@ import { createAddressCheck } from '../http/allowed-addresses.ts'
 import type { AnswerOptions } from '../oauth/pages/answer-interaction.ts'
 import type { PageCall, ShownKey } from '../oauth/pages/interaction-pages.ts'
 import { createInteractionTokens } from '../oauth/pages/interaction-tokens.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { PeopleParts } from './people.ts'
@@ -36,9 +36,8 @@ export type OAuthPagesOptions = {
 export function assembleOAuthPages(
   options: OAuthPagesOptions,
 ): Omit<AnswerOptions, 'interactions'> {
-  const { config, people, secret, announce } = options
-  const made = createConnections({ ...options, limits: config.limits })
-  const connections = announcedConnections(made, announce)
+  const { config, people, secret } = options
+  const connections = createConnections({ ...options, limits: config.limits })
   const isSecure = config.baseUrl?.startsWith('https:') === true
   return {
     personOf: async (token) => {

@@ -1,11 +1,3 @@
-import {
-  announcedEntrance,
-  announcedMembers,
-  announcedPeople,
-  announcedSessionKeys,
-  announcedSessions,
-  type Announce,
-} from '../accounts/announced.ts'
 import { createAudit } from '../accounts/audit.ts'
 import { createEntrance } from '../accounts/entrance.ts'
 import { createInvitations } from '../accounts/invitations.ts'
@@ -19,6 +11,7 @@ import { createSessions } from '../accounts/sessions.ts'
 import { createSetUpLinks } from '../accounts/set-up-link.ts'
 import { siteAddress, type Config } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
+import type { Announce } from '../peers/announcement.ts'
 import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createClientAttempts } from '../policy/client-attempts.ts'
 import { createSignInAttempts } from '../policy/sign-in-attempts.ts'
@@ -48,17 +41,18 @@ export function assemblePeople(options: Options) {
   const { limits, signUp } = config
   const audit = createAudit(store, clock)
   const passwords = createPasswords(limits)
-  const sessions = createSessions({ store, audit, clock, limits })
+  const sessions = createSessions({ store, audit, announce, clock, limits })
   const counted = assembleAttempts({
     ...options,
     redis: options.peers.redis,
     primary: options.worker?.primary,
   })
   const attempts = createSignInAttempts(counted)
-  const people = createPeople({ store, audit, passwords, attempts, clock })
+  const people = createPeople({ store, audit, announce, passwords, attempts, clock })
   const letIn = {
     store,
     audit,
+    announce,
     passwords,
     people,
     sessions,
@@ -68,14 +62,14 @@ export function assemblePeople(options: Options) {
   }
   const baseUrl = siteAddress(config)
   return {
-    entrance: announcedEntrance(createEntrance(letIn), announce),
+    entrance: createEntrance(letIn),
     newcomers: createNewcomers({ ...letIn, signUp }),
     signUp,
-    people: announcedPeople(people, announce),
-    sessions: announcedSessions(sessions, announce),
-    sessionKeys: announcedSessionKeys(createSessionKeys({ store, audit, clock, limits }), announce),
+    people,
+    sessions,
+    sessionKeys: createSessionKeys({ store, audit, announce, clock, limits }),
     setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
-    members: announcedMembers(createMembers({ store, audit, clock }), announce),
+    members: createMembers({ store, audit, announce, clock }),
     passwordLinks: createPasswordLinks({ store, audit, clock, baseUrl, limits }),
     invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
     attempts,

@@ -4,7 +4,7 @@ import { commandLine } from '../accounts/audit.ts'
 import { allowanceIn, allowanceOptions, checkedBody, given, listIn, namingOptions } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { nameIn } from './name.ts'
-import { withAccounts } from './open-accounts.ts'
+import { withStore } from './with-store.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 
@@ -37,7 +37,7 @@ export const createKey: Command = async (words, notice) => {
     ...allowanceIn(values),
   }
   const asked = checkedBody(bodyChecks.createKey, given(body))
-  return withAccounts('create', notice, async ({ accounts, keys }) => {
+  return withStore('create', notice, async ({ accounts, keys }) => {
     const { id: first } = await accounts.first()
     const { id } = await accounts.retrieve(commandLine, values.account ?? first)
     const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {

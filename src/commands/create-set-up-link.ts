@@ -1,4 +1,3 @@
-import { createAccounts } from '../accounts/accounts.ts'
 import { createSetUpLinks, setUpText } from '../accounts/set-up-link.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { gatewayAddress, withStore } from './with-store.ts'
@@ -6,9 +5,9 @@ import { gatewayAddress, withStore } from './with-store.ts'
 /** setup-link */
 export const createSetUpLink: Command = async (words, notice) => {
   const { values } = parsed(words, json)
-  return withStore('create', notice, async ({ store, audit, clock, ...settings }) => {
+  return withStore('create', notice, async ({ store, audit, accounts, clock, ...settings }) => {
     const { limits } = settings.config
-    await createAccounts({ store, audit, clock }).first()
+    await accounts.first()
     const token = await createSetUpLinks({ store, audit, clock, limits }).create()
     if (values.json === true) return { text: jsonText({ token }) }
     return { text: setUpText(gatewayAddress(settings), token) }

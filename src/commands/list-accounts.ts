@@ -2,12 +2,12 @@ import { commandLine } from '../accounts/audit.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { everyPage } from './every-page.ts'
 import { shownName } from './name.ts'
-import { withAccounts } from './open-accounts.ts'
+import { withStore } from './with-store.ts'
 
 /** accounts list */
 export const listAccounts: Command = async (words, notice) => {
   const { values } = parsed(words, json)
-  return withAccounts('none', notice, async ({ accounts }) => {
+  return withStore('none', notice, async ({ accounts }) => {
     const rows = await everyPage((page) => accounts.list(commandLine, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no accounts. The first start makes one.\n' }

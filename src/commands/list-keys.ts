@@ -4,13 +4,13 @@ import { json, jsonText, parsed, text, type Command } from './command.ts'
 import { everyPage } from './every-page.ts'
 import { dateText } from './list-accounts.ts'
 import { shownName } from './name.ts'
-import { withAccounts } from './open-accounts.ts'
+import { withStore } from './with-store.ts'
 
 /** keys list: those of all accounts, or of one. */
 export const listKeys: Command = async (words, notice) => {
   const { values } = parsed(words, { account: text, ...json })
   const { account } = values
-  return withAccounts('none', notice, async ({ accounts, keys }) => {
+  return withStore('none', notice, async ({ accounts, keys }) => {
     if (account !== undefined) await accounts.retrieve(commandLine, account)
     const filter = given({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))

@@ -2,7 +2,7 @@ import { bodyChecks } from '../../generated/checks.js'
 import { commandLine } from '../accounts/audit.ts'
 import { checkedBody, countIn, given } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
-import { withAccounts } from './open-accounts.ts'
+import { withStore } from './with-store.ts'
 
 /** keys rotate: prints the new secret alone, this once. */
 export const rotateKey: Command = async (words, notice) => {
@@ -11,7 +11,7 @@ export const rotateKey: Command = async (words, notice) => {
   if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
   const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
   const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
-  return withAccounts('none', notice, async ({ keys }) => {
+  return withStore('none', notice, async ({ keys }) => {
     const made = await keys.rotate(commandLine, { id }, minutes)
     return { text: values.json === true ? jsonText(made) : `${made.key}\n` }
   })

@@ -1,4 +1,4 @@
-import { createAccounts } from '../accounts/accounts.ts'
+import { commandLine } from '../accounts/audit.ts'
 import { rotateOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
@@ -6,10 +6,9 @@ import { withStore } from './with-store.ts'
 /** oauth rotate-keys */
 export const rotateOauthKeys: Command = async (words, notice) => {
   const { values } = parsed(words, json)
-  return withStore('create', notice, async ({ store, audit, clock }) => {
-    const { id: accountId } = await createAccounts({ store, audit, clock }).first()
-    const by = { id: 'command_line', address: null }
-    await rotateOwnKeys({ store, audit, clock, by, accountId })
+  return withStore('create', notice, async ({ store, audit, accounts, clock }) => {
+    const { id: accountId } = await accounts.first()
+    await rotateOwnKeys({ store, audit, clock, by: commandLine, accountId })
     const text =
       'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n'
     return { text: values.json === true ? jsonText({ rotated: true }) : text }

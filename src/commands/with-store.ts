@@ -1,27 +1,36 @@
-import { createAudit } from '../accounts/audit.ts'
+import { createAccounts, type Accounts } from '../accounts/accounts.ts'
+import { createAudit, type Audit } from '../accounts/audit.ts'
+import { createKeys, type Keys } from '../accounts/keys.ts'
+import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
+import { keyModelIds } from '../catalog/new-key-models.ts'
 import { loadConfig, readVariables, siteAddress, type Config, type Secrets } from '../config.ts'
+import type { Announcement } from '../peers/announcement.ts'
+import { announceOnce } from '../peers/redis-channel.ts'
+import { openRedis } from '../peers/redis.ts'
+import { namePrefixes as prefixes } from '../providers/index.ts'
 import { servedAt } from '../storage/folder-lock.ts'
 import type { SchemaChange } from '../storage/migrations.ts'
 import { openStore } from '../storage/open-store.ts'
 import type { Notice, Store } from '../storage/store.ts'
 
-type Opened = {
+type Settings = { config: Config; secrets: Secrets }
+type Opened = Settings & {
   store: Store
-  audit: ReturnType<typeof createAudit>
+  audit: Audit
+  accounts: Accounts
+  keys: Keys
   clock: () => number
-  config: Config
-  secrets: Secrets
 }
 
-/** Where the gateway that has the store is reached: as it says itself, else as the settings say. */
-export function gatewayAddress({ config, secrets }: Pick<Opened, 'config' | 'secrets'>): string {
+/** The address of the gateway that has the store: from its holder file, else from the settings. */
+export function gatewayAddress({ config, secrets }: Settings): string {
   const served = secrets.databaseUrl === undefined ? servedAt(config.dataDir) : undefined
   return served ?? siteAddress(config)
 }
 
 /**
- * Runs with the store of the settings, which is closed after. A command migrates no store: `create` makes
- * one where there is none. Throws a StoreError.
+ * Runs with the store of the settings, and closes it. A command migrates no store; `create` makes one
+ * where none exists. Running gateways are notified of what the command changed. Throws a StoreError.
  */
 export async function withStore<T>(
   schemaChange: Exclude<SchemaChange, 'migrate'>,
@@ -31,9 +40,45 @@ export async function withStore<T>(
   const { config, secrets } = loadConfig(readVariables())
   const store = await openStore({ ...config, schemaChange }, secrets, notice)
   const clock = Date.now
+  const audit = createAudit(store, clock)
+  const announced: Announcement[] = []
+  const announce = (announcement: Announcement) => void announced.push(announcement)
+  const modelIds = (names: readonly string[]) => modelIdsOf(names, config)
+  const accounts = createAccounts({ store, audit, announce, clock })
+  const keys = createKeys({ store, audit, announce, modelIds, clock })
   try {
-    return await run({ store, audit: createAudit(store, clock), clock, config, secrets })
+    return await run({ store, audit, accounts, keys, clock, config, secrets })
   } finally {
+    await notifyGateways(announced, { config, secrets }, notice)
     await store.close()
   }
+}
+
+/** Notifies the processes of the gateway through Redis, where the settings name one. */
+async function notifyGateways(
+  announced: readonly Announcement[],
+  { config: { redisKeyPrefix: keyPrefix, limits }, secrets: { redisUrl: url } }: Settings,
+  notice: Notice,
+): Promise<void> {
+  if (announced.length === 0 || url === undefined) return
+  const nothing = () => undefined
+  const events = { redisLost: nothing, redisBack: nothing, redisRefused: nothing }
+  try {
+    const redis = await openRedis({ url, keyPrefix, limits, events })
+    await announceOnce(redis, announced).finally(redis.close)
+  } catch {
+    notice(
+      'Redis does not answer: running gateways find the change out by themselves, in a second.',
+    )
+  }
+}
+
+function modelIdsOf(names: readonly string[], config: Config): string[] {
+  const catalog = configuredCatalog({
+    ...config,
+    rows: readCatalogRows(),
+    prefixes,
+    clock: Date.now,
+  })
+  return keyModelIds(names, { catalog, endpoints: config.endpoints, prefixes })
 }

@@ -17,6 +17,9 @@ export type Announcement =
   /** What clients that listen for their account are told of a tool call. */
   | { kind: 'call_told'; accountId: string; told: CallTold }
 
+/** Reports a change that is in the store to every process, this one too. */
+export type Announce = (announcement: Announcement) => void
+
 /** A key, and the session of its connection to the tool server if it has one. */
 type ToolClient = { keyId: string; sessionId?: string | undefined }
 

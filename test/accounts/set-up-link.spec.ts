@@ -1,10 +1,9 @@
 import { expect } from 'chai'
-import { createAccounts } from '../../src/accounts/accounts.ts'
-import { createAudit } from '../../src/accounts/audit.ts'
 import { assertSetUpLink, createSetUpLinks } from '../../src/accounts/set-up-link.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { forEachStore } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { accountsOf } from '../support/keys.ts'
 import { openTestStore } from '../support/store.ts'
 
 forEachStore('the link that makes an owner', () => {
@@ -21,8 +20,8 @@ forEachStore('the link that makes an owner', () => {
   const begin = Date.UTC(2030, 0, 1)
   const at = async (now: number) => {
     const clock = () => now
-    const audit = createAudit(store, clock)
-    await createAccounts({ store, audit, clock }).first()
+    const { accounts, audit } = accountsOf(store, clock)
+    await accounts.first()
     return createSetUpLinks({ store, audit, clock, limits: { setupLinkTtlSeconds: 3600 } })
   }
   const start = async (now: number) => (await at(now)).createIfNeeded()

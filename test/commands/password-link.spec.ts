@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { digestOf } from '../../src/accounts/api-key.ts'
-import { createAccounts } from '../../src/accounts/accounts.ts'
-import { createAudit } from '../../src/accounts/audit.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { accountsOf } from '../support/keys.ts'
 import { runProgram } from '../support/program.ts'
 import { startServer } from '../support/server-process.ts'
 import { openTestStore } from '../support/store.ts'
@@ -20,8 +19,7 @@ describe('the command people password-link', () => {
   beforeEach(async () => {
     folder = makeFolder()
     const store = await openTestStore(folder.path)
-    const audit = createAudit(store, Date.now)
-    const { id } = await createAccounts({ store, audit, clock: Date.now }).first()
+    const { id } = await accountsOf(store, Date.now).accounts.first()
     await store.db.insertInto('people').values(person).execute()
     const member = { account_id: id, person_id: person.id, role: 'owner', joined_at: 0 } as const
     await store.db.insertInto('members').values(member).execute()

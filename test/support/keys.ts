@@ -5,6 +5,7 @@ import { createAudit } from '../../src/accounts/audit.ts'
 import { newId } from '../../src/accounts/id.ts'
 import { createKeys } from '../../src/accounts/keys.ts'
 import type { Mode, Scope } from '../../src/core/caller.ts'
+import type { Announce } from '../../src/peers/announcement.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { ApiKeysTable } from '../../src/storage/tables.ts'
 
@@ -59,8 +60,13 @@ export async function revokeStoredKeys({ db }: Pick<Store, 'db'>, now: number): 
 }
 
 /** Accounts and keys of a store, where every name is a model's id. */
-export function accountsOf(store: Pick<Store, 'db'>, clock: () => number) {
+export function accountsOf(
+  store: Pick<Store, 'db'>,
+  clock: () => number,
+  announce: Announce = () => undefined,
+) {
   const audit = createAudit(store, clock)
-  const keys = createKeys({ store, audit, clock, modelIds: (names) => [...names] })
-  return { audit, accounts: createAccounts({ store, audit, clock }), keys }
+  const parts = { store, audit, announce, clock }
+  const keys = createKeys({ ...parts, modelIds: (names) => [...names] })
+  return { audit, accounts: createAccounts(parts), keys }
 }

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Actor } from '../../core/caller.ts'
 import { GatewayError, StoreRefusal } from '../../core/error.ts'
+import type { Announce } from '../../peers/announcement.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AllowanceColumns, ApiKeysTable, Tables } from '../../storage/tables.ts'
 import { allowanceColumns, noAllowance } from '../allowance.ts'
@@ -43,16 +44,18 @@ export type Connections = {
 type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
+  announce: Announce
   /** Unix time in milliseconds. */
   clock: () => number
   limits: { oauthConnectionsPerAccountMax: number }
 }
 
 /** Makes the keys of clients that somebody has said yes to. */
-export function createConnections({ store, audit, clock, limits }: Options): Connections {
+export function createConnections(options: Options): Connections {
+  const { store, audit, announce, clock, limits } = options
   return {
-    connect: (consent) =>
-      store.db.transaction().execute(async (transaction) => {
+    connect: async (consent) => {
+      const id = await store.db.transaction().execute(async (transaction) => {
         const now = clock()
         const given = await givenBy(transaction, consent, now)
         await noteClientUse(transaction, consent.client.id, now)
@@ -71,7 +74,11 @@ export function createConnections({ store, audit, clock, limits }: Options): Con
         const act = { account_id: row.account_id, action: 'key.create', target: row.id } as const
         await audit.write(transaction, actor, { ...act, after })
         return row.id
-      }),
+      })
+      // A connection that existed may have another budget now.
+      announce({ kind: 'keys_changed', keyIds: [id] })
+      return id
+    },
   }
 }
 

@@ -1,9 +1,9 @@
 import { sql, type Kysely } from 'kysely'
 import { clocksDifferMaxMs } from '../../core/time.ts'
 import { listed } from '../../storage/sql-dialect.ts'
+import type { Announce } from '../../peers/announcement.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
-import type { Announce } from '../announced.ts'
 import { inState } from '../key-list.ts'
 import { sweepAgain, type Sweep } from '../sweep.ts'
 

@@ -33,6 +33,8 @@ forEachStore('what OAuth keeps', () => {
     await opened.empty()
     oauth = oauthOf(store)
     grantId = await oauth.connections.connect(consent)
+    // The connection itself is announced, too.
+    oauth.told.length = 0
   })
 
   const token = (more = {}) => ({

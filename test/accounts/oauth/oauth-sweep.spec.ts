@@ -81,6 +81,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
 
   it('ends a connection when its last token has expired, and tells it', async () => {
     const id = await oauth.connections.connect(consent)
+    oauth.told.length = 0
     const state = async () => (await oauth.keys.retrieve({ id })).state
     await oauth.artifacts.upsert('Grant', id, {}, 10 * 86_400)
     await look()
