@@ -244,11 +244,6 @@ export interface components {
                  */
                 image_timeout_ms: number;
                 /**
-                 * @description How long a connection to a provider may take.
-                 * @default 5000
-                 */
-                upstream_connect_timeout_ms: number;
-                /**
                  * @description How long a provider may take to begin its answer.
                  * @default 300000
                  */
@@ -259,150 +254,20 @@ export interface components {
                  */
                 upstream_idle_timeout_ms: number;
                 /**
-                 * @description How long a provider may keep a stream open behind its end mark, and how long the body of an error may take.
-                 * @default 2000
-                 */
-                upstream_end_timeout_ms: number;
-                /**
                  * @description Connections to one provider.
                  * @default 512
                  */
                 upstream_connections_max: number;
-                /**
-                 * @description Size of a provider's answer, streamed ones included.
-                 * @default 134217728
-                 */
-                upstream_answer_bytes_max: number;
-                /**
-                 * @description Size of the JSON of a provider's answer, pictures of the images API aside, and of one event of a stream.
-                 * @default 16777216
-                 */
-                upstream_json_bytes_max: number;
                 /**
                  * @description After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it.
                  * @default 3600
                  */
                 model_list_ttl_seconds: number;
                 /**
-                 * @description How long such a list may take.
-                 * @default 3000
-                 */
-                model_list_timeout_ms: number;
-                /**
-                 * @description Size of such a list.
-                 * @default 4194304
-                 */
-                model_list_bytes_max: number;
-                /**
-                 * @description Names that are kept of such a list.
-                 * @default 10000
-                 */
-                model_list_names_max: number;
-                /**
-                 * @description How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all.
-                 * @default 10
-                 */
-                stream_coalescing_ms: number;
-                /**
-                 * @description How many bytes of one stream may wait so; more go out at once.
-                 * @default 65536
-                 */
-                stream_coalescing_bytes_max: number;
-                /**
-                 * @description From how many streams at once their parts wait so.
-                 * @default 32
-                 */
-                stream_coalescing_streams_min: number;
-                /**
-                 * @description Tries of one call, at all providers together.
-                 * @default 8
-                 */
-                tries_max: number;
-                /**
                  * @description Tries of one call at one provider; those with another key do not count.
                  * @default 2
                  */
                 route_tries_max: number;
-                /**
-                 * @description Pause before a provider is tried again; each one after it is twice as long.
-                 * @default 250
-                 */
-                retry_delay_ms: number;
-                /**
-                 * @description Longest pause. A caller whom a provider asks to wait for longer is told so.
-                 * @default 2000
-                 */
-                retry_delay_max_ms: number;
-                /**
-                 * @description Failures in a row that make a model of a provider the last resort for a while.
-                 * @default 5
-                 */
-                circuit_failures_max: number;
-                /**
-                 * @description How long that is; twice as long each time in a row. A refused key rests as long.
-                 * @default 5000
-                 */
-                circuit_open_ms: number;
-                /**
-                 * @description The longest that it can be.
-                 * @default 60000
-                 */
-                circuit_open_max_ms: number;
-                /**
-                 * @description Models of providers whose failures are remembered; the least recently used are forgotten.
-                 * @default 10000
-                 */
-                circuits_max: number;
-                /**
-                 * @description Upstream calls at once for the pictures of one request.
-                 * @default 4
-                 */
-                image_calls_concurrent_max: number;
-                /**
-                 * @description Pictures that are rendered or converted at once.
-                 * @default 2
-                 */
-                renders_concurrent_max: number;
-                /**
-                 * @description Pictures that wait for it; more are refused.
-                 * @default 256
-                 */
-                renders_queued_max: number;
-                /**
-                 * @description Size of an input image.
-                 * @default 10485760
-                 */
-                input_image_bytes_max: number;
-                /**
-                 * @description Size of all input images of a request.
-                 * @default 33554432
-                 */
-                input_images_bytes_max: number;
-                /**
-                 * @description Pixels of an input image.
-                 * @default 50000000
-                 */
-                input_image_pixels_max: number;
-                /**
-                 * @description How long a connection to the address of a picture may take.
-                 * @default 3000
-                 */
-                fetch_connect_timeout_ms: number;
-                /**
-                 * @description How long the address of a picture may pause.
-                 * @default 5000
-                 */
-                fetch_idle_timeout_ms: number;
-                /**
-                 * @description How long a picture may take to fetch.
-                 * @default 30000
-                 */
-                fetch_total_timeout_ms: number;
-                /**
-                 * @description Redirects that are followed to a picture.
-                 * @default 3
-                 */
-                fetch_redirects_max: number;
                 /**
                  * @description How long an answer is remembered; 0 turns the cache off.
                  * @default 60
@@ -413,31 +278,6 @@ export interface components {
                  * @default 67108864
                  */
                 cache_bytes_max: number;
-                /**
-                 * @description Size of an answer that may be remembered.
-                 * @default 4194304
-                 */
-                cache_entry_bytes_max: number;
-                /**
-                 * @description How long a call waits for what other processes remember, in Redis or at the primary.
-                 * @default 150
-                 */
-                far_cache_timeout_ms: number;
-                /**
-                 * @description Answers on their way to what other processes remember; further ones stay in this process.
-                 * @default 64
-                 */
-                far_cache_writes_max: number;
-                /**
-                 * @description Their bytes.
-                 * @default 33554432
-                 */
-                far_cache_written_bytes_max: number;
-                /**
-                 * @description Bytes of a stream that are kept to estimate its tokens when its vendor reports none.
-                 * @default 1048576
-                 */
-                estimate_bytes_max: number;
                 /**
                  * @description How long a key that was looked up is trusted; a revoked key works at most so long.
                  * @default 1000
@@ -1206,13 +1046,6 @@ export const settings = [
     "description": "How long an image call may take, all its tries together."
   },
   {
-    "name": "limits.upstream_connect_timeout_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": false,
-    "description": "How long a connection to a provider may take."
-  },
-  {
     "name": "limits.upstream_headers_timeout_ms",
     "variable": null,
     "standard": 300000,
@@ -1227,32 +1060,11 @@ export const settings = [
     "description": "How long a provider may pause in its answer."
   },
   {
-    "name": "limits.upstream_end_timeout_ms",
-    "variable": null,
-    "standard": 2000,
-    "needsRestart": false,
-    "description": "How long a provider may keep a stream open behind its end mark, and how long the body of an error may take."
-  },
-  {
     "name": "limits.upstream_connections_max",
     "variable": null,
     "standard": 512,
     "needsRestart": false,
     "description": "Connections to one provider."
-  },
-  {
-    "name": "limits.upstream_answer_bytes_max",
-    "variable": null,
-    "standard": 134217728,
-    "needsRestart": false,
-    "description": "Size of a provider's answer, streamed ones included."
-  },
-  {
-    "name": "limits.upstream_json_bytes_max",
-    "variable": null,
-    "standard": 16777216,
-    "needsRestart": false,
-    "description": "Size of the JSON of a provider's answer, pictures of the images API aside, and of one event of a stream."
   },
   {
     "name": "limits.model_list_ttl_seconds",
@@ -1262,172 +1074,11 @@ export const settings = [
     "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
   },
   {
-    "name": "limits.model_list_timeout_ms",
-    "variable": null,
-    "standard": 3000,
-    "needsRestart": false,
-    "description": "How long such a list may take."
-  },
-  {
-    "name": "limits.model_list_bytes_max",
-    "variable": null,
-    "standard": 4194304,
-    "needsRestart": false,
-    "description": "Size of such a list."
-  },
-  {
-    "name": "limits.model_list_names_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": false,
-    "description": "Names that are kept of such a list."
-  },
-  {
-    "name": "limits.stream_coalescing_ms",
-    "variable": null,
-    "standard": 10,
-    "needsRestart": false,
-    "description": "How long parts of a stream may wait, so that those of many streams go out together; 0 for not at all."
-  },
-  {
-    "name": "limits.stream_coalescing_bytes_max",
-    "variable": null,
-    "standard": 65536,
-    "needsRestart": false,
-    "description": "How many bytes of one stream may wait so; more go out at once."
-  },
-  {
-    "name": "limits.stream_coalescing_streams_min",
-    "variable": null,
-    "standard": 32,
-    "needsRestart": false,
-    "description": "From how many streams at once their parts wait so."
-  },
-  {
-    "name": "limits.tries_max",
-    "variable": null,
-    "standard": 8,
-    "needsRestart": false,
-    "description": "Tries of one call, at all providers together."
-  },
-  {
     "name": "limits.route_tries_max",
     "variable": null,
     "standard": 2,
     "needsRestart": false,
     "description": "Tries of one call at one provider; those with another key do not count."
-  },
-  {
-    "name": "limits.retry_delay_ms",
-    "variable": null,
-    "standard": 250,
-    "needsRestart": false,
-    "description": "Pause before a provider is tried again; each one after it is twice as long."
-  },
-  {
-    "name": "limits.retry_delay_max_ms",
-    "variable": null,
-    "standard": 2000,
-    "needsRestart": false,
-    "description": "Longest pause. A caller whom a provider asks to wait for longer is told so."
-  },
-  {
-    "name": "limits.circuit_failures_max",
-    "variable": null,
-    "standard": 5,
-    "needsRestart": false,
-    "description": "Failures in a row that make a model of a provider the last resort for a while."
-  },
-  {
-    "name": "limits.circuit_open_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": false,
-    "description": "How long that is; twice as long each time in a row. A refused key rests as long."
-  },
-  {
-    "name": "limits.circuit_open_max_ms",
-    "variable": null,
-    "standard": 60000,
-    "needsRestart": false,
-    "description": "The longest that it can be."
-  },
-  {
-    "name": "limits.circuits_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Models of providers whose failures are remembered; the least recently used are forgotten."
-  },
-  {
-    "name": "limits.image_calls_concurrent_max",
-    "variable": null,
-    "standard": 4,
-    "needsRestart": false,
-    "description": "Upstream calls at once for the pictures of one request."
-  },
-  {
-    "name": "limits.renders_concurrent_max",
-    "variable": null,
-    "standard": 2,
-    "needsRestart": true,
-    "description": "Pictures that are rendered or converted at once."
-  },
-  {
-    "name": "limits.renders_queued_max",
-    "variable": null,
-    "standard": 256,
-    "needsRestart": true,
-    "description": "Pictures that wait for it; more are refused."
-  },
-  {
-    "name": "limits.input_image_bytes_max",
-    "variable": null,
-    "standard": 10485760,
-    "needsRestart": false,
-    "description": "Size of an input image."
-  },
-  {
-    "name": "limits.input_images_bytes_max",
-    "variable": null,
-    "standard": 33554432,
-    "needsRestart": false,
-    "description": "Size of all input images of a request."
-  },
-  {
-    "name": "limits.input_image_pixels_max",
-    "variable": null,
-    "standard": 50000000,
-    "needsRestart": false,
-    "description": "Pixels of an input image."
-  },
-  {
-    "name": "limits.fetch_connect_timeout_ms",
-    "variable": null,
-    "standard": 3000,
-    "needsRestart": true,
-    "description": "How long a connection to the address of a picture may take."
-  },
-  {
-    "name": "limits.fetch_idle_timeout_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": true,
-    "description": "How long the address of a picture may pause."
-  },
-  {
-    "name": "limits.fetch_total_timeout_ms",
-    "variable": null,
-    "standard": 30000,
-    "needsRestart": true,
-    "description": "How long a picture may take to fetch."
-  },
-  {
-    "name": "limits.fetch_redirects_max",
-    "variable": null,
-    "standard": 3,
-    "needsRestart": true,
-    "description": "Redirects that are followed to a picture."
   },
   {
     "name": "limits.cache_ttl_seconds",
@@ -1442,41 +1093,6 @@ export const settings = [
     "standard": 67108864,
     "needsRestart": true,
     "description": "Memory for remembered answers."
-  },
-  {
-    "name": "limits.cache_entry_bytes_max",
-    "variable": null,
-    "standard": 4194304,
-    "needsRestart": false,
-    "description": "Size of an answer that may be remembered."
-  },
-  {
-    "name": "limits.far_cache_timeout_ms",
-    "variable": null,
-    "standard": 150,
-    "needsRestart": false,
-    "description": "How long a call waits for what other processes remember, in Redis or at the primary."
-  },
-  {
-    "name": "limits.far_cache_writes_max",
-    "variable": null,
-    "standard": 64,
-    "needsRestart": true,
-    "description": "Answers on their way to what other processes remember; further ones stay in this process."
-  },
-  {
-    "name": "limits.far_cache_written_bytes_max",
-    "variable": null,
-    "standard": 33554432,
-    "needsRestart": true,
-    "description": "Their bytes."
-  },
-  {
-    "name": "limits.estimate_bytes_max",
-    "variable": null,
-    "standard": 1048576,
-    "needsRestart": false,
-    "description": "Bytes of a stream that are kept to estimate its tokens when its vendor reports none."
   },
   {
     "name": "limits.key_cache_ms",

@@ -250,9 +250,9 @@ describe('settings', () => {
   })
 
   it('name limits in camel case and keep those that are not set', () => {
-    const { limits } = load({}, { limits: { key_cache_ms: 7 } })
-    expect(limits.keyCacheMs).to.equal(7)
-    expect(limits.upstreamAnswerBytesMax).to.equal(134_217_728)
+    const { limits } = load({}, { limits: { route_tries_max: 7 } })
+    expect(limits.routeTriesMax).to.equal(7)
+    expect(limits.requestBytesMax).to.equal(50_331_648)
     expect(Object.keys(limits).filter((name) => name.includes('_'))).to.deep.equal([])
     expect(Object.values(limits).every((one) => one === null || Number.isInteger(one))).to.equal(
       true,

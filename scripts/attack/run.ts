@@ -15,9 +15,7 @@ const limits = {
   requests_per_minute: 100_000_000,
   buffered_bytes_max: 64 * 1024 * 1024,
   cache_bytes_max: 8 * 1024 * 1024,
-  upstream_answer_bytes_max: 16 * 1024 * 1024,
   route_tries_max: 1,
-  circuit_failures_max: 1_000_000,
 }
 /** What takes longer than these is ended within a run. */
 const hurriedLimits = {

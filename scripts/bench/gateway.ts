@@ -78,7 +78,7 @@ limits:
   requests_per_minute: 100000000
   event_streams_per_key_max: 10000
   event_streams_per_account_max: 10000
-${remembers ? '' : '  cache_bytes_max: 0\n  cache_ttl_seconds: 3600\n  far_cache_timeout_ms: 5000\n'}`
+${remembers ? '' : '  cache_bytes_max: 0\n  cache_ttl_seconds: 3600\n'}`
 
 /** Starts a gateway with a store of its own, and makes a caller's key for it. */
 export const startGateway = async ({

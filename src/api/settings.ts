@@ -1,5 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Actor, Caller } from '../core/caller.ts'
+import { cacheEntryBytesMax } from '../core/recall/remembered.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
 
@@ -20,7 +21,7 @@ export type SettingParts = {
   describeCatalog: DescribeCatalog
   describeProviders: DescribeProviders
   /** The limits of the settings in force. */
-  limitsInForce: () => { cacheTtlSeconds: number; cacheEntryBytesMax: number }
+  limitsInForce: () => { cacheTtlSeconds: number }
   reload: Reload
 }
 
@@ -34,8 +35,8 @@ export function settingOperations(parts: SettingParts) {
     }),
     listProviders: async () => ({ status: 200, json: await parts.describeProviders() }),
     retrieveCache: async () => {
-      const { cacheTtlSeconds: ttl_seconds, cacheEntryBytesMax: entry_bytes_max } =
-        parts.limitsInForce()
+      const { cacheTtlSeconds: ttl_seconds } = parts.limitsInForce()
+      const entry_bytes_max = cacheEntryBytesMax
       return { status: 200, json: { object: 'response_cache', ttl_seconds, entry_bytes_max } }
     },
     reloadSettings: async (call) => ({ status: 200, json: await parts.reload(actorOf(call)) }),

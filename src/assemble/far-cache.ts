@@ -23,6 +23,8 @@ type Parts = {
 
 /** After a failure, nothing is asked for so long. */
 const pauseMs = 500
+/** A call waits for it before its vendor is asked, who takes longer for anything. */
+const timeoutStandardMs = 150
 
 /** Loads what is needed for it. */
 export async function loadFarCache({
@@ -46,7 +48,7 @@ async function loadForRedis(redis: Redis): Promise<ConnectFarCache> {
     ])
   return (parts) => {
     const { limits } = parts
-    const timeoutMs = () => limits().farCacheTimeoutMs
+    const timeoutMs = () => limits().farCacheTimeoutMs ?? timeoutStandardMs
     const ask = createAskRedis(redis, timeoutMs)
     const bytes = createRedisBytes({ redis, ask, timeoutMs })
     const { circuit, names, ...rest } = connect(parts, bytes)
@@ -67,7 +69,7 @@ async function loadForPrimary(line: PrimaryLine): Promise<ConnectFarCache> {
   ])
   return (parts) => {
     const { limits } = parts
-    const timeoutMs = () => limits().farCacheTimeoutMs
+    const timeoutMs = () => limits().farCacheTimeoutMs ?? timeoutStandardMs
     const bytes = createPrimaryBytes(line, timeoutMs)
     const { seal, far } = connect(parts, bytes)
     const bytesMax = limits().primaryMessageBytesMax
@@ -88,22 +90,18 @@ async function loadConnector() {
       import('../policy/far-cache/seal.ts'),
     ])
   return (
-    { secret, limits, events, monotonic }: Parts,
+    { secret, events, monotonic }: Parts,
     bytes: Parameters<typeof createFarCache>[0]['bytes'],
   ) => {
     const seal = createSeal(secret.keyFor('seals of answers', sealKeyBytes))
     const circuit = createCircuit(pauseMs, monotonic)
     // Gateways with other stores, and other versions, may use the same Redis.
     const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
-    const { farCacheWritesMax: writesMax, farCacheWrittenBytesMax: writtenBytesMax } = limits()
     const far = createFarCache({
       bytes,
       seal,
       circuit,
       namespace: `${names}:answers`,
-      limits,
-      writesMax,
-      writtenBytesMax,
       onOutcome: events.farCacheAsked,
     })
     return { seal, circuit, names, far }

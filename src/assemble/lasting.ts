@@ -39,6 +39,9 @@ type Options = {
   monotonic: () => number
 }
 
+/** A host of pictures redirects once or twice, to where they are stored. */
+const pictureRedirectsMax = 3
+
 /** What `assembleLasting` builds. */
 export type Lasting = ReturnType<typeof assembleLasting>
 
@@ -56,17 +59,14 @@ export function assembleLasting(options: Options) {
   const { counts, close: closeCounts } = assembleCounts(counting)
   return {
     guarded: createGuardedFetch({
-      connectTimeoutMs: first.fetchConnectTimeoutMs,
-      idleTimeoutMs: first.fetchIdleTimeoutMs,
-      totalTimeoutMs: first.fetchTotalTimeoutMs,
-      redirectsMax: first.fetchRedirectsMax,
+      redirectsMax: pictureRedirectsMax,
       connectionsMax: first.upstreamConnectionsMax,
       ...publicNet,
     }),
     darkroom: createDarkroom(first, budget),
     lines: createLines(monotonic),
     ...assembleMemory(options),
-    health: createRouteHealth({ limits, circuitsMax: first.circuitsMax, monotonic }),
+    health: createRouteHealth({ limits, monotonic }),
     rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
     closeCounts,
     record: createLedger(store, first, events.recorded),

@@ -4,7 +4,7 @@ import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../config.ts'
 import type { Provider } from '../core/route.ts'
-import { createCheckPicture } from '../pictures/check-picture.ts'
+import { checkNamedPicture as checkPicture } from '../pictures/check-picture.ts'
 import { createReadSources } from '../pictures/read-source.ts'
 import { createProviders, writeChatOf } from '../providers/create-providers.ts'
 import { imageConfigOf, namePrefixes, settingFor } from '../providers/index.ts'
@@ -29,7 +29,7 @@ export function assembleModels({ config, secrets, clock, monotonic, lasting }: O
   const catalog = configuredCatalog({ ...config, rows: listed, prefixes, clock })
   const { rows } = configuredRows({ ...config, rows: listed, prefixes })
   const { guarded, darkroom, lines } = lasting
-  const readSources = createReadSources({ fetch: guarded.fetch, limits })
+  const readSources = createReadSources(guarded)
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
   const providers = createProviders({
     endpoints,
@@ -56,7 +56,6 @@ export function assembleModels({ config, secrets, clock, monotonic, lasting }: O
     routes: config.routes,
     settingFor,
   })
-  const checkPicture = createCheckPicture(limits)
   const parametersOf = createParameters({ imageConfigOf, writeChat: writeChatOf })
   const described = { rows, catalog, parametersOf }
   return { ...described, vendorModels, providers, routes, readSources, checkPicture }

@@ -22,9 +22,6 @@ export function assembleOAuth(options: Options) {
   const { limits, clientRegistration, clientDocuments } = config
   // A document that redirects is none.
   const guarded = createGuardedFetch({
-    connectTimeoutMs: limits.fetchConnectTimeoutMs,
-    idleTimeoutMs: limits.fetchIdleTimeoutMs,
-    totalTimeoutMs: limits.fetchTotalTimeoutMs,
     redirectsMax: 0,
     connectionsMax: limits.upstreamConnectionsMax,
     ...publicNet,

@@ -19,7 +19,7 @@ type Options = {
   /** Gives the names of a vendor's own list; rejects when it cannot be had. */
   lists: ReadonlyMap<string, (signal: AbortSignal) => Promise<readonly string[]>>
   prefixes: NamePrefixes
-  limits: { modelListTtlSeconds: number; modelListTimeoutMs: number; modelListNamesMax: number }
+  limits: { modelListTtlSeconds: number; modelListTimeoutMs?: number }
   monotonic: () => number
 }
 
@@ -30,10 +30,12 @@ type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Prom
 const modelsMax = 1000
 /** How long a vendor whose list cannot be had is left alone. */
 const retryMs = 30_000
+/** A call waits for it; without the list its name is answered as unknown. */
+const listTimeoutMs = 3000
 
 /** Asks each vendor at most once in a while, and only after a name that nobody knows. */
 export function createVendorModels({ lists, prefixes, limits, monotonic }: Options): VendorModels {
-  const { modelListTtlSeconds, modelListTimeoutMs, modelListNamesMax } = limits
+  const { modelListTtlSeconds, modelListTimeoutMs = listTimeoutMs } = limits
   const known = new Map<string, Known>()
   const models = new LRUCache<string, Model>({ max: modelsMax })
   const providers = new Map(
@@ -46,7 +48,7 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
       const told = await list(AbortSignal.timeout(modelListTimeoutMs))
       const names = told.filter((name) => plainName(name) !== undefined)
       known.set(id, {
-        names: new Map(names.slice(0, modelListNamesMax).map((one) => [plainName(one)!, one])),
+        names: new Map(names.map((one) => [plainName(one)!, one])),
         until: monotonic() + modelListTtlSeconds * 1000,
       })
     } catch {

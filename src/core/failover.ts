@@ -35,19 +35,31 @@ export type RouteHealth = {
 export type FailoverPolicy = {
   limits: {
     /** Tries of one call, all routes together. */
-    triesMax: number
+    triesMax?: number
     /** Tries of one route in one call; tries with another key do not count. */
     routeTriesMax: number
     /** The first pause; each further one is twice as long. */
-    retryDelayMs: number
+    retryDelayMs?: number
     /** The longest pause; a route that asks for a longer one is not retried. */
-    retryDelayMaxMs: number
+    retryDelayMaxMs?: number
   }
   health: RouteHealth
   sleep: (delayMs: number, signal: AbortSignal) => Promise<void>
   /** A random number from 0 up to, but excluding, 1. */
   random: () => number
 }
+
+/** As many as the routes of a model, with one more of most; each may be charged. */
+const triesStandardMax = 8
+/** A vendor that is overloaded has often recovered by then. */
+const retryDelayStandardMs = 250
+/** A caller can wait for longer by itself, and is given the time. */
+const retryDelayStandardMaxMs = 2000
+
+/** How long a route or a key that failed rests, at first: an outage of a vendor often lasts no longer. */
+export const restMs = 5000
+/** The longest rest: a vendor that has recovered is found within a minute. */
+export const restMaxMs = 60_000
 
 /** Waits; resolves early when the signal aborts. */
 export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
@@ -82,7 +94,7 @@ type Won<T> = { value: T; route: Route }
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
   const { selection, attempt, deadline, policy } = options
-  const { triesMax, routeTriesMax } = policy.limits
+  const { triesMax = triesStandardMax, routeTriesMax } = policy.limits
   const failures = new Map<Route, ProviderFailure>()
   let triesLeft = triesMax
   let waiting: Iterable<Route> = ableRoutes(options)
@@ -191,7 +203,8 @@ async function waitForRound<T>(
   failures: ReadonlyMap<Route, ProviderFailure>,
   round: number,
 ): Promise<Route[]> {
-  const { retryDelayMs, retryDelayMaxMs } = policy.limits
+  const { retryDelayMs = retryDelayStandardMs } = policy.limits
+  const { retryDelayMaxMs = retryDelayStandardMaxMs } = policy.limits
   const again = [...failures]
     .filter(([, failure]) => failure.mayTryAgain)
     .map(([route, { retryAfterSeconds = 0 }]) => ({ route, askedMs: retryAfterSeconds * 1000 }))

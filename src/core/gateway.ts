@@ -2,7 +2,7 @@ import { openCall, type Answered, type CallParts, type Delivery, type Work } fro
 import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
-import type { StreamedChat, StreamLimits } from './chat/stream.ts'
+import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { LeftCalls } from './ending.ts'
 import { toGatewayError, type Progress } from './error.ts'
@@ -55,10 +55,10 @@ export type GatewayParts = ImageParts &
     onFault: (error: unknown) => void
     /** Undefined for a model that an answer of another process names, and that is not known here. */
     findModel: (id: string) => Model | undefined
-    limits: StreamLimits & {
+    limits: {
       chatTimeoutMs: number
       imageTimeoutMs: number
-      imageCallsConcurrentMax: number
+      imageCallsConcurrentMax?: number
     }
   }
 

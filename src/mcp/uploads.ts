@@ -16,6 +16,7 @@ import { decodeBase64 } from '../bytes/base64.ts'
 import type { CallContext } from '../core/caller.ts'
 import { GatewayError, memoryError } from '../core/error.ts'
 import type { NamedAddress, Picture } from '../core/image/image.ts'
+import { pictureBytesMax } from '../core/image/picture.ts'
 import { splitName } from './file-name.ts'
 
 /** The folder in which pictures are saved. */
@@ -31,7 +32,7 @@ export type Uploads = {
   read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
 }
 
-type Limits = { uploadFilesMax: number; uploadBytesMax: number; inputImageBytesMax: number }
+type Limits = { uploadFilesMax: number; uploadBytesMax: number }
 
 /** Bytes of the key that seals handles. */
 export const uploadsKeyBytes = 32
@@ -87,8 +88,8 @@ export function createUploads(
       if (file === undefined) throw notSaved(param)
       try {
         const { size } = await file.stat()
-        if (size > limits.inputImageBytesMax) {
-          const text = `An image may have ${limits.inputImageBytesMax} bytes.`
+        if (size > pictureBytesMax) {
+          const text = `An image may have ${pictureBytesMax} bytes.`
           throw new GatewayError('request_too_large', text, { param })
         }
         // As bytes, as base64, and in the request to the provider.

@@ -2,24 +2,24 @@ import { decodeBase64, decodedLength, readDataUrl } from '../bytes/base64.ts'
 import type { Pieces } from '../bytes/pieces.ts'
 import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
-import { pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
+import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isInsideHost } from './public-address.ts'
 import { isWhole } from './whole.ts'
 
-/** The limits of one picture. */
-export type PictureLimits = { inputImageBytesMax: number; inputImagePixelsMax: number }
+/** A picture is decoded whole where it is converted: four bytes a pixel. Cameras of phones make no more. */
+const pixelsMax = 50_000_000
 
 /** No vendor that says what it reads takes less (docs/vendors.md#input-pictures). */
 const sideMin = 8
 
 /** A PNG, JPEG or WebP that is complete and within the limits. Throws a GatewayError. */
-export function checkPicture(base64: Pieces, param: string, limits: PictureLimits): Picture {
+export function checkPicture(base64: Pieces, param: string): Picture {
   const picture = readPicture(base64)
   if (picture === undefined) {
     throw refusal('invalid_value', 'This is not a PNG, JPEG or WebP image.', param)
   }
-  checkSize(picture, param, limits)
+  checkSize(picture, param)
   if (isWhole(picture)) return picture
   // Vendors would refuse it too, each with another message.
   throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
@@ -27,13 +27,9 @@ export function checkPicture(base64: Pieces, param: string, limits: PictureLimit
 
 type Size = { width: number; height: number }
 
-function checkSize(
-  { width, height }: Size,
-  param: string,
-  { inputImagePixelsMax }: PictureLimits,
-): void {
-  if (width * height > inputImagePixelsMax || width * height === 0) {
-    const told = `The image has ${width}x${height} pixels; ${inputImagePixelsMax} in all are allowed.`
+function checkSize({ width, height }: Size, param: string): void {
+  if (width * height > pixelsMax || width * height === 0) {
+    const told = `The image has ${width}x${height} pixels; ${pixelsMax} in all are allowed.`
     throw refusal('invalid_value', told, param)
   }
   if (Math.min(width, height) < sideMin) {
@@ -43,20 +39,18 @@ function checkSize(
 }
 
 /** Checks pictures of conversations by their headers (docs/behaviour.md#chat). */
-export function createCheckPicture(limits: PictureLimits): CheckPicture {
-  return (named, texts, warnings) => {
-    const { address, param } = named
-    checkScheme(named)
-    if (!isDataUrl(address)) return publicAddress(named)
-    const base64 = decodeDataUrl(named, texts, limits.inputImageBytesMax)
-    const kind = pictureKind(base64)
-    if (kind === undefined) {
-      throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
-    }
-    if (readByAll.has(kind)) checkPicture(base64, param, limits)
-    if (kind === 'gif') checkSize(gifSize(base64), param, limits)
-    return labelled(named, kind, decodedLength(base64), warnings)
+export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
+  const { address, param } = named
+  checkScheme(named)
+  if (!isDataUrl(address)) return publicAddress(named)
+  const base64 = decodeDataUrl(named, texts, pictureBytesMax)
+  const kind = pictureKind(base64)
+  if (kind === undefined) {
+    throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
   }
+  if (readByAll.has(kind)) checkPicture(base64, param)
+  if (kind === 'gif') checkSize(gifSize(base64), param)
+  return labelled(named, kind, decodedLength(base64), warnings)
 }
 
 /**

@@ -7,7 +7,12 @@ import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core
 import { readPicture } from '../core/image/picture.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 
-type Limits = { rendersConcurrentMax: number; rendersQueuedMax: number }
+type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
+
+/** Each takes a thread of four, which the store's files and name look-ups share. */
+const concurrentMax = 2
+/** More than are done within the time of a call. */
+const queuedMax = 256
 
 const bytesPerPixel = 4
 /** No vendor makes pictures of a quarter of it. A file of a few bytes may claim any size. */
@@ -15,7 +20,7 @@ const pixelsMax = 8192 * 8192
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
 export function createDarkroom(
-  { rendersConcurrentMax, rendersQueuedMax }: Limits,
+  { rendersConcurrentMax = concurrentMax, rendersQueuedMax = queuedMax }: Limits,
   budget: Pick<Budget, 'open'>,
 ): Darkroom {
   const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)

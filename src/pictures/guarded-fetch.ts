@@ -22,20 +22,26 @@ type Lookup = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
-/** Overridden only in tests: name resolution, the public addresses, the port and the trusted CA. */
+/** Overridden only in tests: name resolution, the public addresses, the port, the trusted CA and the bounds. */
 export type PublicNet = {
   lookup?: Lookup
   isPublic?: (address: string) => boolean
   port?: number
   ca?: string
+  connectTimeoutMs?: number
+  idleTimeoutMs?: number
+  totalTimeoutMs?: number
 }
 type Options = PublicNet & {
-  connectTimeoutMs: number
-  idleTimeoutMs: number
-  totalTimeoutMs: number
   redirectsMax: number
   connectionsMax: number
 }
+
+/** Hosts of pictures answer at once or not at all; a caller waits meanwhile. */
+const connectStandardMs = 3000
+const idleStandardMs = 5000
+/** For ten megabytes over a slow line. */
+const totalStandardMs = 30_000
 
 /** Takes the bytes as they arrive. */
 type ByteSink = { push(piece: Buffer): void }
@@ -59,7 +65,10 @@ export function createGuardedFetch(options: Options): GuardedFetch {
   const port = options.port ?? 443
   return {
     fetch: async (address, { bytesMax, signal, accept = 'image/*' }, sink) => {
-      const ends = AbortSignal.any([signal, AbortSignal.timeout(options.totalTimeoutMs)])
+      const ends = AbortSignal.any([
+        signal,
+        AbortSignal.timeout(options.totalTimeoutMs ?? totalStandardMs),
+      ])
       let url = readAddress(address, port)
       for (let redirects = 0; redirects <= options.redirectsMax; redirects++) {
         const next = await fetchOnce(agent, url, { bytesMax, signal: ends, accept }, sink)
@@ -133,8 +142,9 @@ function drop(body: Readable): void {
 
 function guardedAgent(options: Options): Agent {
   const { lookup = systemLookup, isPublic = isPublicAddress, ca } = options
+  const { connectTimeoutMs = connectStandardMs, idleTimeoutMs = idleStandardMs } = options
   const connect = buildConnector({
-    timeout: options.connectTimeoutMs,
+    timeout: connectTimeoutMs,
     ...(ca === undefined ? {} : { ca }),
     lookup: (host, lookupOptions, callback) => {
       lookup(host, { ...lookupOptions, all: true }, (error, addresses) => {
@@ -148,8 +158,8 @@ function guardedAgent(options: Options): Agent {
   })
   return new Agent({
     connections: options.connectionsMax,
-    headersTimeout: options.idleTimeoutMs,
-    bodyTimeout: options.idleTimeoutMs,
+    headersTimeout: idleTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
     connect: (target, callback) => {
       const host = target.hostname.replaceAll(/^\[|\]$/g, '')
       // `lookup` is not called for a literal address.

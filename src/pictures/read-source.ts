@@ -7,16 +7,16 @@ import {
   type NamedAddress,
   type ReadSources,
 } from '../core/image/image.ts'
-import { checkPicture, type PictureLimits } from './check-picture.ts'
+import { pictureBytesMax } from '../core/image/picture.ts'
+import { checkPicture } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
-type Limits = PictureLimits & { inputImagesBytesMax: number }
-type Options = Pick<GuardedFetch, 'fetch'> & { limits: Limits }
+/** Sixteen pictures of a usual size; all of them are in memory until the call ends. */
+const allBytesMax = 32 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */
-export function createReadSources({ fetch, limits }: Options): ReadSources {
-  const { inputImageBytesMax: bytesMax, inputImagesBytesMax: allBytesMax } = limits
+export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadSources {
   return async (addresses, { signal, hold }, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
@@ -26,7 +26,7 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
       }
     }
     const siblings = new AbortController()
-    const limit = { bytesMax, signal: AbortSignal.any([signal, siblings.signal]) }
+    const limit = { bytesMax: pictureBytesMax, signal: AbortSignal.any([signal, siblings.signal]) }
     const fetchText = async ({ address, param }: NamedAddress): Promise<Pieces> => {
       const encoder = createBase64Encoder()
       const push = (piece: Buffer) => {
@@ -46,9 +46,9 @@ export function createReadSources({ fetch, limits }: Options): ReadSources {
       const { address, param } = named
       checkScheme(named)
       const isData = isDataUrl(address)
-      const base64 = isData ? decodeDataUrl(named, texts, bytesMax) : await fetchText(named)
+      const base64 = isData ? decodeDataUrl(named, texts, pictureBytesMax) : await fetchText(named)
       if (isData) spend(decodedLength(base64), param)
-      const { format, width, height } = checkPicture(base64, param, limits)
+      const { format, width, height } = checkPicture(base64, param)
       return { base64, format, width, height }
     }
     try {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Remembered } from '../core/recall/remembered.ts'
+import { cacheEntryBytesMax, type Remembered } from '../core/recall/remembered.ts'
 import type { FarCache } from './far-cache/far-cache.ts'
 
 export type ResponseCache = {
@@ -16,7 +16,7 @@ export type ResponseCache = {
 
 type Options = {
   bytesMax: number
-  limits: () => { cacheEntryBytesMax: number; cacheTtlSeconds: number }
+  limits: () => { cacheTtlSeconds: number }
   far?: FarCache | undefined
   /** Never jumps; how long an answer is remembered here. */
   monotonic: () => number
@@ -54,7 +54,7 @@ export function createResponseCache(options: Options): ResponseCache {
     ...(far === undefined ? {} : { recallFar: recallFrom(far) }),
     remember: (key, answer, ttlOverrideMs) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
-      if (ttlMs <= 0 || answer.bytes > limits().cacheEntryBytesMax) return undefined
+      if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined
       entries.set(key, { answer, endsAt: monotonic() + ttlMs })
       return far?.set(key, answer, ttlMs)
     },

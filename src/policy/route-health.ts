@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { RouteHealth } from '../core/failover.ts'
+import { restMaxMs, restMs, type RouteHealth } from '../core/failover.ts'
 import type { ProviderFailure } from '../core/failure.ts'
 import type { Target } from '../core/model.ts'
 
@@ -14,15 +14,14 @@ type Circuit = {
   probing: boolean
 }
 type Options = {
-  limits: () => {
-    circuitFailuresMax: number
-    circuitOpenMs: number
-    circuitOpenMaxMs: number
-  }
-  /** Bounds the memory: at some endpoints callers choose the names of models. */
-  circuitsMax: number
+  limits: () => { circuitFailuresMax?: number }
   monotonic: () => number
 }
+
+/** One or two failures in a row happen at any vendor. */
+const failuresMax = 5
+/** Bounds the memory: at some endpoints callers choose the names of models. */
+const circuitsMax = 10_000
 
 type Place = Pick<Target, 'upstreamModel'> & { provider: { id: string } }
 
@@ -45,14 +44,13 @@ export type Health = RouteHealth & {
  * upstream refuses our key or rate, and closes when a call succeeds. cockatiel's would read the
  * system clock and wrap each call in promises.
  */
-export function createRouteHealth({ limits, circuitsMax, monotonic }: Options): Health {
+export function createRouteHealth({ limits, monotonic }: Options): Health {
   const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
 
   const open = (circuit: Circuit, { retryAfterSeconds = 0 }: ProviderFailure) => {
-    const { circuitOpenMs, circuitOpenMaxMs } = limits()
-    const restMs = Math.max(circuitOpenMs * 2 ** circuit.openings, retryAfterSeconds * 1000)
+    const leftAloneMs = Math.max(restMs * 2 ** circuit.openings, retryAfterSeconds * 1000)
     circuit.openings++
-    circuit.openUntil = monotonic() + Math.min(restMs, circuitOpenMaxMs)
+    circuit.openUntil = monotonic() + Math.min(leftAloneMs, restMaxMs)
   }
 
   const viewOf = ({ openUntil, probing }: Circuit): CircuitView => {
@@ -103,7 +101,8 @@ export function createRouteHealth({ limits, circuitsMax, monotonic }: Options): 
       failing.failures++
       const wasOpen = failing.openUntil > 0
       failing.probing = false
-      if (wasOpen || failure.concernsKey || failing.failures >= limits().circuitFailuresMax) {
+      const { circuitFailuresMax = failuresMax } = limits()
+      if (wasOpen || failure.concernsKey || failing.failures >= circuitFailuresMax) {
         open(failing, failure)
       }
       circuits.set(name, failing)

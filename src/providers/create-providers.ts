@@ -30,22 +30,23 @@ export type EndpointConfig = {
 export type ProviderKeys = Readonly<Record<string, readonly string[]>>
 
 type ProviderLimits = {
-  upstreamConnectTimeoutMs: number
   upstreamHeadersTimeoutMs: number
   upstreamIdleTimeoutMs: number
-  upstreamEndTimeoutMs: number
   upstreamConnectionsMax: number
-  upstreamAnswerBytesMax: number
-  upstreamJsonBytesMax: number
-  streamCoalescingMs: number
-  streamCoalescingBytesMax: number
-  streamCoalescingStreamsMin: number
-  circuitOpenMs: number
-  circuitOpenMaxMs: number
-  modelListTimeoutMs: number
-  modelListBytesMax: number
-  modelListNamesMax: number
+  upstreamEndTimeoutMs?: number
+  upstreamAnswerBytesMax?: number
+  upstreamJsonBytesMax?: number
+  streamCoalescingMs?: number
+  streamCoalescingBytesMax?: number
+  streamCoalescingStreamsMin?: number
 }
+
+/** For the end of a stream after its end mark, and for the body of an error: neither is worth a longer wait. */
+const endTimeoutMs = 2000
+/** Ten pictures of 4096 pixels a side as base64; an endpoint that never ends would fill the memory. */
+const answerBytesMax = 128 * 1024 * 1024
+/** It is parsed at once, which holds up every other call; no text of a model comes near. */
+const jsonBytesMax = 16 * 1024 * 1024
 
 export type Providers = {
   configured: ReadonlyMap<string, Provider>
@@ -71,9 +72,9 @@ export function createProviders(options: Options): Providers {
   const upstreamLimits: UpstreamLimits = {
     headersTimeoutMs: limits.upstreamHeadersTimeoutMs,
     idleTimeoutMs: limits.upstreamIdleTimeoutMs,
-    endTimeoutMs: limits.upstreamEndTimeoutMs,
-    answerBytesMax: limits.upstreamAnswerBytesMax,
-    jsonBytesMax: limits.upstreamJsonBytesMax,
+    endTimeoutMs: limits.upstreamEndTimeoutMs ?? endTimeoutMs,
+    answerBytesMax: limits.upstreamAnswerBytesMax ?? answerBytesMax,
+    jsonBytesMax: limits.upstreamJsonBytesMax ?? jsonBytesMax,
   }
   const coalescing = coalesceStreams({
     intervalMs: limits.streamCoalescingMs,
@@ -137,7 +138,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     hasSpareKey,
     peer: peerOf(vendor?.traceName ?? id, baseUrl),
     ...(vendor && {
-      listModels: modelLister(vendor, { dispatch, texts: context.texts, limits }),
+      listModels: modelLister(vendor, { dispatch, texts: context.texts }),
     }),
   }
   return { provider, close }

@@ -6,20 +6,19 @@ import type { VendorTexts } from './transport/vendor-texts.ts'
 import type { Vendor } from './vendor.ts'
 
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
-type Limits = {
-  modelListTimeoutMs: number
-  modelListBytesMax: number
-  modelListNamesMax: number
-}
-type Upstream = { dispatch: Dispatch; texts: VendorTexts; limits: Limits }
+type Upstream = { dispatch: Dispatch; texts: VendorTexts }
+
+/** A call waits for the list; without it the name is answered as unknown. */
+const timeoutMs = 3000
+/** The longest of all, OpenRouter's, has half a megabyte. */
+const bytesMax = 4 * 1024 * 1024
+const namesMax = 10_000
 
 /** Reads the names of a vendor's own list of models. Rejects with a ProviderFailure. */
 export function modelLister(
   { modelsPath, modelsHeaders = {}, modelNames = openAiNames }: Listed,
-  { dispatch, texts, limits }: Upstream,
+  { dispatch, texts }: Upstream,
 ): (signal: AbortSignal) => Promise<readonly string[]> {
-  const { modelListTimeoutMs: timeoutMs, modelListBytesMax: bytesMax } = limits
-  const { modelListNamesMax: namesMax } = limits
   const request = {
     method: 'GET' as const,
     path: modelsPath,
@@ -35,16 +34,16 @@ export function modelLister(
       const finish = () => {
         if (status !== 200) throw new ProviderFailure('malformed', 'There is no list of models.')
         // Not validated: `receive` reports a wrong shape as `malformed`.
-        return plainNames(modelNames(parseJson(whole.finish()) as object), texts, namesMax)
+        return plainNames(modelNames(parseJson(whole.finish()) as object), texts)
       }
       return { push: whole.push, finish }
     })
 }
 
 /** The first names that callers can be told; a list may be long. */
-function plainNames(names: readonly unknown[], texts: VendorTexts, max: number): string[] {
+function plainNames(names: readonly unknown[], texts: VendorTexts): string[] {
   const plain: string[] = []
-  for (const name of names.slice(0, max)) {
+  for (const name of names.slice(0, namesMax)) {
     const told = texts.name(name)
     if (told !== undefined && !strange.test(told)) plain.push(told)
   }

@@ -103,8 +103,6 @@ describe('the input pictures of a call', () => {
       chatTimeoutMs: 1,
       imageTimeoutMs: 1,
       imageCallsConcurrentMax: 1,
-      cacheEntryBytesMax: 0,
-      estimateBytesMax: 1000,
     }
     let reason: unknown
     const { gateway, rows } = gatewayWith([painter], {

@@ -110,7 +110,8 @@ describe('answers of a provider', () => {
   ] as const) {
     it(`are 503 when they need more than there is, ${how}; nobody is blamed or asked again`, async () => {
       await using own = await startOwnEndpoint({
-        limits: { buffered_bytes_max: mebibyte, route_tries_max: 2, circuit_failures_max: 1 },
+        limits: { buffered_bytes_max: mebibyte, route_tries_max: 2 },
+        bounds: { circuitFailuresMax: 1 },
       })
       own.upstream.answer(longAnswer(2 * mebibyte, isAnnounced))
       for (const seed of [1, 2]) {
@@ -200,8 +201,13 @@ const scripts: readonly ScriptedAnswer[] = [
 describe('after any mix of endings', () => {
   it('nothing is held', async () => {
     await using own = await startOwnEndpoint({
-      limits: { buffered_bytes_max: mebibyte, retry_delay_ms: 1 },
-      bounds: { slowPeerGraceMs: 20, requestIdleTimeoutMs: 40, lingerTimeoutMs: 10 },
+      limits: { buffered_bytes_max: mebibyte },
+      bounds: {
+        slowPeerGraceMs: 20,
+        requestIdleTimeoutMs: 40,
+        lingerTimeoutMs: 10,
+        retryDelayMs: 1,
+      },
     })
     own.upstream.answer((_request, index) => scripts[index % scripts.length]!)
     const ending = fc.record({ name: fc.constantFrom(...names), seed: fc.nat({ max: 100_000 }) })

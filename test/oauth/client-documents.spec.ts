@@ -13,8 +13,7 @@ describe('a client that is known by its document', () => {
   before(async () => {
     host = await startPublicHost()
     gateway = await startGateway({
-      publicNet: host.net,
-      file: { limits: { fetch_total_timeout_ms: 300 } },
+      publicNet: { ...host.net, totalTimeoutMs: 300 },
     })
   })
   after(async () => {

@@ -11,7 +11,7 @@ const model = 'gpt-image-2'
 describe('more pictures at once than are rendered and wait', () => {
   let own: OwnEndpoint
   before(async () => {
-    own = await startOwnEndpoint({ limits: { renders_concurrent_max: 1, renders_queued_max: 0 } })
+    own = await startOwnEndpoint({ bounds: { rendersConcurrentMax: 1, rendersQueuedMax: 0 } })
     const bytes = await paint({ width: 1024, height: 1024, format: 'png', number: 1 })
     const b64_json = bytes.toString('base64')
     own.upstream.answer({ body: { created: 1, data: [{ b64_json }] } })

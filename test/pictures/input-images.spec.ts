@@ -73,13 +73,9 @@ describe('input pictures', () => {
   let impatient: TestGateway
   before(async () => {
     host = await startPublicHost()
-    const limits = {
-      fetch_connect_timeout_ms: 500,
-      fetch_idle_timeout_ms: 500,
-      fetch_total_timeout_ms: 2000,
-    }
+    const bounds = { connectTimeoutMs: 500, idleTimeoutMs: 500, totalTimeoutMs: 2000 }
     gateway = await startGateway({ publicNet: host.net })
-    impatient = await startGateway({ publicNet: host.net, file: { limits } })
+    impatient = await startGateway({ publicNet: { ...host.net, ...bounds } })
   })
   beforeEach(() => host.reset())
   after(async () => {

@@ -14,23 +14,23 @@ const answer = (bytes: number): Remembered => ({
 describe('the memory of the response cache', () => {
   const cache = () =>
     createResponseCache({
-      bytesMax: 100_000,
-      limits: () => ({ cacheEntryBytesMax: 50_000, cacheTtlSeconds: 60 }),
+      bytesMax: 10_000_000,
+      limits: () => ({ cacheTtlSeconds: 60 }),
       monotonic: Date.now,
     })
 
   it('is bounded in bytes: what was asked for least lately goes first', () => {
     const { remember, recall } = cache()
-    for (const key of ['a', 'b', 'c']) void remember(key, answer(30_000), undefined)
-    expect(recall('a')).to.include({ bytes: 30_000 })
-    void remember('d', answer(30_000), undefined)
+    for (const key of ['a', 'b', 'c']) void remember(key, answer(3_000_000), undefined)
+    expect(recall('a')).to.include({ bytes: 3_000_000 })
+    void remember('d', answer(3_000_000), undefined)
     expect(recall('b')).to.equal(undefined)
-    for (const key of ['a', 'c', 'd']) expect(recall(key)).to.include({ bytes: 30_000 })
+    for (const key of ['a', 'c', 'd']) expect(recall(key)).to.include({ bytes: 3_000_000 })
   })
 
   it('keeps nothing that is larger than an entry may be', () => {
     const { remember, recall } = cache()
-    void remember('a', answer(50_001), undefined)
+    void remember('a', answer(4 * 1024 * 1024 + 1), undefined)
     expect(recall('a')).to.equal(undefined)
   })
 })

@@ -43,7 +43,7 @@ describe('a server', () => {
   it('reads gateway.yaml and .env again at SIGHUP, and goes on with the old ones when they are wrong', async () => {
     const file = join(folder.path, 'gateway.yaml')
     const variables = { CONFIG_FILE: file, LOG_LEVEL: 'info' }
-    writeFileSync(file, 'limits: { tries_max: 3 }\n')
+    writeFileSync(file, 'limits: { route_tries_max: 3 }\n')
     server = await startServer({ folder: folder.path, variables })
     const hangUp = async (text: string) => {
       server.kill('SIGHUP')
@@ -51,7 +51,7 @@ describe('a server', () => {
     }
     writeFileSync(file, 'port: 1\naliases: { fast: gpt-5-mini }\n')
     writeFileSync(join(folder.path, '.env'), 'OPENAI_API_KEY=sk-any-0123456789abcdefghij\n')
-    await hangUp('"changed":["aliases","limits.tries_max","OPENAI_API_KEY"]')
+    await hangUp('"changed":["aliases","limits.route_tries_max","OPENAI_API_KEY"]')
     writeFileSync(file, 'aliases: 7\n')
     await hangUp('"msg":"not reloaded"')
     expect(server.stderr()).to.contain('aliases must be a table of names and values')

@@ -10,7 +10,8 @@ describe('a vendor that takes idempotency keys', () => {
   before(async () => {
     vendors = await startImageVendors({
       vendors: ['openai', 'bytedance'],
-      limits: { cache_ttl_seconds: 0, retry_delay_ms: 1, route_tries_max: 2 },
+      limits: { cache_ttl_seconds: 0, route_tries_max: 2 },
+      bounds: { retryDelayMs: 1 },
     })
   })
   beforeEach(() => vendors.reset())

@@ -111,9 +111,8 @@ describe('a reload', () => {
   })
 
   it('closes the circuits of a provider that is another one now, and of no other', async () => {
-    const circuits = { limits: { circuit_failures_max: 1, circuit_open_ms: 60_000 } }
     const two = (first: Upstream) => ({
-      ...settings(first, circuits),
+      ...settings(first),
       providers: [ownProvider('own', first), ownProvider('spare', other)],
       routes: { 'own/house-1': ['own', 'spare/house-1'] },
     })
@@ -122,9 +121,9 @@ describe('a reload', () => {
       return response.headers.get('x-gateway-attempts')
     }
     await reload(two(one))
-    one.answer({ status: 500 })
-    expect(await told('a')).to.equal('own=overloaded, spare=ok')
-    await reload({ ...two(one), limits: { ...circuits.limits, tries_max: 3 } })
+    one.answer({ status: 401 })
+    expect(await told('a')).to.equal('own=credentials, spare=ok')
+    await reload({ ...two(one), limits: { tokens_per_minute: 1_000_000 } })
     expect(await told('b')).to.equal('spare=ok')
     const third = await startUpstream()
     third.answer(completion('third'))
@@ -153,19 +152,25 @@ describe('a reload', () => {
   })
 
   it('says what takes a restart, each time, and leaves it as it is', async () => {
-    const file = { ...settings(one), port: 1, limits: { batch_messages_max: 7, tries_max: 3 } }
+    const file = {
+      ...settings(one),
+      port: 1,
+      limits: { ping_interval_ms: 700, cache_ttl_seconds: 3 },
+    }
     const first = await reload(file)
-    expect(first.changed).to.have.members(['limits.tries_max', 'limits.route_tries_max'])
-    expect(first.needs_restart).to.include.members(['port', 'limits.batch_messages_max'])
+    expect(first.changed).to.have.members(['limits.cache_ttl_seconds', 'limits.route_tries_max'])
+    expect(first.needs_restart).to.include.members(['port', 'limits.ping_interval_ms'])
     const second = await reload(file)
     expect(second).to.deep.include({ changed: [], needs_restart: first.needs_restart })
   })
 
   it('changes nothing by settings that are wrong, and names all that is', async () => {
-    const broken = settings(other, { colour: 'red', limits: { tries_max: 0 } })
+    const broken = settings(other, { colour: 'red', limits: { route_tries_max: 0 } })
     const answer = await gateway.reload(broken)
     const { message } = await expectError(answer, { status: 400, code: 'invalid_value' })
-    expect(message).to.contain("'colour'").and.to.contain('limits.tries_max must be at least 1')
+    expect(message)
+      .to.contain("'colour'")
+      .and.to.contain('limits.route_tries_max must be at least 1')
     await expectError(await gateway.reload('a: [1'), { status: 400, code: 'invalid_value' })
     expect(await ask()).to.equal('one')
     expect(gateway.logText()).to.contain('"msg":"not reloaded"')
@@ -196,7 +201,7 @@ describe('a reload', () => {
     const stream = await openMessageStream((signal) =>
       gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal }),
     )
-    await reload(settings(one, { limits: { tries_max: 3 } }))
+    await reload(settings(one, { limits: { route_tries_max: 3 } }))
     await reload(settings(one, { aliases: { home: 'own/house-1' } }))
     await reload(settings(one, { default_tool_image_model: 'gpt-image-2' }))
     const messages = await stream.untilMessages(2)

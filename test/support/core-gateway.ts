@@ -81,8 +81,6 @@ export function corePartsOf(routes: Route[]): GatewayParts {
       chatTimeoutMs: 5000,
       imageTimeoutMs: 5000,
       imageCallsConcurrentMax: 1,
-      cacheEntryBytesMax: 1000,
-      estimateBytesMax: 1000,
     },
   }
 }

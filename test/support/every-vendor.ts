@@ -1,3 +1,4 @@
+import type { Bounds } from '../../src/bounds.ts'
 import { vendors } from '../../src/providers/index.ts'
 import { startGateway, type TestGateway } from './gateway.ts'
 import { hello, ownKey, ownProvider } from './own-endpoint.ts'
@@ -7,6 +8,7 @@ type Options = {
   /** The key of a vendor. */
   keyOf?: (id: string) => string
   limits?: Record<string, number>
+  bounds?: Bounds
 }
 
 /** A gateway in front of one upstream that stands for every vendor, and for a server of the operator's own. */
@@ -20,6 +22,7 @@ export type EveryVendor = {
 export async function startEveryVendor({
   keyOf = () => ownKey,
   limits = {},
+  bounds = {},
 }: Options = {}): Promise<EveryVendor> {
   const upstream = await startUpstream()
   const variables = vendors.flatMap(({ id, keyVariables, baseUrlVariable }) => [
@@ -33,8 +36,9 @@ export async function startEveryVendor({
     },
     file: {
       providers: [ownProvider('own', upstream)],
-      limits: { cache_ttl_seconds: 0, route_tries_max: 1, circuit_failures_max: 1000, ...limits },
+      limits: { cache_ttl_seconds: 0, route_tries_max: 1, ...limits },
     },
+    bounds: { circuitFailuresMax: 1000, ...bounds },
   })
   return {
     gateway,

@@ -46,7 +46,7 @@ type Options = {
   timeoutMs?: number
 }
 
-const standard = { cacheEntryBytesMax: 8_000_000, cacheTtlSeconds: 60 }
+const standard = { cacheTtlSeconds: 60 }
 const sealKey = randomBytes(sealKeyBytes)
 /** Long, so that a machine at work loses nothing. */
 const standardTimeoutMs = 2000
@@ -70,7 +70,6 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     seal: createSeal(key),
     circuit,
     namespace,
-    limits: () => all,
     writesMax,
     writtenBytesMax,
     onOutcome: (outcome) => void outcomes.push(outcome),

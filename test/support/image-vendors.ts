@@ -1,3 +1,4 @@
+import type { Bounds } from '../../src/bounds.ts'
 import type { CallOptions, TestGateway } from './gateway.ts'
 import { startGateway } from './gateway.ts'
 import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
@@ -61,6 +62,7 @@ const variableNames: Readonly<Record<VendorName, string>> = {
 type Options = {
   vendors?: readonly VendorName[]
   limits?: Record<string, number>
+  bounds?: Bounds
   /** Further settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>
@@ -80,7 +82,10 @@ export type ImageVendors = {
 }
 
 /** Settings with which a failure is told at once, and changes nothing for the next call. */
-const patience = { route_tries_max: 1, retry_delay_ms: 0, circuit_failures_max: 1000 }
+const patience = {
+  limits: { route_tries_max: 1 },
+  bounds: { retryDelayMs: 0, circuitFailuresMax: 1000 },
+}
 
 export async function startImageVendors(options: Options = {}): Promise<ImageVendors> {
   const { vendors = Object.keys(starts) as VendorName[], limits = {}, file = {} } = options
@@ -97,7 +102,8 @@ export async function startImageVendors(options: Options = {}): Promise<ImageVen
       ...(Object.fromEntries(variables) as Record<string, string>),
       ...options.variables,
     },
-    file: { limits: { ...patience, ...limits }, ...file },
+    file: { limits: { ...patience.limits, ...limits }, ...file },
+    bounds: { ...patience.bounds, ...options.bounds },
     ...(options.publicNet === undefined ? {} : { publicNet: options.publicNet }),
   })
   const post: ImageVendors['post'] = (path, body, { headers, ...init } = {}) =>

@@ -22,7 +22,8 @@ describe('a streamed answer', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({
-      limits: { ping_interval_ms: 100, chat_timeout_ms: 3000, upstream_end_timeout_ms: 50 },
+      limits: { ping_interval_ms: 100, chat_timeout_ms: 3000 },
+      bounds: { upstreamEndTimeoutMs: 50 },
     })
   })
   after(() => own.stop())

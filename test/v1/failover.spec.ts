@@ -44,12 +44,9 @@ describe('failing over from one provider to the next', () => {
           [model]: ['first', 'second/other-name'],
           'zai/cogview-4': ['first', 'second'],
         },
-        limits: {
-          ...quickLimits,
-          image_calls_concurrent_max: 1,
-          ...limits,
-        },
+        limits: { ...quickLimits, ...limits },
       },
+      bounds: { imageCallsConcurrentMax: 1 },
     })
   const chat = (body: object = {}, init: CallOptions = {}) =>
     gateway.post(

@@ -20,13 +20,9 @@ describe('the headers of an error', () => {
       file: {
         providers: [ownProvider('one', one), ownProvider('other', other)],
         routes: { 'gpt-5.4': ['one/a', 'other/b'], 'gpt-5-mini': ['one'], 'gpt-image-2': ['one'] },
-        limits: {
-          ...quickLimits,
-          requests_per_minute: 100,
-          cache_ttl_seconds: 0,
-          circuit_failures_max: 1000,
-        },
+        limits: { ...quickLimits, requests_per_minute: 100, cache_ttl_seconds: 0 },
       },
+      bounds: { circuitFailuresMax: 1000 },
     })
   })
   after(async () => {

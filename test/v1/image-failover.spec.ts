@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Bounds } from '../../src/bounds.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startBytedanceDouble, bytedanceKey } from '../support/image-doubles/bytedance.ts'
 import { fixture, type ImageDouble } from '../support/image-doubles/double.ts'
@@ -18,7 +19,7 @@ const unsafe = fixture('bytedance/output-sensitive')
 const noPicture: ScriptedAnswer = { body: { data: [{ b64_json: 'bm8=' }] } }
 
 /** A gateway with two ways to the model; the second server is only like OpenAI's. */
-async function startTwoWays(limits: Record<string, number>) {
+async function startTwoWays(bounds: Bounds, limits: Record<string, number> = {}) {
   const second = await startBytedanceDouble()
   const spare = {
     id: 'spare',
@@ -32,6 +33,7 @@ async function startTwoWays(limits: Record<string, number>) {
     vendors: ['bytedance'],
     variables: { SPARE_API_KEY: bytedanceKey },
     limits,
+    bounds,
     file: { providers: [spare], routes },
   })
   return { vendors, first: vendors.doubles.bytedance, second }
@@ -43,7 +45,7 @@ describe('the pictures of a model with two ways to it', () => {
   let second: ImageDouble
   before(async () => {
     // One after the other, so that the doubles see them in their order.
-    const started = await startTwoWays({ image_calls_concurrent_max: 1 })
+    const started = await startTwoWays({ imageCallsConcurrentMax: 1 })
     ;({ vendors, first, second } = started)
   })
   beforeEach(() => {
@@ -128,7 +130,7 @@ describe('a picture of which nobody knows whether it was made', () => {
   let first: ImageDouble
   let second: ImageDouble
   before(async () => {
-    const started = await startTwoWays({ image_timeout_ms: 400, retry_delay_ms: 1 })
+    const started = await startTwoWays({ retryDelayMs: 1 }, { image_timeout_ms: 400 })
     ;({ vendors, first, second } = started)
   })
   beforeEach(() => {
@@ -189,7 +191,7 @@ describe('a picture of which nobody knows whether it was made', () => {
   })
 
   it('is bought elsewhere when the first could not be connected to', async () => {
-    const { vendors: own, first: gone, second: there } = await startTwoWays({ retry_delay_ms: 1 })
+    const { vendors: own, first: gone, second: there } = await startTwoWays({ retryDelayMs: 1 })
     await gone.stop()
     const response = await own.post(path, small)
     expect(response.status, await response.clone().text()).to.equal(200)

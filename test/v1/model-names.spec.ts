@@ -198,7 +198,7 @@ describe('the name of a model', () => {
     it('is not waited for longer than the setting says', async () => {
       await using hurried = await startGateway({
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
-        file: { limits: { model_list_timeout_ms: 50 } },
+        bounds: { modelListTimeoutMs: 50 },
       })
       upstream.answer({ hang: true })
       const body = { model: 'gpt-4-turbo', messages: hello }

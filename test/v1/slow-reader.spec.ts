@@ -7,14 +7,14 @@ import { until } from '../support/until.ts'
 const event = textChunk('x'.repeat(64_000))
 const eventsInAll = 1000
 
-for (const [when, limits] of [
+for (const [when, bounds] of [
   ['', {}],
-  [' among many', { stream_coalescing_streams_min: 1 }],
+  [' among many', { streamCoalescingStreamsMin: 1 }],
 ] as const)
   describe(`a caller who reads a stream slowly${when}`, () => {
     let own: OwnEndpoint
     before(async () => {
-      own = await startOwnEndpoint({ limits })
+      own = await startOwnEndpoint({ bounds })
     })
     after(() => own.stop())
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Bounds } from '../../src/bounds.ts'
 import { doneEvent, finishChunk, streamed, textChunk, usageChunk } from '../support/chat-answers.ts'
 import { readChunks, readText } from '../support/event-stream.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
@@ -48,9 +49,9 @@ function framesOf(answer: string): string[] {
 }
 
 describe('streams whose parts wait for each other', () => {
-  const startWaiting = (limits: Record<string, number> = {}) =>
+  const startWaiting = (bounds: Bounds = {}) =>
     startOwnEndpoint({
-      limits: { stream_coalescing_ms: waitMs, stream_coalescing_streams_min: 1, ...limits },
+      bounds: { streamCoalescingMs: waitMs, streamCoalescingStreamsMin: 1, ...bounds },
     })
 
   /** Asks for the words, of which the first goes out alone, and the others once it is there. */
@@ -79,7 +80,7 @@ describe('streams whose parts wait for each other', () => {
 
   it('wait for no more bytes than are allowed', async () => {
     const bytesMax = events[3]!.length + events[4]!.length - 1
-    await using own = await startWaiting({ stream_coalescing_bytes_max: bytesMax })
+    await using own = await startWaiting({ streamCoalescingBytesMax: bytesMax })
     const { socket, frames, said } = await hearFirst(own, { hang: true })
     await until('the others are there', () => readText(said()) === words.join(''))
     expect(frames().map((frame) => readText(frame))).to.deep.equal([
@@ -104,7 +105,7 @@ describe('streams whose parts wait for each other', () => {
   })
 
   it('do not wait when there are few of them', async () => {
-    await using own = await startWaiting({ stream_coalescing_streams_min: 2 })
+    await using own = await startWaiting({ streamCoalescingStreamsMin: 2 })
     own.upstream.answer(streamed(words))
     const text = await (await own.chat(counted, fresh)).text()
     expect(readText(text)).to.equal(words.join(''))

@@ -153,7 +153,8 @@ describe('a provider that fails', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({
-      limits: { upstream_headers_timeout_ms: 200, upstream_json_bytes_max: 20_000 },
+      limits: { upstream_headers_timeout_ms: 200 },
+      bounds: { upstreamJsonBytesMax: 20_000 },
     })
   })
   after(() => own.stop())

@@ -9,11 +9,11 @@ import { cut } from '../support/spoken.ts'
 import type { ScriptedAnswer } from '../support/upstream.ts'
 
 const megabyte = 1_048_576
-const limits = {
-  upstream_json_bytes_max: megabyte,
-  upstream_answer_bytes_max: 2 * megabyte,
-  upstream_end_timeout_ms: 100,
-  requests_per_minute: 1_000_000,
+const limits = { requests_per_minute: 1_000_000 }
+const bounds = {
+  upstreamJsonBytesMax: megabyte,
+  upstreamAnswerBytesMax: 2 * megabyte,
+  upstreamEndTimeoutMs: 100,
 }
 
 /** The same piece again and again, for as long as somebody reads. */
@@ -78,7 +78,7 @@ const beginnings: Record<string, string[]> = {
 describe('a vendor that floods', () => {
   let house: EveryVendor
   before(async () => {
-    house = await startEveryVendor({ limits })
+    house = await startEveryVendor({ limits, bounds })
   })
   after(() => house.stop())
 

@@ -93,8 +93,9 @@ describe('a vendor that speaks HTTP in an odd way', () => {
       variables: { OWN_API_KEY: ownKey },
       file: {
         providers: [ownProvider('own', { url: `http://127.0.0.1:${port}` })],
-        limits: { ...quickLimits, chat_timeout_ms: 300, circuit_failures_max: 1000 },
+        limits: { ...quickLimits, chat_timeout_ms: 300 },
       },
+      bounds: { circuitFailuresMax: 1000 },
     })
   })
   after(async () => {

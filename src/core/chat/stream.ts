@@ -3,7 +3,7 @@ import { joined, type Call, type Delivery } from '../call.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
-import type { Remembered } from '../recall/remembered.ts'
+import { cacheEntryBytesMax, type Remembered } from '../recall/remembered.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
@@ -23,15 +23,14 @@ export type StreamedChat = {
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
 
-/** How much of a stream is kept, for the cache and to estimate its tokens. */
-export type StreamLimits = { cacheEntryBytesMax: number; estimateBytesMax: number }
+/** How much of a stream is kept to estimate its tokens where its vendor counts none: all of any answer but a broken one. */
+const estimateBytesMax = 1024 * 1024
 type Begun = {
   stream: ChatStream
   route: Route
   warnings: readonly Warning[]
   request: ChatRequest
   delivery: Delivery
-  limits: StreamLimits
 }
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
@@ -64,11 +63,11 @@ async function forward(
   sink: EventSink,
   warnings: readonly Warning[],
 ): Promise<StreamOutcome> {
-  const { stream, route, request, limits, delivery } = begun
+  const { stream, route, request, delivery } = begun
   const { call, keep } = delivery
   const kept = keepEvents(sink, {
-    cacheBytesMax: keep === undefined ? 0 : limits.cacheEntryBytesMax,
-    estimateBytesMax: limits.estimateBytesMax,
+    cacheBytesMax: keep === undefined ? 0 : cacheEntryBytesMax,
+    estimateBytesMax,
     hold: call.hold,
   })
   try {

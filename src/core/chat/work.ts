@@ -19,7 +19,7 @@ import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { settledCalls, type SettledCalls } from './settled-calls.ts'
 import { fieldHints, withHints } from './strange-fields.ts'
-import { deliverStream, replayStream, type StreamedChat, type StreamLimits } from './stream.ts'
+import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
 import { upperChatUsage } from './upper-usage.ts'
 
 type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
@@ -65,7 +65,7 @@ type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warnin
 /** The same as a stream, which cannot fail over after its first event. */
 export function chatStreamWork(
   request: ChatRequest,
-  limits: StreamLimits & { chatTimeoutMs: number },
+  limits: { chatTimeoutMs: number },
 ): Work<BegunStream, StreamedChat> {
   const prepared = preparedChats(request)
   return {
@@ -78,7 +78,7 @@ export function chatStreamWork(
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
       return { stream, route, warnings: prepared(route).warnings }
     },
-    deliver: async (begun, delivery) => deliverStream({ ...begun, request, delivery, limits }),
+    deliver: async (begun, delivery) => deliverStream({ ...begun, request, delivery }),
     replay: replayStream,
   }
 }

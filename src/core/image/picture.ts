@@ -3,6 +3,9 @@ import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
 
+/** The bytes of an input picture: more than vendors take from callers, and the more has to be sent on. */
+export const pictureBytesMax = 10 * 1024 * 1024
+
 /** The signature at the start of each format. */
 const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
   { format: 'png', pattern: /^\x89PNG\r\n/ },

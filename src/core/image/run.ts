@@ -22,7 +22,7 @@ import { pixelsText } from './size.ts'
 
 export type ImageParts = {
   finishPicture: FinishPicture
-  limits: { imageCallsConcurrentMax: number }
+  limits: { imageCallsConcurrentMax?: number }
 }
 
 type Options = {
@@ -69,7 +69,8 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const siblings = new AbortController()
   const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
   const deadline = { ...call.deadline, signal }
-  const concurrency = parts.limits.imageCallsConcurrentMax
+  // Vendors count pictures by the minute: one request is not to take the share of all others.
+  const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
   const answers: { route: Route; value: Made }[] = []

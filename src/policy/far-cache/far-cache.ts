@@ -1,5 +1,5 @@
 import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
-import type { Remembered } from '../../core/recall/remembered.ts'
+import { cacheEntryBytesMax, type Remembered } from '../../core/recall/remembered.ts'
 import type { Circuit } from './circuit.ts'
 import type { Seal } from './seal.ts'
 
@@ -44,14 +44,17 @@ type Options = {
   circuit: Circuit
   /** Before each name; other gateways in the same place have another one. */
   namespace: string
-  /** As they are now. */
-  limits: () => { cacheEntryBytesMax: number }
+  /** Bytes of one answer. */
+  entryBytesMax?: number
   /** Writes that wait, further ones are skipped. */
-  writesMax: number
-  writtenBytesMax: number
+  writesMax?: number
+  writtenBytesMax?: number
   onOutcome: (outcome: FarOutcome) => void
 }
 
+/** What is written meanwhile waits in memory; a far cache that is slower than this misses answers. */
+const writesStandardMax = 64
+const writtenBytesStandardMax = 32 * 1024 * 1024
 /** A head holds at most a hundred warnings of a thousand characters each, besides the text of the answer. */
 const headBytesMax = 524_288
 
@@ -60,7 +63,9 @@ const headBytesMax = 524_288
  * miss, never an error for the caller, and asks for no time-out of each.
  */
 export function createFarCache(options: Options): FarCache {
-  const { namespace, writesMax, writtenBytesMax, circuit, onOutcome } = options
+  const { namespace, circuit, onOutcome } = options
+  const { writesMax = writesStandardMax } = options
+  const { writtenBytesMax = writtenBytesStandardMax } = options
   const keyv = new Keyv<FarEntry>({
     store: new KeyvBridgeAdapter(createBridge(options), { namespace }),
     serialization: false,
@@ -99,9 +104,10 @@ export function createFarCache(options: Options): FarCache {
 }
 
 /** What Keyv asks; it emits what this throws. */
-function createBridge({ bytes, seal, circuit, limits, onOutcome }: Options): KeyvBridgeStore {
+function createBridge(options: Options): KeyvBridgeStore {
+  const { bytes, seal, circuit, entryBytesMax = cacheEntryBytesMax, onOutcome } = options
   const unused = () => Promise.reject(new Error('The far cache forgets by itself.'))
-  const sizeMax = () => limits().cacheEntryBytesMax + headBytesMax
+  const sizeMax = entryBytesMax + headBytesMax
   const openRead = (name: string, read: FarRead): FarEntry | undefined => {
     if (read === undefined || read === 'strange') return undefined
     const answer = seal.open(name, inMemoryOfItsOwn(read.bytes))
@@ -111,7 +117,7 @@ function createBridge({ bytes, seal, circuit, limits, onOutcome }: Options): Key
     get: async (name) => {
       let read: FarRead
       try {
-        read = await bytes.read(name, sizeMax())
+        read = await bytes.read(name, sizeMax)
       } catch (error) {
         onOutcome('failed')
         throw error
@@ -123,7 +129,7 @@ function createBridge({ bytes, seal, circuit, limits, onOutcome }: Options): Key
     },
     set: async (name, { value }: { value: FarEntry }) => {
       const sealed = seal.close(name, value.answer)
-      if (sealed.length > sizeMax()) return false
+      if (sealed.length > sizeMax) return false
       // Redis may be full, or take no writes, and still be read.
       return bytes.write(name, sealed, value.leftMs).then(
         () => true,

@@ -12,18 +12,29 @@ export type Coalescing = {
 
 type Options = {
   /** How long a piece may wait, in milliseconds; 0 disables waiting. */
-  intervalMs: number
-  bytesMax: number
+  intervalMs?: number | undefined
+  bytesMax?: number | undefined
   /** From this many open streams on pieces wait. */
-  streamsMin: number
+  streamsMin?: number | undefined
 }
+
+/** No reader sees the difference, and at a token each 20 ms streams share most of their writes. */
+const intervalStandardMs = 10
+/** A write of it costs far more than what waiting would save. */
+const bytesStandardMax = 65_536
+/** Fewer take a small part of one core. */
+const streamsStandardMin = 32
 
 /**
  * Batches the pieces of many streams: a piece by itself costs a system call and cold code, most of
  * the CPU time of a stream. With few streams there is CPU to spare, and nothing waits
  * (docs/performance.md#event-streams).
  */
-export function coalesceStreams({ intervalMs, bytesMax, streamsMin }: Options): Coalescing {
+export function coalesceStreams({
+  intervalMs = intervalStandardMs,
+  bytesMax = bytesStandardMax,
+  streamsMin = streamsStandardMin,
+}: Options): Coalescing {
   let streams = 0
   let waiting: (() => void)[] = []
   const flushAll = () => {

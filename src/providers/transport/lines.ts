@@ -1,3 +1,4 @@
+import { restMaxMs, restMs } from '../../core/failover.ts'
 import { createDispatch, type Dispatch } from './dispatch.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 
@@ -16,13 +17,11 @@ type Asked = {
   keys: readonly string[]
   keyHeader: string | undefined
   badKeyMark: string | undefined
-  limits: {
-    upstreamConnectTimeoutMs: number
-    upstreamConnectionsMax: number
-    circuitOpenMs: number
-    circuitOpenMaxMs: number
-  }
+  limits: { upstreamConnectionsMax: number }
 }
+
+/** A vendor's servers answer within tens of milliseconds; another route is tried sooner than a lost packet is sent a third time. */
+const connectTimeoutMs = 5000
 
 /** Lines to providers, which outlive the settings that asked for them first. */
 export type Lines = {
@@ -30,32 +29,25 @@ export type Lines = {
   open(asked: Asked): Line
 }
 
-type Ring = { ring: KeyRing; keys: readonly string[]; restMs: number; restMaxMs: number }
+type Ring = { ring: KeyRing; keys: readonly string[] }
 type Connected = { pool: ReturnType<typeof createDispatch>; lines: number; last?: Ring }
 
 export function createLines(monotonic: () => number): Lines {
   const connected = new Map<string, Connected>()
 
-  const ringFor = (to: Connected, { keys, keyHeader, badKeyMark, limits }: Asked): KeyRing => {
-    const { circuitOpenMs: restMs, circuitOpenMaxMs: restMaxMs } = limits
+  const ringFor = (to: Connected, { keys, keyHeader, badKeyMark }: Asked): KeyRing => {
     const { last } = to
-    const isSame =
-      last?.restMs === restMs && last.restMaxMs === restMaxMs && sameTexts(last.keys, keys)
-    if (isSame) return last.ring
+    if (last !== undefined && sameTexts(last.keys, keys)) return last.ring
     const { dispatch } = to.pool
     const own = { dispatch, keys, keyHeader, badKeyMark, restMs, restMaxMs, monotonic }
     const ring = createKeyRing(own)
-    to.last = { ring, keys, restMs, restMaxMs }
+    to.last = { ring, keys }
     return ring
   }
   return {
     open: (asked) => {
       const { providerId, baseUrl, limits } = asked
-      const { upstreamConnectTimeoutMs, upstreamConnectionsMax } = limits
-      const options = {
-        connectTimeoutMs: upstreamConnectTimeoutMs,
-        connectionsMax: upstreamConnectionsMax,
-      }
+      const options = { connectTimeoutMs, connectionsMax: limits.upstreamConnectionsMax }
       const name = JSON.stringify([providerId, baseUrl, options])
       const to: Connected = connected.get(name) ?? {
         pool: createDispatch(baseUrl, options),

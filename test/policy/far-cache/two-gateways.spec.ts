@@ -18,11 +18,8 @@ for (const over of ['Redis', 'primary'] as const) {
     let turn = 0
     const settings = () => ({
       variables: { OWN_API_KEY: 'sk-own' },
-      file: {
-        providers: [ownProvider('own', upstream)],
-        // A machine at work loses nothing.
-        limits: { ...quickLimits, far_cache_timeout_ms: 5000 },
-      },
+      file: { providers: [ownProvider('own', upstream)], limits: quickLimits },
+      bounds: { farCacheTimeoutMs: 5000 },
     })
     before(async function () {
       if (over === 'Redis') programPath('redis-server', this)

@@ -109,8 +109,9 @@ describe('Alibaba, for pictures,', () => {
   describe('answers with addresses', () => {
     let vendors: ImageVendors
     before(async () => {
-      const limits = { upstream_idle_timeout_ms: 300, upstream_answer_bytes_max: 200_000 }
-      vendors = await startImageVendors({ vendors: ['alibaba'], limits })
+      const limits = { upstream_idle_timeout_ms: 300 }
+      const bounds = { upstreamAnswerBytesMax: 200_000 }
+      vendors = await startImageVendors({ vendors: ['alibaba'], limits, bounds })
     })
     beforeEach(() => vendors.reset())
     after(() => vendors.stop())
