@@ -1,48 +1,50 @@
 import { Router } from '@koa/router'
 import type { Accounts } from './accounts/accounts.ts'
-import type { KeyWatch } from './accounts/key-watch.ts'
 import type { Keys } from './accounts/keys.ts'
-import { assembleAccounts } from './assemble/accounts.ts'
-import { assembleAnswers } from './assemble/answers.ts'
-import { loadFarCache } from './assemble/far-cache.ts'
-import type { assembleFaces } from './assemble/faces.ts'
 import type { Reload } from './api/settings.ts'
+import { assembleCalls } from './assemble/calls.ts'
+import { assembleFaces, type Built, type Faces } from './assemble/faces.ts'
+import { createGeneration, type Generation } from './assemble/generation.ts'
 import { assemblePeers } from './assemble/peers.ts'
-import { assemblePeople, type PeopleParts } from './assemble/people.ts'
+import { assemblePeople, type People } from './assemble/people.ts'
+import { createGenerations, createNote, createReload } from './assemble/reload.ts'
+import {
+  assembleStore,
+  openStoreWithSecret,
+  type Environment,
+  type OpenStore,
+} from './assemble/store.ts'
 import { workerShares } from './assemble/worker-shares.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
 import { gatewayStopped } from './core/deadline.ts'
-import { createLeftCalls } from './core/ending.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
-import type { Tracing } from './core/trace.ts'
-import { loadContract } from './http/contract-router.ts'
+import { loadContract, type LoadedContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
 import { errorAnswer, errorAnswersByPath } from './http/error-answer.ts'
-import type { ExchangeState, OnRefused } from './http/exchange.ts'
+import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
-import { crossOriginPaths, type OAuthServer } from './oauth/index.ts'
+import { crossOriginPaths } from './oauth/index.ts'
 import { bindPages } from './pages/index.ts'
 import type { PrimaryLine } from './peers/primary-line.ts'
+import { settingsTopics } from './peers/settings-topics.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
-import { readGatewaySecret } from './storage/gateway-secret.ts'
-import { guardStore, type GuardedStore } from './storage/store-guard.ts'
-import { openStore } from './storage/open-store.ts'
+import type { GuardedStore } from './storage/store-guard.ts'
 import type { Store } from './storage/store.ts'
 import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { startTracing, type Started } from './telemetry/tracing.ts'
 import { readSum } from './telemetry/worker-metrics.ts'
-import { startTracing } from './telemetry/tracing.ts'
 
 type Assembled = {
   server: GatewayServer
   accounts: Accounts
-  people: PeopleParts
+  people: People
   keys: Keys
   store: Store
   events: Events
@@ -83,74 +85,99 @@ type Options = {
 const elapsed = () => Math.trunc(performance.now())
 
 /** Builds each part once, in the order of their dependencies. */
-export async function assemble({
-  config,
-  secrets,
-  log,
-  readSettings,
-  clock = Date.now,
-  monotonic = elapsed,
-  sleep = pause,
-  random = Math.random,
-  publicNet = {},
-  moreTools = [],
-  onPortClosed = () => undefined,
-  worker,
-  collector,
-}: Options): Promise<Assembled> {
-  const { limits } = config
-  const budget = budgetOf({ config, monotonic, collector })
-  const metrics = createMetrics({ bufferedBytes: budget.bytes })
-  const events = createEvents(log, metrics)
-  const opened = await openAll({ config, secrets, log, monotonic, events, metrics, worker })
-  const { peers, store, channel, tracing } = opened
-  const leftCalls = createLeftCalls(events.left)
-  const known = assembleAccounts({ store, config, channel, events, clock, monotonic })
-  const people = assemblePeople({ ...opened, ...known, config, events, clock, monotonic, worker })
-  const { contract, toolServer, oauth, current, keys, reload, ...answers } = assembleAnswers({
-    ...opened,
-    ...known,
-    config,
-    secrets,
-    events,
-    budget,
-    people,
-    publicNet,
-    moreTools,
-    leftCalls,
-    clock,
-    monotonic,
-    sleep,
-    random,
-    readSettings,
-    primary: worker?.primary,
-    isDraining: () => server.draining(),
-    setLogLevel: (level) => (log.level = level),
-  })
-  const { accounts, followKey } = known
-  const carried = { limits, events, budget, tracing, followKey, onPortClosed, clock, monotonic }
-  const onLate = () => leftCalls.endAll(gatewayStopped())
-  const onRefused: OnRefused = (error, refused) => {
-    const address = current().addressOf(refused.request)
-    known.noteRefusal(error, { ...refused, address })
+export async function assemble(options: Options): Promise<Assembled> {
+  const { config, secrets, log, moreTools = [], worker } = options
+  const { environment, metrics, opened, contract, following } = await open(options)
+  const { events, peers, primary, clock } = environment
+  const { tracing } = following
+  const store = assembleStore(environment, opened)
+  const people = assemblePeople(environment, store)
+  const generations = createGenerations(config)
+  const { current } = generations
+  const calls = await assembleCalls(environment, store, generations.limits)
+  const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation => {
+    const { operations: others } = faces
+    return createGeneration({ ...settings, environment, store, calls, moreTools, others })
   }
-  const server = serverOf({ contract, toolServer, oauth, onRefused, onLate, ...carried })
+  const { reload, apply } = createReload({
+    readSettings: options.readSettings,
+    current,
+    build,
+    begin: (next, { providerIds, concernsModels }) => {
+      generations.begin(next)
+      for (const id of providerIds) calls.health.forget(id)
+      log.level = next.config.logLevel
+      if (concernsModels) faces.toolServer.announceToolsChanged()
+    },
+    isDraining: () => server.draining(),
+    note: createNote(store),
+    replicas: peers.replicas,
+    ...(primary && { share: shareOver(primary, events.faulted) }),
+    events,
+    clock,
+  })
+  // Only the primary asks.
+  primary?.answer(settingsTopics.apply, (settings) => apply(settings as Loaded))
+  const parts = { environment, store, people, calls, current, reload, tracing }
+  const faces = assembleFaces(contract, parts)
+  generations.begin(build({ config, secrets }))
+  const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, config, worker }),
     metricsToken: () => current().secrets.metricsToken,
-    checkReady: readiness(server, store, worker),
+    checkReady: readiness(server, store.store, worker),
   })
-
-  const close = async () => {
-    await known.close()
-    await answers.close()
-    await store.close()
-    peers.close()
-    await opened.closeTracing()
-  }
   const { providerIds, retiring } = current()
-  const rest = { toolServer, reload, providerIds, retiring, close }
-  return { server, accounts, keys, people, store, events, ...rest }
+  return {
+    server,
+    accounts: store.accounts,
+    people,
+    keys: faces.keys,
+    store: store.store,
+    events,
+    toolServer: faces.toolServer,
+    reload,
+    providerIds,
+    retiring,
+    close: async () => {
+      await store.closeRecords()
+      await generations.close()
+      await faces.close()
+      await calls.close()
+      await store.store.close()
+      peers.close()
+      await following.close()
+    },
+  }
+}
+
+type Opened = {
+  environment: Environment
+  metrics: Metrics
+  opened: OpenStore
+  contract: LoadedContract
+  following: Started
+}
+
+/** Opens what has to be waited for, before anything is built with it. */
+async function open(options: Options): Promise<Opened> {
+  const { config, secrets, log, worker, publicNet = {} } = options
+  const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
+  const primary = worker?.primary
+  const budget = budgetOf({ config, monotonic, collector: options.collector })
+  const metrics = createMetrics({ bufferedBytes: budget.bytes })
+  const events = createEvents(log, metrics)
+  const peers = await assemblePeers({ config, secrets, events, primary })
+  const examines = worker?.isFirst !== false
+  // Both are slow and independent of each other.
+  const [opened, contract] = await Promise.all([
+    openStoreWithSecret({ config, secrets, events, monotonic, examines }),
+    loadContract(),
+  ])
+  const following = await startTracing({ config, secrets, log, metrics, events })
+  const given = { config, secrets, events, peers, primary, budget, publicNet }
+  const environment = { ...given, clock, monotonic, sleep, random }
+  return { environment, metrics, opened, contract, following }
 }
 
 type ReadingParts = Pick<Options, 'log' | 'config' | 'worker'> & { metrics: Metrics }
@@ -172,73 +199,48 @@ function createReading({ log, metrics, config, worker }: ReadingParts): Metrics[
   return readSum({ metrics: settled, primary, count: workerCount(config) })
 }
 
-type Opened = Pick<Options, 'config' | 'secrets' | 'log' | 'worker'> & {
-  monotonic: () => number
-  events: Events
-  metrics: Metrics
+/** What goes wrong elsewhere does not undo what has been reloaded here. */
+function shareOver(primary: PrimaryLine, onFault: (error: unknown) => void) {
+  return async (settings: Loaded): Promise<void> => {
+    await primary.ask(settingsTopics.share, settings).catch(onFault)
+  }
 }
 
-/** What has to be waited for, before anything is built with it. */
-async function openAll({ config, secrets, log, worker, monotonic, events, metrics }: Opened) {
-  const peers = await assemblePeers({ config, secrets, events, primary: worker?.primary })
-  const examines = worker?.isFirst !== false
-  // Both are slow and independent of each other.
-  const opening = openStore({ ...config, examines }, secrets, events.storeNoticed)
-  const [opened, loaded] = await Promise.all([opening, loadContract()])
-  const store = await guardStore({ store: opened, config, monotonic, events })
-  const secret = await store.starting(() => readGatewaySecret(store.db))
-  const connectFarCache = await loadFarCache({ redis: peers.redis, line: worker?.primary })
-  const { tracing, close: closeTracing } = await startTracing({
-    config,
-    secrets,
-    log,
-    metrics,
-    events,
-  })
-  const { channel, replicas } = peers
-  const stored = { store, loaded, secret, connectFarCache }
-  return { peers, channel, replicas, ...stored, tracing, closeTracing }
-}
-
-type ServerParts = Pick<ReturnType<typeof assembleFaces>, 'contract' | 'toolServer'> & {
-  oauth: Pick<OAuthServer, 'errorAnswer'>
-  limits: Config['limits']
-  events: Events
-  budget: Budget
-  tracing: Tracing | undefined
-  followKey: KeyWatch['follow']
-  onPortClosed: () => void
-  onLate: () => void
-  onRefused: OnRefused
-  clock: () => number
-  monotonic: () => number
-}
-
-/** The HTTP server of the contract, with a router for all else. */
-function serverOf({ contract, toolServer, oauth, limits, events, budget, ...more }: ServerParts) {
-  const { onPortClosed, ...rest } = more
+/** The HTTP server of the contract, with a router for all other paths. */
+function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
+  const { environment, store, calls, current, tracing } = parts
+  const { config, events, budget, clock, monotonic } = environment
+  const { contract, toolServer, oauth } = faces
   const router = new Router<ExchangeState>({ sensitive: true })
   const server = createHttpServer({
-    ...rest,
     contract,
     router,
-    limits,
+    limits: config.limits,
     errorAnswerAt: errorAnswersByPath({
       rest: errorAnswer,
       'json-rpc': toolServer.errorAnswer,
       oauth: oauth.errorAnswer,
     }),
+    onRefused: (error, refused) => {
+      const address = current().addressOf(refused.request)
+      store.noteRefusal(error, { ...refused, address })
+    },
     onDrain: () => {
       toolServer.close()
       onPortClosed()
     },
+    onLate: () => calls.leftCalls.endAll(gatewayStopped()),
     allowCrossOrigin: createCrossOrigin({
       '/v1/': () => '*',
       '/mcp': toolServer.allowedOrigin,
       ...Object.fromEntries(crossOriginPaths.map((path) => [path, () => '*'])),
     }),
+    followKey: store.followKey,
+    tracing,
     events,
     budget,
+    clock,
+    monotonic,
   })
   return { ...server, router }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createIdentify } from '../../src/accounts/identify.ts'
-import { assembleLasting } from '../../src/assemble/lasting.ts'
+import { assembleCalls } from '../../src/assemble/calls.ts'
 import { createBudget } from '../../src/bytes/budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Caller } from '../../src/core/caller.ts'
@@ -73,17 +73,19 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   await store.db.updateTable('accounts').set(allowance).execute()
   await store.db.updateTable('api_keys').set(allowance).execute()
   const { limits } = config
-  const lasting = assembleLasting({
+  const secret = await readGatewaySecret(store.db)
+  const peers = { redis: undefined }
+  const environment = {
     config,
-    limits: () => limits,
-    store,
-    secret: await readGatewaySecret(store.db),
     events,
+    peers,
+    primary: undefined,
     budget,
     publicNet: {},
     clock,
     monotonic,
-  })
+  }
+  const calls = await assembleCalls(environment, { store, secret }, () => limits)
   const { identify } = createIdentify({
     store,
     clock,
@@ -95,9 +97,9 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   return {
     key,
     identify: (authorization) => identify({ authorization, apiKey: undefined }),
-    admit: (...call) => lasting.rateLimit.admit(...call),
-    reserve: lasting.budgets.reserve,
-    record: lasting.record,
+    admit: (...call) => calls.rateLimit.admit(...call),
+    reserve: calls.budgets.reserve,
+    record: calls.record,
   }
 }
 

@@ -21,6 +21,8 @@ export type ApiParts = AccountParts &
   SettingParts &
   UsageParts & { exports: UsageExports }
 
+export type ApiOperations = ReturnType<typeof apiOperations>
+
 /** The handlers of the operations below /api. */
 export function apiOperations(parts: ApiParts) {
   return {

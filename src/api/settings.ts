@@ -13,8 +13,9 @@ export type DescribeCatalog = (
 ) => Promise<Schemas['CatalogList']>
 export type DescribeProviders = () => Promise<Schemas['ProviderList']>
 
+export type Reloaded = Schemas['Reload']
 /** Reads the settings again. Rejects with a GatewayError; then nothing has changed. */
-export type Reload = (by: Actor) => Promise<Schemas['Reload']>
+export type Reload = (by: Actor) => Promise<Reloaded>
 
 /** What the operations on the settings, and on the models that they configure, need. */
 export type SettingParts = {

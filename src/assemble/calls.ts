@@ -1,77 +1,112 @@
-import { hash } from 'node:crypto'
-import { createPriceOf } from '../catalog/route-price.ts'
+import { createBudgets, type Budgets } from '../accounts/budgets.ts'
+import { createLedger } from '../accounts/ledger.ts'
+import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import type { Config } from '../config.ts'
-import { createDeadlines } from '../core/deadline.ts'
-import type { LeftCalls } from '../core/ending.ts'
-import type { FailoverPolicy } from '../core/failover.ts'
-import { createGateway, type Gateway } from '../core/gateway.ts'
-import type { ReferenceCount } from '../core/reference-count.ts'
-import { createFinish } from '../pictures/finish.ts'
-import { createRouteOrder } from '../policy/route-order.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
-import type { Events } from '../telemetry/events.ts'
-import type { Lasting } from './lasting.ts'
-import type { Models } from './models.ts'
+import type { CallParts } from '../core/call.ts'
+import { createLeftCalls, type LeftCalls } from '../core/ending.ts'
+import type { Darkroom } from '../core/image/darkroom.ts'
+import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
+import { createRecollection, type Recollection } from '../core/recall/recollection.ts'
+import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
+import { workerEnded } from '../peers/worker-lines.ts'
+import { createDarkroom } from '../pictures/finish.ts'
+import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
+import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
+import { RateLimit } from '../policy/rate-limit.ts'
+import { createResponseCache, type ResponseCache } from '../policy/response-cache.ts'
+import { createRouteHealth, type Health } from '../policy/route-health.ts'
+import { createLines, type Lines } from '../providers/transport/lines.ts'
+import { assembleCounts } from './counts.ts'
+import { loadFarCache } from './far-cache.ts'
+import type { Peers } from './peers.ts'
+import type { Environment, StoreParts } from './store.ts'
+import { workerShares } from './worker-shares.ts'
 
-type Options = {
-  config: Config
-  store: GuardedStore
-  events: Events
-  lasting: Lasting
+/** A host of pictures redirects once or twice, to where they are stored. */
+const pictureRedirectsMax = 3
+
+/** What calls use and what outlives a reload: connections, memories, counts and queues. */
+export type Calls = {
+  guarded: GuardedFetch
+  darkroom: Darkroom
+  /** Connections to providers. */
+  lines: Lines
+  cache: ResponseCache
+  recollection: Recollection
+  health: Health
+  rateLimit: RateLimit
+  budgets: Budgets
+  /** Writes the usage row of a call. */
+  record: CallParts['record']
+  idempotency: Idempotency
   leftCalls: LeftCalls
-  parts: Models
-  /** Counts the calls under way. */
-  occupancy: ReferenceCount
-  clock: () => number
-  monotonic: () => number
-  sleep: FailoverPolicy['sleep']
-  random: () => number
+  uploads: Uploads | undefined
+  /** To be called when no call is left. */
+  close: () => Promise<void>
 }
 
-/** The core's gateway with its dependencies. */
-export function assembleCalls(options: Options): Gateway {
-  const { config, store, events, lasting, leftCalls, parts, occupancy, clock, monotonic } = options
-  const { limits } = config
-  const { catalog, vendorModels, routes, readSources } = parts
-  const { rateLimit, budgets, cache, record, recollection, darkroom } = lasting
-  return createGateway({
-    admit: (...call) => rateLimit.admit(...call),
-    settingsDigest: digestOf(config),
-    ...cache,
-    routes: routes.routes,
-    ...routing(options),
-    ...recollection,
-    // What was answered is in the catalog, else in a vendor's list.
-    findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
-    report: events.attempted,
-    assertKeeps: store.assertKeeps,
-    record,
-    reserve: budgets.reserve,
-    leftCalls,
-    onFault: events.faulted,
-    readSources,
-    finishPicture: createFinish(darkroom),
-    startDeadline: createDeadlines({ occupancy }),
-    clock,
-    monotonic,
-    limits,
+type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
+  peers: Pick<Peers, 'redis'>
+}
+
+/**
+ * Builds what calls use. A limit that is read by `limits()` changes with a reload; those of the
+ * environment's settings hold until the process ends.
+ */
+export async function assembleCalls(
+  environment: Needed,
+  { store, secret }: Pick<StoreParts, 'store' | 'secret'>,
+  limits: () => Config['limits'],
+): Promise<Calls> {
+  const { config, peers, primary, events, budget, publicNet, clock, monotonic } = environment
+  const { limits: first, uploadDir } = config
+  const { redis } = peers
+  const connectFarCache = await loadFarCache({ redis, line: primary })
+  const farCache = connectFarCache?.({ secret, limits, events, monotonic })
+  const { cacheBytesMax: bytesMax } = workerShares(config)
+  const cache = createResponseCache({ bytesMax, limits, far: farCache?.far, monotonic })
+  const claim = cache.recallFar && farCache?.claimsWith(cache.recallFar)
+  const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
+  const guarded = createGuardedFetch({
+    redirectsMax: pictureRedirectsMax,
+    connectionsMax: first.upstreamConnectionsMax,
+    ...publicNet,
   })
-}
-
-/** Prices, limits and keys are not in it: what was answered before they changed is still true. */
-function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
-  const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
-  const all = [aliases, defaultImageModel, endpoints, routes, described]
-  return hash('sha256', JSON.stringify(all))
-}
-
-/** The order of routes and the failover policy. */
-function routing({ config, parts, lasting, clock, sleep, random }: Options) {
-  const { limits, routeOrder } = config
-  const { health } = lasting
-  const priceOf = createPriceOf(parts.rows, clock)
+  const { counts, close: closeCounts } = assembleCounts({ ...environment, limits, redis })
+  const isOneOfSeveral = primary !== undefined || store.dialect === 'postgres'
+  const onFault = events.faulted
+  const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
+  const budgets = createBudgets({ store, clock, limits: first })
+  const reservations = sweepReservations({
+    store,
+    budgets,
+    clock,
+    intervalMs: first.reservationCheckIntervalMs,
+    onAbandoned: events.reservationAbandoned,
+    onSwept: (error) => events.worked('reservation_sweep', error),
+  })
+  // Twice: the look that is under way may have begun before.
+  primary?.on(workerEnded, () => void reservations.look().then(reservations.look))
+  const key = secret.keyFor('saved pictures', uploadsKeyBytes)
   return {
-    orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
-    failover: { limits, health, sleep, random },
+    guarded,
+    darkroom: createDarkroom(first, budget),
+    lines: createLines(monotonic),
+    cache,
+    recollection: createRecollection({ fingerprintKey, claim }),
+    health: createRouteHealth({ limits, monotonic }),
+    rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
+    budgets,
+    record: createLedger(store, first, events.recorded),
+    idempotency,
+    leftCalls: createLeftCalls(events.left),
+    uploads:
+      uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
+    close: async () => {
+      reservations.close()
+      await closeCounts()
+      await guarded.close()
+      await idempotency.close()
+    },
   }
 }

@@ -1,100 +1,138 @@
-import type { Accounts } from '../accounts/accounts.ts'
-import type { Audit } from '../accounts/audit.ts'
-import type { Keys } from '../accounts/keys.ts'
-import type { Config } from '../config.ts'
-import type { Identify } from '../core/caller.ts'
-import type { ConnectionLog } from '../core/connection-log.ts'
+import { createActivities } from '../accounts/activity.ts'
+import { createConnectionLists } from '../accounts/connection-lists.ts'
+import { createKeys, type Keys } from '../accounts/keys.ts'
+import { createUsageExports } from '../accounts/usage/export.ts'
+import { createRecentAttempts } from '../accounts/usage/recent-attempts.ts'
+import { createUsageReports } from '../accounts/usage/report.ts'
+import { createRequestErrors } from '../accounts/usage/request-errors.ts'
+import { createRequests } from '../accounts/usage/requests.ts'
+import { apiOperations, type ApiOperations } from '../api/index.ts'
+import type { DescribeCatalog, DescribeProviders, Reload } from '../api/settings.ts'
+import { keyModelIds } from '../catalog/new-key-models.ts'
+import { describeCatalog } from '../catalog/overview.ts'
+import { createPriceOf } from '../catalog/route-price.ts'
+import { isPerson } from '../core/caller.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { Tracing } from '../core/trace.ts'
 import type { ActFor } from '../http/authorize.ts'
-import { createContractRouter, type loadContract } from '../http/contract-router.ts'
+import {
+  createContractRouter,
+  type ContractRouter,
+  type LoadedContract,
+  type Operations,
+} from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
 import type { Elsewhere } from '../mcp/elsewhere.ts'
-import { createToolServer } from '../mcp/index.ts'
+import { createToolServer, type ToolServer } from '../mcp/index.ts'
 import { sessionKeyBytes } from '../mcp/sessions.ts'
-import { v1Forms } from '../v1/index.ts'
-import type { Generation } from './generation.ts'
-import { announcedTextMax, type Announce } from '../peers/announcement.ts'
+import type { OAuthServer } from '../oauth/index.ts'
+import { announcedTextMax } from '../peers/announcement.ts'
 import type { Channel } from '../peers/channel.ts'
-import type { PublicNet } from '../pictures/guarded-fetch.ts'
-import type { GatewaySecret } from '../storage/gateway-secret.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
-import type { Events } from '../telemetry/events.ts'
+import { refusedCounter } from '../policy/rate-limit.ts'
+import { createRouteOrder } from '../policy/route-order.ts'
+import { namePrefixes as prefixes, vendorOf } from '../providers/index.ts'
+import { describeProviders } from '../providers/overview.ts'
+import { v1Forms, type V1Operations } from '../v1/index.ts'
+import type { Calls } from './calls.ts'
+import type { Generation } from './generation.ts'
 import { assembleOAuth } from './oauth.ts'
-import type { PeopleParts } from './people.ts'
+import type { People } from './people.ts'
+import type { Environment, StoreParts } from './store.ts'
 
-type Options = {
-  loaded: Awaited<ReturnType<typeof loadContract>>
-  /** The settings at the start. */
-  config: Config
-  current: () => Generation
-  identify: Identify
-  people: PeopleParts
-  actFor: ActFor
-  onFailure: Parameters<typeof createToolServer>[0]['onFailure']
-  connectionLog: ConnectionLog
-  claimKey: ClaimKey
-  countRefused: CountRefused
-  channel: Channel
-  tracing: Tracing | undefined
-  events: Events
-  store: GuardedStore
-  secret: GatewaySecret
-  audit: Audit
-  announce: Announce
-  accounts: Accounts
+/** The faces of the contract: they answer with the current generation. */
+export type Faces = {
+  contract: ContractRouter
+  toolServer: ToolServer
+  oauth: OAuthServer
   keys: Keys
-  /** What stands for the internet. */
-  publicNet: PublicNet
-  clock: () => number
-  monotonic: () => number
+  /** All operations but those that a reload replaces. */
+  operations: Omit<Operations, keyof V1Operations>
+  close: () => Promise<void>
 }
 
-/** The faces of the contract, behind its router: they answer with the generation that is current. */
-export function assembleFaces(options: Options) {
-  const { config, current, channel, onFailure, monotonic } = options
-  const allowsOrigin = (origin: string) => current().allowsOrigin(origin)
+/** What the faces are built from. */
+export type Built = {
+  environment: Environment
+  store: StoreParts
+  people: People
+  calls: Calls
+  current: () => Generation
+  reload: Reload
+  tracing: Tracing | undefined
+}
+
+export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
+  const { environment, store, people, calls, current } = parts
+  const { config } = environment
+  const actFor: ActFor = async (caller, accountId = caller.accountId) =>
+    isPerson(caller)
+      ? people.sessions.actFor(caller, accountId)
+      : store.accounts.actFor(caller, accountId)
+  const { claimKey } = calls.idempotency
+  const countRefused = refusedCounter((...call) => calls.rateLimit.admit(...call))
+  const keys = keysOf(parts)
+  const toolServer = toolServerOf(parts, claimKey, countRefused)
+  const oauth = assembleOAuth({ environment, store, people, keys })
+  return {
+    contract: createContractRouter(contract, {
+      inForce: current,
+      forms: v1Forms,
+      security: createSecurity({
+        identify: store.identify,
+        identifySession: people.sessions.identify,
+        cookie: people.cookie,
+        baseUrl: config.baseUrl,
+      }),
+      actFor,
+      claimKey,
+      countRefused,
+      addressOf: (request) => current().addressOf(request),
+      limits: config.limits,
+    }),
+    toolServer,
+    oauth,
+    keys,
+    operations: { ...toolServer.operations, ...administration(parts, keys), ...oauth.operations },
+    close: oauth.close,
+  }
+}
+
+/** The tool server, which hears of the tool clients of other processes. */
+function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefused): ToolServer {
+  const { environment, store, current, tracing } = parts
+  const { config, events, peers, monotonic } = environment
   const toolServer = createToolServer({
     config,
     inForce: current,
-    allowsOrigin,
-    claimKey: options.claimKey,
-    countRefused: options.countRefused,
-    elsewhere: elsewhereOver(channel),
-    sessionKey: options.secret.keyFor('tool sessions', sessionKeyBytes),
-    onFailure,
-    connectionLog: options.connectionLog,
-    tracing: options.tracing,
+    allowsOrigin: (origin) => current().allowsOrigin(origin),
+    claimKey,
+    countRefused,
+    elsewhere: elsewhereOver(peers.channel),
+    sessionKey: store.secret.keyFor('tool sessions', sessionKeyBytes),
+    // The tool answers with the failure; the account also learns of what it can repair.
+    onFailure: (tool, error, context) => {
+      events.toolFailed(tool, error, context)
+      const { caller, requestId } = context
+      const request = { headers: {}, url: '/mcp' }
+      store.noteRefusal(error, { request, requestId, caller, address: null })
+    },
+    connectionLog: store.connectionLog,
+    tracing,
     monotonic,
   })
   const { fromElsewhere } = toolServer
-  channel.listen({
+  peers.channel.listen({
     call_cancelled: ({ id, keyId, sessionId }) => fromElsewhere.cancel({ keyId, sessionId }, id),
     log_level_set: ({ level, keyId, sessionId }) =>
       fromElsewhere.setLevel({ keyId, sessionId }, level),
     tool_session_ended: ({ keyId, sessionId }) => fromElsewhere.endSession({ keyId, sessionId }),
     call_told: ({ accountId, told }) => fromElsewhere.tellState(accountId, told),
   })
-  const contract = createContractRouter(options.loaded, {
-    inForce: current,
-    forms: v1Forms,
-    security: createSecurity({
-      identify: options.identify,
-      identifySession: options.people.sessions.identify,
-      cookie: options.people.cookie,
-      baseUrl: config.baseUrl,
-    }),
-    actFor: options.actFor,
-    claimKey: options.claimKey,
-    countRefused: options.countRefused,
-    addressOf: (request) => current().addressOf(request),
-    limits: config.limits,
-  })
-  return { contract, toolServer, oauth: assembleOAuth(options) }
+  return toolServer
 }
 
-/** What tool clients do here, told to the other processes. */
+/** Announces what tool clients do at this process to the others. */
 function elsewhereOver({ isAlone, announce }: Channel): Elsewhere {
   return {
     cancel: (client, id) => {
@@ -105,5 +143,82 @@ function elsewhereOver({ isAlone, announce }: Channel): Elsewhere {
     tellState: isAlone
       ? undefined
       : (accountId, told) => announce({ kind: 'call_told', accountId, told }),
+  }
+}
+
+/** The keys of accounts; the models that they name are those of the current generation. */
+function keysOf({ environment, store: { store, audit, lastUse, announce }, current }: Built): Keys {
+  const modelIds = (names: readonly string[]) => {
+    const { config, models } = current()
+    return keyModelIds(names, { catalog: models.catalog, endpoints: config.endpoints, prefixes })
+  }
+  const { clock } = environment
+  return createKeys({ store, audit, announce, modelIds, clock, usedAt: lastUse.of })
+}
+
+/** The operations below /api. */
+function administration(parts: Built, keys: Keys): ApiOperations {
+  const { environment, store: stored, people, calls, current, reload } = parts
+  const { store, audit, accounts, refusals, connectionLog: log } = stored
+  const { clock } = environment
+  const { reader } = store
+  return apiOperations({
+    ...people,
+    ...overviews(parts),
+    accounts,
+    audit,
+    keys,
+    refusals,
+    reload,
+    budgets: calls.budgets,
+    lookAtLimits: (caller) => calls.rateLimit.look(caller),
+    limitsInForce: () => current().config.limits,
+    activitiesOf: createActivities({ reader, clock }),
+    connections: createConnectionLists({ store, log }),
+    usage: createUsageReports({ reader, clock }),
+    exports: createUsageExports({ reader, clock }),
+    requests: { ...createRequests({ reader }), ...createRequestErrors({ reader, clock }) },
+  })
+}
+
+type Overviews = { describeCatalog: DescribeCatalog; describeProviders: DescribeProviders }
+
+/** Describes the catalog and the providers, with what the ledger has of their last hour. */
+function overviews({
+  environment,
+  store: { store },
+  calls: { health },
+  current,
+}: Built): Overviews {
+  const { clock, monotonic } = environment
+  const readRecent = createRecentAttempts({ reader: store.reader, clock, monotonic })
+  return {
+    describeCatalog: async (caller, name) => {
+      const recent = await readRecent()
+      const { config, models } = current()
+      const priceOf = createPriceOf(models.rows, clock)
+      const order = createRouteOrder({ by: config.routeOrder, isOpen: () => false, priceOf })
+      const nameOf = (id: string) => vendorOf(id)?.name ?? id
+      const parts = { ...models, order, nameOf, circuitOf: health.circuitOf, clock }
+      return describeCatalog(parts, caller, { name, recent })
+    },
+    describeProviders: async () => {
+      const recent = await readRecent()
+      const { config, models } = current()
+      const listed = models.catalog.list({}, () => true).models
+      const counts = Map.groupBy(
+        listed.flatMap((model) => [
+          ...new Set(models.routes.ways(model).map(({ provider }) => provider.id)),
+        ]),
+        (id) => id,
+      )
+      return describeProviders({
+        endpoints: config.endpoints,
+        models: (id) => counts.get(id)?.length ?? 0,
+        troubled: health.troubled,
+        recent,
+        nowMs: clock(),
+      })
+    },
   }
 }

@@ -1,16 +1,36 @@
-import { retiringDefaults } from '../catalog/catalog.ts'
+import { hash } from 'node:crypto'
+import {
+  configuredCatalog,
+  configuredRows,
+  readCatalogRows,
+  retiringDefaults,
+} from '../catalog/catalog.ts'
+import { createParameters, type ParametersOf } from '../catalog/model-parameters.ts'
+import { createPriceOf } from '../catalog/route-price.ts'
+import { createRouteTable } from '../catalog/routes.ts'
+import { createVendorModels, type VendorModels } from '../catalog/vendor-models.ts'
 import type { Config, Secrets } from '../config.ts'
-import { createReferenceCount } from '../core/reference-count.ts'
+import { createDeadlines } from '../core/deadline.ts'
+import { createGateway, type Gateway } from '../core/gateway.ts'
+import type { ReadSources } from '../core/image/image.ts'
+import type { Catalog, CatalogModel } from '../core/model.ts'
+import { createReferenceCount, type ReferenceCount } from '../core/reference-count.ts'
+import type { Provider, RouteTable, Ways } from '../core/route.ts'
 import { createClientAddress, type ClientAddress } from '../http/client-address.ts'
 import type { InForce, Operations } from '../http/contract-router.ts'
+import { createOriginRule, type AllowsOrigin } from '../mcp/origin.ts'
 import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
-import { createOriginRule } from '../mcp/origin.ts'
 import { createTools } from '../mcp/tools/index.ts'
+import { checkNamedPicture as checkPicture } from '../pictures/check-picture.ts'
+import { createFinish } from '../pictures/finish.ts'
+import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
-import { imageConfigOf } from '../providers/index.ts'
-import { v1Operations } from '../v1/index.ts'
-import { assembleCalls } from './calls.ts'
-import { assembleModels, type Models } from './models.ts'
+import { createRouteOrder } from '../policy/route-order.ts'
+import { createProviders, writeChatOf, type Providers } from '../providers/create-providers.ts'
+import { imageConfigOf, namePrefixes as prefixes, settingFor } from '../providers/index.ts'
+import { v1Operations, type V1Operations } from '../v1/index.ts'
+import type { Calls } from './calls.ts'
+import type { Environment, StoreParts } from './store.ts'
 
 /** The settings, and what is made from them: each reload makes the next one. */
 export type Generation = InForce &
@@ -18,40 +38,57 @@ export type Generation = InForce &
     config: Config
     secrets: Secrets
     models: Models
-    allowsOrigin: ReturnType<typeof createOriginRule>
+    allowsOrigin: AllowsOrigin
     addressOf: ClientAddress
     providerIds: readonly string[]
-    /** Models that the settings name and that end, or are not there. */
+    /** Models that the settings name and that end, or do not exist. */
     retiring: readonly string[]
-    /** Gives back what nobody else uses, behind the last call; or after so long. */
+    /** Closes what no later generation uses, after the last call or this long. */
     end(timeoutMs: number): Promise<void>
   }
 
-type Options = Omit<Parameters<typeof assembleCalls>[0], 'parts' | 'occupancy'> & {
-  secrets: Secrets
+/** The catalog, the providers, the routes between them, and what reads pictures. */
+export type Models = {
+  rows: CatalogModel[]
+  catalog: Catalog
+  parametersOf: ParametersOf
+  vendorModels: VendorModels
+  providers: Providers
+  routes: RouteTable & Ways
+  readSources: ReadSources
+}
+
+/** Settings that take effect, in place of those at the start. */
+type Settings = Pick<Environment, 'config' | 'secrets'>
+type Timing = Pick<Environment, 'clock' | 'monotonic'>
+
+type Options = Settings & {
+  environment: Environment
+  store: Pick<StoreParts, 'store'>
+  calls: Calls
   moreTools: readonly BoundTool[]
   /** The operations that outlive a reload. */
-  others: Omit<Operations, keyof ReturnType<typeof v1Operations>>
+  others: Omit<Operations, keyof V1Operations>
 }
 
 /** Builds what calls are answered with. */
 export function createGeneration(options: Options): Generation {
-  const { config, secrets, lasting, moreTools, clock } = options
-  const occupancy = createReferenceCount()
-  const models = assembleModels(options)
-  const gateway = assembleCalls({ ...options, parts: models, occupancy })
-  const { catalog, routes, checkPicture, providers } = models
-  const { uploads, darkroom } = lasting
-  const defaultImageModel = config.defaultToolImageModel
+  const { config, secrets, environment, calls, moreTools, others } = options
+  const { clock } = environment
+  const { uploads, darkroom } = calls
+  const underWay = createReferenceCount()
+  const models = modelsOf({ config, secrets }, calls, environment)
+  const gateway = gatewayOf(options, models, underWay)
+  const { catalog, routes, providers } = models
   return {
     config,
     secrets,
     models,
-    enter: occupancy.enter,
-    leave: occupancy.leave,
+    enter: underWay.enter,
+    leave: underWay.leave,
     operations: {
       ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
-      ...options.others,
+      ...others,
     },
     ...createTools({
       gateway,
@@ -60,7 +97,7 @@ export function createGeneration(options: Options): Generation {
       checkPicture,
       shrink: createShrink(darkroom),
       uploads,
-      defaultImageModel,
+      defaultImageModel: config.defaultToolImageModel,
       moreTools,
       limits: config.limits,
       clock,
@@ -70,8 +107,110 @@ export function createGeneration(options: Options): Generation {
     providerIds: [...providers.configured.keys()],
     retiring: retiringDefaults(catalog, config),
     end: async (timeoutMs) => {
-      await occupancy.emptied(timeoutMs)
+      await underWay.emptied(timeoutMs)
       await providers.close()
     },
   }
+}
+
+function modelsOf(
+  { config, secrets }: Settings,
+  calls: Calls,
+  { clock, monotonic }: Timing,
+): Models {
+  const { limits, endpoints } = config
+  const { guarded, darkroom, lines } = calls
+  const listed = readCatalogRows()
+  const catalog = configuredCatalog({ ...config, rows: listed, prefixes, clock })
+  const { rows } = configuredRows({ ...config, rows: listed, prefixes })
+  const readSources = createReadSources(guarded)
+  const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
+  const providers = createProviders({
+    endpoints,
+    keys: secrets.providerKeys,
+    limits,
+    darkroom,
+    sandboxRoutesMax: routesMax,
+    fetchPublic: guarded.fetch,
+    readSources,
+    clock,
+    lines,
+  })
+  const vendorModels = createVendorModels({
+    lists: listsOf(providers.configured),
+    prefixes,
+    limits,
+    monotonic,
+  })
+  const routes = createRouteTable({
+    catalog,
+    vendorModels,
+    providers: providers.configured,
+    sandbox: providers.sandbox,
+    routes: config.routes,
+    settingFor,
+  })
+  const parametersOf = createParameters({ imageConfigOf, writeChat: writeChatOf })
+  return {
+    rows,
+    catalog,
+    parametersOf,
+    vendorModels,
+    providers,
+    routes,
+    readSources,
+  }
+}
+
+type ListModels = NonNullable<Provider['listModels']>
+
+/** The vendors' own lists of models. */
+function listsOf(providers: ReadonlyMap<string, Provider>): Map<string, ListModels> {
+  const lists = [...providers].flatMap(([id, { listModels }]) =>
+    listModels === undefined ? [] : [[id, listModels] as const],
+  )
+  return new Map(lists)
+}
+
+/** The core's gateway with its dependencies. */
+function gatewayOf(
+  { config, environment, calls, store: { store } }: Options,
+  models: Models,
+  underWay: ReferenceCount,
+): Gateway {
+  const { events, clock, monotonic, sleep, random } = environment
+  const { limits, routeOrder } = config
+  const { catalog, vendorModels, routes, readSources } = models
+  const { rateLimit, budgets, cache, record, recollection, darkroom, health, leftCalls } = calls
+  const priceOf = createPriceOf(models.rows, clock)
+  return createGateway({
+    admit: (...call) => rateLimit.admit(...call),
+    settingsDigest: digestOf(config),
+    ...cache,
+    routes: routes.routes,
+    orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
+    failover: { limits, health, sleep, random },
+    ...recollection,
+    // What was answered is in the catalog, else in a vendor's list.
+    findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
+    report: events.attempted,
+    assertKeeps: store.assertKeeps,
+    record,
+    reserve: budgets.reserve,
+    leftCalls,
+    onFault: events.faulted,
+    readSources,
+    finishPicture: createFinish(darkroom),
+    startDeadline: createDeadlines({ occupancy: underWay }),
+    clock,
+    monotonic,
+    limits,
+  })
+}
+
+/** Prices, limits and keys are not in it: what was answered before they changed is still true. */
+function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
+  const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
+  const all = [aliases, defaultImageModel, endpoints, routes, described]
+  return hash('sha256', JSON.stringify(all))
 }

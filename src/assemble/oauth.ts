@@ -1,26 +1,39 @@
+import { isWellFormedKey } from '../accounts/api-key.ts'
+import type { Keys } from '../accounts/keys.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
+import { createConnections } from '../accounts/oauth/connections.ts'
 import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
 import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
+import { notAKey } from '../accounts/read-key.ts'
+import { strangerOf } from '../api/entrance.ts'
 import { toolServerAddress } from '../config.ts'
+import { GatewayError, StoreRefusal } from '../core/error.ts'
+import { createAddressCheck } from '../http/allowed-addresses.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
-import { createOAuthServer } from '../oauth/index.ts'
-import { createGuardedFetch, type PublicNet } from '../pictures/guarded-fetch.ts'
+import { createOAuthServer, type OAuthServer } from '../oauth/index.ts'
+import type { AnswerOptions } from '../oauth/pages/answer-interaction.ts'
+import type { PageCall, ShownKey } from '../oauth/pages/interaction-pages.ts'
+import { createInteractionTokens } from '../oauth/pages/interaction-tokens.ts'
+import { createGuardedFetch } from '../pictures/guarded-fetch.ts'
 import { createRegistrationLimit } from '../policy/registration-limit.ts'
-import type { Events } from '../telemetry/events.ts'
-import { assembleOAuthPages, type OAuthPagesOptions } from './oauth-pages.ts'
+import type { People } from './people.ts'
+import type { Environment, StoreParts } from './store.ts'
 
-type Options = OAuthPagesOptions & {
-  events: Events
-  publicNet: PublicNet
-  monotonic: () => number
+type Parts = {
+  environment: Pick<Environment, 'config' | 'events' | 'publicNet' | 'clock' | 'monotonic'>
+  store: StoreParts
+  people: People
+  keys: Keys
 }
 
 /** The authorization server, with what it needs of the store and of the network. */
-export function assembleOAuth(options: Options) {
-  const { config, store, audit, announce, events, publicNet, clock, monotonic } = options
+export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promise<void> } {
+  const { environment, people } = parts
+  const { config, events, publicNet, clock, monotonic } = environment
+  const { store, audit, announce, identify, connectionLog } = parts.store
   const { limits, clientRegistration, clientDocuments } = config
-  // A document that redirects is none.
+  // A document that redirects is refused.
   const guarded = createGuardedFetch({
     redirectsMax: 0,
     connectionsMax: limits.upstreamConnectionsMax,
@@ -43,7 +56,7 @@ export function assembleOAuth(options: Options) {
     store: createArtifactStore({ store, audit, announce, clock, limits }),
     readKeys: createOwnKeys({ store, clock }),
     matchesSecret,
-    identify: options.identify,
+    identify,
     fetchPublic: async (address, fetchLimits) => {
       const pieces: Buffer[] = []
       const sink = { push: (piece: Buffer) => void pieces.push(piece) }
@@ -58,11 +71,11 @@ export function assembleOAuth(options: Options) {
       }),
       monotonic,
     ),
-    clientAttempts: options.people.clientAttempts,
-    pages: assembleOAuthPages(options),
+    clientAttempts: people.clientAttempts,
+    pages: pagesOf(parts),
     limits,
     onFault: events.faulted,
-    connectionLog: options.connectionLog,
+    connectionLog,
   })
   return {
     ...server,
@@ -71,4 +84,75 @@ export function assembleOAuth(options: Options) {
       await guarded.close()
     },
   }
+}
+
+/** What the pages need on which people sign in and decide about clients. */
+function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
+  const { people, environment } = parts
+  const { config, clock } = environment
+  const { store, audit, announce, secret, connectionLog } = parts.store
+  const { limits } = config
+  const connections = createConnections({ store, audit, announce, clock, limits })
+  const isSecure = config.baseUrl?.startsWith('https:') === true
+  return {
+    personOf: async (token) => {
+      const caller = await people.sessions.identify(token)
+      return { caller, person: await people.people.retrieve(caller.person.id) }
+    },
+    keyOf: (keyId) => keyOf(parts, keyId),
+    signIn: (credentials, call) => people.entrance.signIn(credentials, strangerOf(call)),
+    register: (person, call) => people.newcomers.signUp(person, strangerOf(call)),
+    signOut: (caller, actor) => people.sessions.end(caller, caller.person.sessionId, actor),
+    useKey: (key, call) => useKey(parts, key, call),
+    connect: (consent) => connections.connect(consent).catch(asGatewayError),
+    cookie: people.cookie,
+    tokens: createInteractionTokens(secret.keyFor('oauth pages', tokenKeyBytes), isSecure),
+    connectionLog,
+    signUp: config.signUp === 'open',
+    baseUrl: config.baseUrl,
+  }
+}
+
+const tokenKeyBytes = 32
+
+/** The key as its holder is told of it, while it is one. */
+async function keyOf(
+  { keys, store: { accounts } }: Parts,
+  keyId: string,
+): Promise<ShownKey | undefined> {
+  const key = await keys.retrieve({ id: keyId }).catch(unlessNotFound)
+  if (key === undefined || key.state !== 'active') return undefined
+  const { id, name, hint, mode } = key
+  const holder = { id, address: null, accountId: key.account_id, scopes: [], isOperator: false }
+  const { name: accountName } = await accounts.retrieve(holder, key.account_id)
+  return { id, name, hint, mode, account: { id: key.account_id, name: accountName } }
+}
+
+/** Guesses are slowed down as those at passwords are. */
+async function useKey(
+  { people, store: { identify } }: Parts,
+  key: string,
+  call: PageCall,
+): Promise<string> {
+  if (key === '') throw new GatewayError('missing_api_key', 'Fill in an API key.')
+  const succeeded = await people.attempts.begin(strangerOf(call))
+  if (!isWellFormedKey(key)) throw notAKey(key)
+  const caller = await identify({ authorization: undefined, apiKey: key })
+  createAddressCheck(call.addressOf)(caller, call.request)
+  if (!caller.scopes.includes('inference')) {
+    const text = "This API key may not call models. Use one that has the scope 'inference'."
+    throw new GatewayError('insufficient_scope', text)
+  }
+  succeeded()
+  return caller.keyId
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (error instanceof GatewayError && error.code === 'not_found') return undefined
+  throw error
+}
+
+function asGatewayError(error: unknown): never {
+  if (error instanceof StoreRefusal) throw new GatewayError('invalid_value', error.message)
+  throw error
 }

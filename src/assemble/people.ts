@@ -1,4 +1,3 @@
-import { createAudit } from '../accounts/audit.ts'
 import { createEntrance } from '../accounts/entrance.ts'
 import { createInvitations } from '../accounts/invitations.ts'
 import { createMembers } from '../accounts/members.ts'
@@ -8,70 +7,51 @@ import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
 import { createSessionKeys } from '../accounts/session-keys.ts'
 import { createSessions } from '../accounts/sessions.ts'
-import { createSetUpLinks } from '../accounts/set-up-link.ts'
-import { siteAddress, type Config } from '../config.ts'
+import { createSetUpLinks, type SetUpLinks } from '../accounts/set-up-link.ts'
+import type { EntranceParts } from '../api/entrance.ts'
+import type { PeopleParts } from '../api/people.ts'
+import type { SessionParts } from '../api/sessions.ts'
+import { siteAddress } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
-import type { Announce } from '../peers/announcement.ts'
-import type { PrimaryLine } from '../peers/primary-line.ts'
-import { createClientAttempts } from '../policy/client-attempts.ts'
-import { createSignInAttempts } from '../policy/sign-in-attempts.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
-import type { Events } from '../telemetry/events.ts'
+import { createClientAttempts, type ClientAttempts } from '../policy/client-attempts.ts'
+import { createSignInAttempts, type SignInAttempts } from '../policy/sign-in-attempts.ts'
 import { assembleAttempts } from './attempts.ts'
-import type { Peers } from './peers.ts'
+import type { Environment, StoreParts } from './store.ts'
 
-type Options = {
-  config: Config
-  store: GuardedStore
-  events: Events
-  announce: Announce
-  /** Where this gateway is several processes. */
-  peers: Pick<Peers, 'redis'>
-  worker: { primary: PrimaryLine } | undefined
-  monotonic: () => number
-  clock: () => number
-}
-
-/** What `assemblePeople` builds. */
-export type PeopleParts = ReturnType<typeof assemblePeople>
-
-/** Who signs in: their passwords, sessions and links. */
-export function assemblePeople(options: Options) {
-  const { config, store, events, announce, clock } = options
-  const { limits, signUp } = config
-  const audit = createAudit(store, clock)
-  const passwords = createPasswords(limits)
-  const sessions = createSessions({ store, audit, announce, clock, limits })
-  const counted = assembleAttempts({
-    ...options,
-    redis: options.peers.redis,
-    primary: options.worker?.primary,
-  })
-  const attempts = createSignInAttempts(counted)
-  const people = createPeople({ store, audit, announce, passwords, attempts, clock })
-  const letIn = {
-    store,
-    audit,
-    announce,
-    passwords,
-    people,
-    sessions,
-    attempts,
-    onFailure: events.signInFailed,
-    clock,
+/** How people sign in: their passwords, sessions and links. */
+export type People = EntranceParts &
+  SessionParts &
+  Omit<PeopleParts, 'keys'> & {
+    setUpLinks: SetUpLinks
+    attempts: SignInAttempts
+    clientAttempts: ClientAttempts
   }
+
+export function assemblePeople(
+  environment: Environment,
+  { store, audit, announce }: StoreParts,
+): People {
+  const { config, events, peers, clock } = environment
+  const { limits, signUp } = config
   const baseUrl = siteAddress(config)
+  const stored = { store, audit, announce, clock }
+  const passwords = createPasswords(limits)
+  const sessions = createSessions({ ...stored, limits })
+  const counted = assembleAttempts({ ...environment, redis: peers.redis })
+  const attempts = createSignInAttempts(counted)
+  const people = createPeople({ ...stored, passwords, attempts })
+  const letIn = { ...stored, passwords, people, sessions, attempts, onFailure: events.signInFailed }
   return {
     entrance: createEntrance(letIn),
     newcomers: createNewcomers({ ...letIn, signUp }),
     signUp,
     people,
     sessions,
-    sessionKeys: createSessionKeys({ store, audit, announce, clock, limits }),
-    setUpLinks: createSetUpLinks({ store, audit, clock, limits }),
-    members: createMembers({ store, audit, announce, clock }),
-    passwordLinks: createPasswordLinks({ store, audit, clock, baseUrl, limits }),
-    invitations: createInvitations({ store, audit, clock, baseUrl, limits }),
+    sessionKeys: createSessionKeys({ ...stored, limits }),
+    setUpLinks: createSetUpLinks({ ...stored, limits }),
+    members: createMembers(stored),
+    passwordLinks: createPasswordLinks({ ...stored, baseUrl, limits }),
+    invitations: createInvitations({ ...stored, baseUrl, limits }),
     attempts,
     clientAttempts: createClientAttempts(counted),
     cookie: createSessionCookie(config.baseUrl),

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { signalActor, type Audit } from '../accounts/audit.ts'
-import type { Reload } from '../api/settings.ts'
-import { ConfigError, type Loaded } from '../config.ts'
+import type { Reload, Reloaded } from '../api/settings.ts'
+import { ConfigError, type Config, type Loaded } from '../config.ts'
 import { changesBetween, type Changes } from '../config-changes.ts'
 import type { Actor } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
@@ -10,7 +10,47 @@ import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Generation } from './generation.ts'
 
-type Reloaded = Awaited<ReturnType<Reload>>
+/** The current generation, and those before it whose calls have not ended yet. */
+export type Generations = {
+  /** Throws before the first. */
+  current(): Generation
+  /** The limits in force; before the first generation, those at the start. */
+  limits(): Config['limits']
+  /** Makes a generation the current one; the one before it ends after its last call. */
+  begin(next: Generation): void
+  /** Ends all of them, to be called when no call is left. */
+  close(): Promise<void>
+}
+
+export function createGenerations(atStart: Pick<Config, 'limits'>): Generations {
+  let current: Generation | undefined
+  const ending = new Set<Promise<void>>()
+  const end = (generation: Generation, timeoutMs: number): void => {
+    const ended = generation.end(timeoutMs).finally(() => ending.delete(ended))
+    ending.add(ended)
+  }
+  return {
+    current: () => {
+      if (current === undefined) throw new Error('There are no settings yet.')
+      return current
+    },
+    limits: () => (current?.config ?? atStart).limits,
+    begin: (next) => {
+      const before = current
+      current = next
+      if (before !== undefined) end(before, endTimeoutMs(before))
+    },
+    close: async () => {
+      if (current !== undefined) end(current, 0)
+      await Promise.all(ending)
+    },
+  }
+}
+
+/** No call lasts longer than the longer of its two deadlines. */
+function endTimeoutMs({ config: { limits } }: Generation): number {
+  return Math.max(limits.chatTimeoutMs, limits.imageTimeoutMs)
+}
 
 type Options = {
   /** Reads all settings. Throws a ConfigError. */

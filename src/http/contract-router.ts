@@ -72,7 +72,9 @@ export type ContractRouter = {
 const document = new URL('../../generated/openapi.json', import.meta.url)
 
 /** The contract in openapi-backend, without handlers. */
-export async function loadContract(): Promise<OpenAPIBackend> {
+export type LoadedContract = OpenAPIBackend
+
+export async function loadContract(): Promise<LoadedContract> {
   const { OpenAPIBackend } = loadOnce()
   // Generated from the linted openapi.yaml.
   const definition = JSON.parse(await readFile(document, 'utf8')) as Document
@@ -98,7 +100,7 @@ function loadOnce(): typeof OpenApiBackend {
  * security of each operation. It is read once into a table, since its own `handleRequest` flattens
  * the document for each request (docs/performance.md#routing).
  */
-export function createContractRouter(backend: OpenAPIBackend, options: Options): ContractRouter {
+export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
   registerHandlers(backend, options)
   const described = backend.router.getOperations()
   // Not the backend itself, so that it can be collected.

@@ -17,7 +17,8 @@ const reasons: Partial<Record<ErrorCode, Reason>> = {
   insufficient_quota: 'budget_spent',
 }
 
-type Refused = {
+/** A refused request, as far as it is known. */
+export type Refused = {
   request: Pick<IncomingMessage, 'headers' | 'url'>
   requestId: string
   caller: Caller | undefined

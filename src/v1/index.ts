@@ -24,10 +24,7 @@ type Options = {
 /** Converts forms to JSON bodies, for the operations below /v1 that take both. */
 export const v1Forms = { createImageEdit: editForm }
 
-/** The handlers of the operations below /v1. */
-export function v1Operations(
-  options: Options,
-): Pick<
+export type V1Operations = Pick<
   Operations,
   | 'createImage'
   | 'createImageEdit'
@@ -35,7 +32,10 @@ export function v1Operations(
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
-> {
+>
+
+/** The handlers of the operations below /v1. */
+export function v1Operations(options: Options): V1Operations {
   return {
     createImage: createImage(options),
     createImageEdit: createImageEdit(options),

@@ -1,5 +1,5 @@
 import { digestOf } from '../../src/accounts/api-key.ts'
-import type { PeopleParts } from '../../src/assemble/people.ts'
+import type { People } from '../../src/assemble/people.ts'
 import type { Role } from '../../src/core/caller.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { callerOf } from './callers.ts'
@@ -18,7 +18,7 @@ type Options = { accountId?: string; role?: Role; email?: string }
 /** People of a gateway under test, without its passwords and its HTTP. */
 export type TestPeople = ReturnType<typeof createTestPeople>
 
-export function createTestPeople(store: Store, parts: PeopleParts, firstAccountId: string) {
+export function createTestPeople(store: Store, parts: People, firstAccountId: string) {
   let made = 0
   const begin = async (personId: string, email: string): Promise<SignedInPerson> => {
     const from = { address: '127.0.0.1', userAgent: 'a browser' }

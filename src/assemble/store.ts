@@ -1,0 +1,152 @@
+import { createAccounts, type Accounts } from '../accounts/accounts.ts'
+import { createAudit, type Audit } from '../accounts/audit.ts'
+import { createConnectionLog, type KeptConnectionLog } from '../accounts/connection-log.ts'
+import { createIdentify } from '../accounts/identify.ts'
+import { createKeyWatch, type KeyWatch } from '../accounts/key-watch.ts'
+import { createLastUse, type LastUse } from '../accounts/last-use.ts'
+import { createRefusals, type Refusals } from '../accounts/refusals.ts'
+import { isOfSession } from '../accounts/session-keys.ts'
+import type { Budget } from '../bytes/budget.ts'
+import { toolServerAddress, type Config, type Secrets } from '../config.ts'
+import type { Identify } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
+import type { FailoverPolicy } from '../core/failover.ts'
+import { attemptOf, type Refused } from '../http/refused-attempt.ts'
+import { toolScope } from '../oauth/metadata.ts'
+import type { Announce } from '../peers/announcement.ts'
+import { createHearing, type Listeners } from '../peers/channel.ts'
+import type { PrimaryLine } from '../peers/primary-line.ts'
+import type { PublicNet } from '../pictures/guarded-fetch.ts'
+import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
+import { openStore } from '../storage/open-store.ts'
+import { guardStore, type GuardedStore } from '../storage/store-guard.ts'
+import type { Events } from '../telemetry/events.ts'
+import type { Peers } from './peers.ts'
+
+/** What every part is built with. */
+export type Environment = {
+  /** The settings at the start. */
+  config: Config
+  secrets: Secrets
+  events: Events
+  peers: Peers
+  /** In a worker, the line to the primary. */
+  primary: PrimaryLine | undefined
+  /** The bytes that all requests of this process together may hold. */
+  budget: Budget
+  /** What stands for the internet. */
+  publicNet: PublicNet
+  /** Unix time in milliseconds. */
+  clock: () => number
+  /** Milliseconds since any moment; never set back. */
+  monotonic: () => number
+  sleep: FailoverPolicy['sleep']
+  random: () => number
+}
+
+/** The store, and what it keeps of accounts, keys and their use. */
+export type StoreParts = OpenStore & {
+  audit: Audit
+  accounts: Accounts
+  announce: Announce
+  identify: Identify
+  followKey: KeyWatch['follow']
+  lastUse: LastUse
+  connectionLog: KeptConnectionLog
+  refusals: Refusals
+  noteRefusal: NoteRefusal
+  /** Writes what waits, for the last time; the store itself stays open. */
+  closeRecords: () => Promise<void>
+}
+export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
+
+/** Records an answered error, for people who can remove its cause. */
+export type NoteRefusal = (error: GatewayError, refused: Refused) => void
+
+type Opening = Pick<Environment, 'config' | 'secrets' | 'events' | 'monotonic'> & {
+  /** Whether this process examines the store, which one of several does. */
+  examines: boolean
+}
+
+/** Opens the store and reads the secret in it. */
+export async function openStoreWithSecret(options: Opening): Promise<OpenStore> {
+  const { config, secrets, events, monotonic, examines } = options
+  const opened = await openStore({ ...config, examines }, secrets, events.storeNoticed)
+  const store = await guardStore({ store: opened, config, monotonic, events })
+  return { store, secret: await store.starting(() => readGatewaySecret(store.db)) }
+}
+
+/**
+ * Builds the accounts, and what identifies and follows their keys. A change that is announced, by this
+ * process or another one, is looked up at once; any other change with the next regular look.
+ */
+export function assembleStore(environment: Environment, opened: OpenStore): StoreParts {
+  const { config, events, peers, clock, monotonic } = environment
+  const { store } = opened
+  const { limits } = config
+  const audit = createAudit(store, clock)
+  const lastUse = createLastUse({ store, clock, ...limits })
+  const connectionLog = createConnectionLog({
+    store,
+    clock,
+    limits,
+    onWritten: (error) => events.worked('connection_log', error),
+  })
+  const refusals = createRefusals({
+    store,
+    clock,
+    limits,
+    onWritten: (error) => events.worked('refusals', error),
+  })
+  const keyWatch = createKeyWatch({ store, clock, ...limits })
+  const known = createIdentify({
+    store,
+    clock,
+    monotonic,
+    ...limits,
+    tokensFor: { audience: toolServerAddress(config), scope: toolScope },
+    onUse: lastUse.note,
+  })
+  const changed: Listeners = {
+    keys_changed: ({ keyIds }) => {
+      known.forget(({ keyId, boundTo = keyId }) =>
+        [keyId, boundTo].some((id) => keyIds.includes(id)),
+      )
+      keyWatch.look()
+    },
+    account_changed: ({ accountId: id }) => known.forget(({ accountId }) => accountId === id),
+    sessions_changed: () => {
+      known.forget(isOfSession)
+      keyWatch.look()
+    },
+  }
+  peers.channel.listen(changed)
+  const here = createHearing()
+  here.listen(changed)
+  const announce: Announce = (announcement) => {
+    here.hear(announcement)
+    peers.channel.announce(announcement)
+  }
+  return {
+    ...opened,
+    audit,
+    accounts: createAccounts({ store, audit, announce, clock }),
+    announce,
+    identify: known.identify,
+    followKey: keyWatch.follow,
+    lastUse,
+    connectionLog,
+    refusals,
+    noteRefusal: (error, refused) => {
+      refusals.count(error, refused.caller)
+      const attempt = attemptOf(error, refused)
+      if (attempt !== undefined) connectionLog.refused(attempt)
+    },
+    closeRecords: async () => {
+      keyWatch.close()
+      await lastUse.close()
+      await connectionLog.close()
+      await refusals.close()
+    },
+  }
+}
